@@ -1,0 +1,52 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "carillon",
+    products: [
+        .executable(name: "carillon", targets: ["carillon"]),
+        .library(name: "Pipeline", targets: ["Pipeline"]),
+        .library(name: "KafkaClient", targets: ["KafkaClient"]),
+        .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
+    ],
+    targets: [
+        // Debian's C libraries, one door each.
+        .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
+
+        // The core: pure, synchronous, no I/O.
+        .target(name: "NotificationPayload"),
+        .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
+        .target(name: "Extraction", dependencies: ["NotificationPayload", "JSONReader", "COpenSSL"]),
+        .target(name: "StateStore", dependencies: ["CLMDB"]),
+        .target(name: "FanOut", dependencies: ["Extraction", "StateStore", "JSONReader", "COpenSSL"]),
+
+        // Kafka, and what runs on it.
+        .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
+        .target(name: "Telemetry"),
+        .target(name: "Pipeline", dependencies: ["FanOut", "KafkaClient", "Telemetry"]),
+
+        // The command line.
+        .target(name: "Arguments"),
+        .executableTarget(
+            name: "carillon",
+            dependencies: ["Pipeline", "Arguments"],
+            linkerSettings: [.linkedLibrary("jemalloc")]
+        ),
+
+        .testTarget(name: "NotificationPayloadTests", dependencies: ["NotificationPayload"]),
+        .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
+        .testTarget(name: "ExtractionTests", dependencies: ["Extraction"]),
+        .testTarget(name: "StateStoreTests", dependencies: ["StateStore"]),
+        .testTarget(name: "FanOutTests", dependencies: ["FanOut"]),
+        .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
+        .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+        .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
+        .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,101 @@
+/// An instant in event time: milliseconds since 1970-01-01T00:00:00Z.
+public struct EventTime: Hashable, Comparable, Sendable {
+    public var milliseconds: Int64
+
+    @inlinable
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    @inlinable
+    public static func < (left: EventTime, right: EventTime) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+}
+
+/// A run of UTF-8 bytes in the text of an ``EventBatch``.
+public struct TextRange: Hashable, Sendable {
+    @usableFromInline var start: UInt32
+    @usableFromInline var length: UInt32
+
+    @inlinable
+    package init(start: Int, count: Int) {
+        self.start = UInt32(start)
+        self.length = UInt32(count)
+    }
+
+    /// The number of bytes.
+    @inlinable public var count: Int { Int(length) }
+    @inlinable public var isEmpty: Bool { length == 0 }
+    @inlinable package var range: Range<Int> { Int(start)..<Int(start) + Int(length) }
+    package static let empty = TextRange(start: 0, count: 0)
+}
+
+/// A record's header. The bytes belong to whoever filled the batch, and live until the batch is emptied.
+package struct EventHeader {
+    package var name: UnsafeRawBufferPointer
+    package var value: UnsafeRawBufferPointer?
+
+    @inlinable
+    package init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A record of orders.events. Key and value belong to whoever filled the batch, and live until the batch is emptied.
+package struct EventRecord {
+    package var topic: String
+    package var partition: Int32
+    package var offset: Int64
+    /// The record's own timestamp; nil where the broker has none.
+    package var timestamp: EventTime?
+    package var key: UnsafeRawBufferPointer?
+    package var value: UnsafeRawBufferPointer?
+    /// Where its headers are in ``EventBatch/headers``.
+    package var headers: Range<Int>
+
+    @inlinable
+    package init(
+        topic: String, partition: Int32, offset: Int64, timestamp: EventTime?,
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: Range<Int> = 0..<0
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}
+
+/// Records in, notifications out, side by side in buffers that are reused from batch to batch.
+public struct EventBatch: ~Copyable {
+    package var records: [EventRecord] = []
+    package var headers: [EventHeader] = []
+    /// In the order of the records.
+    public package(set) var notifications: [Notification] = []
+    /// The bytes that every ``TextRange`` of the notifications points into.
+    package var text: [UInt8] = []
+
+    public init() {}
+
+    /// Empties the batch and keeps its memory.
+    package mutating func removeAll() {
+        records.removeAll(keepingCapacity: true)
+        headers.removeAll(keepingCapacity: true)
+        notifications.removeAll(keepingCapacity: true)
+        text.removeAll(keepingCapacity: true)
+    }
+
+    /// A copy of the text as a string.
+    public func string(_ range: TextRange) -> String {
+        String(decoding: text[range.range], as: UTF8.self)
+    }
+
+    /// A copy of the value of the record that a notification was made from.
+    public func recordValue(of notification: Notification) -> [UInt8] {
+        records[notification.record].value.map { Array($0) } ?? []
+    }
+}

@@ -1,0 +1,82 @@
+import NotificationPayload
+
+/// One notification, before it is known who gets it. Its texts are in the batch that holds it.
+public struct Notification: Sendable {
+    /// The index of its record in the batch.
+    public var record: Int
+    public var eventType: EventType
+    public var eventTime: EventTime
+    public var messageID: TextRange
+    public var placeID: TextRange
+    public var orderID: TextRange
+    /// The document's `default` string, not yet escaped for the JSON that carries it.
+    public var payload: TextRange
+    public var sources: FieldSources
+    /// `food` or `d2d`, where the order says so (push-rules §7).
+    public var orderType: OrderType?
+    /// The order id is missing and the notification is sent all the same (push-rules §5.3 row 1).
+    public var isDegraded: Bool
+}
+
+/// Which source supplied a field (document 1, "Data Extraction Rules").
+public enum FieldSource: UInt8, CaseIterable, Sendable {
+    case slot, salesforce, drone, order, event, fallback
+}
+
+/// The source of each field that has a choice of sources.
+public struct FieldSources: Equatable, Sendable {
+    public var timeSlot: FieldSource
+    public var date: FieldSource
+    public var orderID: FieldSource
+}
+
+/// The kinds of order that a phone can open by a deep link (document 3).
+public enum OrderType: UInt8, Sendable {
+    case food, d2d
+}
+
+/// What came of one record.
+public enum ExtractionOutcome: Sendable {
+    /// This many notifications were appended to the batch; at least one.
+    case notifications(Int)
+    /// The event notifies nobody, and this is why.
+    case suppressed(SuppressionReason)
+    case deadLetter(DeadLetter)
+}
+
+/// Why an event, or one of its devices, was not notified. The raw value is the label of the counter.
+public enum SuppressionReason: String, CaseIterable, Sendable {
+    case notATransition = "not_a_transition"
+    case noSubscriber = "no_subscriber"
+    case staleToken = "stale_token"
+    case noOrderIDs = "no_order_ids"
+}
+
+/// A record that cannot be processed, and why.
+public struct DeadLetter: Error, Equatable, Sendable {
+    public enum Code: String, CaseIterable, Sendable {
+        case nullValue = "null_value"
+        case valueTooLarge = "value_too_large"
+        case tooDeep = "too_deep"
+        case invalidUTF8 = "invalid_utf8"
+        case invalidJSON = "invalid_json"
+        case invalidNumber = "invalid_number"
+        case notAnEvent = "not_an_event"
+        case unknownType = "unknown_type"
+        case noPlace = "no_place"
+        case missingStatus = "missing_status"
+        case missingOrderID = "missing_order_id"
+        case payloadTooLarge = "payload_too_large"
+        case tooManyDevices = "too_many_devices"
+        case recordRefused = "record_refused"
+    }
+
+    public var code: Code
+    /// One sentence for a person, with the value that was found and what is allowed.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}

@@ -1,0 +1,4 @@
+@main
+struct Carillon {
+    static func main() {}
+}
