@@ -41,7 +41,7 @@ package struct PipelineCore: ~Copyable {
     /// The next offset of each partition of the subscriptions topic in the snapshot.
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
 
-    /// Extracts every record of a batch. The next ``emit(_:from:limit:into:)`` starts at its first record.
+    /// Extracts every record of a batch. The next ``emit(_:_:limit:into:)`` starts at its first record.
     package mutating func extract(_ batch: inout EventBatch) {
         outcomes.removeAll(keepingCapacity: true)
         nextNotification = 0
@@ -60,16 +60,16 @@ package struct PipelineCore: ~Copyable {
         if case .deadLetter = outcomes[record] { true } else { false }
     }
 
-    /// Writes what the records from `first` on give, event by event, until the batch ends or `limit` records have been
-    /// written; an event is never split.
+    /// Writes what these records of the extracted batch give, event by event, until `limit` records have been written
+    /// in this transaction; an event is never split, and at least one is written.
     ///
     /// - Returns: the first record that has not been written.
     /// - Throws: what the sink, the resolver or the audience rule throws; the batch is then to be emitted anew.
     package mutating func emit<Sink: RecordSink & ~Copyable>(
-        _ batch: borrowing EventBatch, from first: Int, limit: Int, into sink: inout Sink
+        _ batch: borrowing EventBatch, _ records: Range<Int>, limit: Int, into sink: inout Sink
     ) throws -> Int {
-        var record = first
-        while record < batch.records.count, counts.dispatches + counts.deadLetters < limit || record == first {
+        var record = records.lowerBound
+        while record < records.upperBound, written < limit || record == records.lowerBound {
             counts.events += 1
             switch outcomes[record] {
             case .deadLetter(let letter):
@@ -85,13 +85,15 @@ package struct PipelineCore: ~Copyable {
         return record
     }
 
+    private var written: Int { counts.dispatches + counts.deadLetters }
+
     private mutating func emit<Sink: RecordSink & ~Copyable>(
         _ count: Int, notificationsOf record: Int, in batch: borrowing EventBatch, limit: Int, into sink: inout Sink
     ) throws {
         let notifications = nextNotification..<nextNotification + count
         nextNotification = notifications.upperBound
         if resolvedEnd < notifications.upperBound {
-            let room = max(limit - counts.dispatches, 1)
+            let room = max(limit - written, 1)
             resolvedEnd = try fanOut.resolve(batch, from: notifications.lowerBound, limit: room)
         }
         if let letter = refusal(of: notifications, in: batch) {
@@ -100,17 +102,18 @@ package struct PipelineCore: ~Copyable {
         var devices = 0
         var stale = 0
         for index in notifications {
-            let notification = batch.notifications[index]
-            if count > 1 { _ = renderer.begin(notification, in: batch) }
-            let recipients = fanOut.recipients(of: index)
-            for device in recipients {
-                let message = renderer.render(device)
+            let recipients = fanOut.recipients(of: index, in: batch)
+            stale += recipients.stale
+            counts.count(batch.notifications[index].sources)
+            guard !recipients.devices.isEmpty else { continue }
+            devices += recipients.devices.count
+            _ = renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms)
+            for position in recipients.devices {
+                let device = fanOut.recipient(position)
+                let message = renderer.render(device, audience: fanOut.audience(of: device))
                 try sink.dispatch(
                     key: message.key, value: message.value, headers: message.headers, from: batch.records[record])
             }
-            devices += recipients.count
-            stale += recipients.stale
-            counts.count(notification.sources)
         }
         counts.notifications += count
         counts.dispatches += devices
@@ -118,18 +121,20 @@ package struct PipelineCore: ~Copyable {
         if devices == 0 { counts.countSuppressed(stale > 0 ? .staleToken : .noSubscriber) }
     }
 
-    /// Why an event cannot be sent at all: known before its first record is written. Leaves the renderer at the last
-    /// notification.
+    /// Why an event cannot be sent at all: known before its first record is written.
     private mutating func refusal(of notifications: Range<Int>, in batch: borrowing EventBatch) -> DeadLetter? {
         var devices = 0
         for index in notifications {
-            devices += fanOut.recipients(of: index).count
+            let recipients = fanOut.recipients(of: index, in: batch)
+            devices += recipients.devices.count
             if devices > maxDevicesPerEvent {
                 return DeadLetter(
                     .tooManyDevices,
                     "more than \(maxDevicesPerEvent) devices would get this event: see fan-out.max-devices")
             }
-            if let letter = renderer.begin(batch.notifications[index], in: batch) { return letter }
+            if let letter = renderer.problem(batch.notifications[index], in: batch, platforms: recipients.platforms) {
+                return letter
+            }
         }
         return nil
     }
