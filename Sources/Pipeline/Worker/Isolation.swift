@@ -31,7 +31,7 @@ package struct Isolation {
         case giveUp(Coordinates)
     }
 
-    private var lastError: String?
+    package private(set) var lastError: String?
     private var aborts = 0
     /// By partition: events below this offset run one in a transaction.
     private var aloneBelow: [Int32: Int64] = [:]
