@@ -1,5 +1,5 @@
-import KafkaClient
 import Synchronization
+import Telemetry
 
 /// What the process has done so far: fed by the workers after each commit, read by the status line and the metrics.
 /// Any thread.
@@ -22,7 +22,7 @@ public final class PipelineMeter: Sendable {
         public var lag: Int?
         /// Records of notifications.subscriptions that the table has not applied yet.
         public var tableLag: Int?
-        /// Devices in the table.
+        /// Partitions of orders.events that this process owns.
         public var partitions = 0
     }
 
@@ -30,23 +30,29 @@ public final class PipelineMeter: Sendable {
         var reading = Reading()
         var lagByWorker: [Int: Int] = [:]
         var partitionsByWorker: [Int: Int] = [:]
-    }
 
-    private let state = Mutex(State())
-
-    public init() {}
-
-    public var reading: Reading {
-        state.withLock { state in
-            var reading = state.reading
-            reading.lag = state.lagByWorker.isEmpty ? nil : state.lagByWorker.values.reduce(0, +)
-            reading.partitions = state.partitionsByWorker.values.reduce(0, +)
-            return reading
+        var complete: Reading {
+            var complete = reading
+            complete.lag = lagByWorker.isEmpty ? nil : lagByWorker.values.reduce(0, +)
+            complete.partitions = partitionsByWorker.values.reduce(0, +)
+            return complete
         }
     }
 
+    private let state = Mutex(State())
+    private let metrics: PipelineMetrics
+
+    package init(metrics: Metrics) {
+        self.metrics = PipelineMetrics(metrics)
+    }
+
+    public var reading: Reading { state.withLock { $0.complete } }
+
     package func update(_ change: (inout Reading) -> Void) {
-        state.withLock { change(&$0.reading) }
+        state.withLock { state in
+            change(&state.reading)
+            metrics.publish(state.complete)
+        }
     }
 
     package func setLag(_ lag: Int, worker: Int) {

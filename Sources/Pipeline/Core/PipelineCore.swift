@@ -38,6 +38,12 @@ package struct PipelineCore: ~Copyable {
         try fanOut.beginTransaction()
     }
 
+    /// What was odd about the events since the last call.
+    package mutating func takeNotes() -> ExtractionNotes {
+        defer { extractor.notes = ExtractionNotes() }
+        return extractor.notes
+    }
+
     /// The next offset of each partition of the subscriptions topic in the snapshot.
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
 

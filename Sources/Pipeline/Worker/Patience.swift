@@ -32,6 +32,7 @@ package final class Patience: Sendable {
     /// - Returns: whether to log it now: each kind once in 10 s.
     /// - Throws: the end of the pipeline, where its grace is over.
     package func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) throws(PipelineError) -> Bool {
+        if error.kind == .configuration { throw .decisionNeeded(error.description) }
         let (isOver, isDue) = state.withLock { state in
             var isOver = false
             if error.needsAPerson, !state.hasWorked {

@@ -42,8 +42,8 @@ struct TransactionOutput: ~Copyable, RecordSink {
             return try write(to: deadLetters, key: key, value: value, headers: headers, from: event)
         }
         var reasons = Array(headers)
-        var size = Array(String(whole.count).utf8)
-        try size.withUnsafeMutableBytes { size throws(KafkaError) in
+        let size = Array(String(whole.count).utf8)
+        try size.withUnsafeBufferPointer { size throws(KafkaError) in
             let name: StaticString = "x-truncated"
             reasons.append(
                 EventHeader(

@@ -78,7 +78,7 @@ extension Worker {
             starts = try startOffsets(of: partitions)
         } catch let error as KafkaError where error.recovery == .retry {
             let isLate = .now - assignment.began > context.configuration.transactionTimeout + .seconds(10)
-            if isLate, try context.patience.consider(asRefusal: error) {
+            if isLate, context.patience.isDue("committed") {
                 logger.warning("still waiting for the committed offsets: \(error)")
             }
             return

@@ -26,7 +26,7 @@ extension Worker {
             return
         }
         if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
-        if try context.patience.consider(asRefusal: error) {
+        if try context.patience.consider(error) {
             logger.warning("\(error)", ["recovery": "\(error.recovery)"])
         }
         switch error.recovery {

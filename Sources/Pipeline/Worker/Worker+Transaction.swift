@@ -65,7 +65,7 @@ extension Worker {
             do {
                 return try output.commitTransaction(deadline: .seconds(5))
             } catch where error.recovery == .retry && .now < end {
-                if try context.patience.consider(asRefusal: error) {
+                if context.patience.isDue("commit") {
                     logger.warning("the commit is taking long: \(error)")
                 }
             }

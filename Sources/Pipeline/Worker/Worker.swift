@@ -33,7 +33,7 @@ struct Worker: ~Copyable {
     /// And how many bytes: a batch's records stay in memory until it is done.
     private static let batchBytes = 8 << 20
 
-    init(slot: Slot, context: WorkerContext, logger: Logger) throws {
+    init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
         self.slot = slot
         self.context = context
@@ -44,7 +44,7 @@ struct Worker: ~Copyable {
             rules: configuration.rules, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent,
             fanOut: try FanOut(
-                audienceRule: context.audienceRule, recipients: context.recipients,
+                audienceRule: context.audienceRule, recipients: recipients,
                 maxAge: configuration.subscriptionsMaxAge))
     }
 
@@ -54,7 +54,7 @@ struct Worker: ~Copyable {
     mutating func run() throws {
         while !context.mustStop {
             do {
-                if context.isDraining.load(ordering: .acquiring) { return try commit() }
+                if context.mustEnd { return try commit() }
                 try serveControl(timeout: .zero)
                 try advanceAssignment()
                 if canWork {
@@ -69,6 +69,11 @@ struct Worker: ~Copyable {
                 try recover(from: error)
             }
         }
+    }
+
+    /// Leaves the group, or stays its static member, and frees both clients.
+    consuming func close() {
+        consumer.close()
     }
 
     private var canWork: Bool {
