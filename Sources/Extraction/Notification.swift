@@ -16,6 +16,22 @@ public struct Notification: Sendable {
     public var orderType: OrderType?
     /// The order id is missing and the notification is sent all the same (push-rules §5.3 row 1).
     public var isDegraded: Bool
+
+    package init(
+        record: Int, eventType: EventType, eventTime: EventTime, messageID: TextRange, placeID: TextRange,
+        orderID: TextRange, payload: TextRange, sources: FieldSources, orderType: OrderType?, isDegraded: Bool
+    ) {
+        self.record = record
+        self.eventType = eventType
+        self.eventTime = eventTime
+        self.messageID = messageID
+        self.placeID = placeID
+        self.orderID = orderID
+        self.payload = payload
+        self.sources = sources
+        self.orderType = orderType
+        self.isDegraded = isDegraded
+    }
 }
 
 /// Which source supplied a field (document 1, "Data Extraction Rules").
@@ -28,6 +44,12 @@ public struct FieldSources: Equatable, Sendable {
     public var timeSlot: FieldSource
     public var date: FieldSource
     public var orderID: FieldSource
+
+    package init(timeSlot: FieldSource, date: FieldSource, orderID: FieldSource) {
+        self.timeSlot = timeSlot
+        self.date = date
+        self.orderID = orderID
+    }
 }
 
 /// The kinds of order that a phone can open by a deep link (document 3).
