@@ -18,6 +18,6 @@ package struct RulesHash: Equatable, Sendable {
         ]
         parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
         parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
-        text = SHA256Hash.hex(Array(parts.joined(separator: "\u{1F}").utf8), digits: 16)
+        text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
     }
 }

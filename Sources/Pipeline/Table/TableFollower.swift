@@ -22,19 +22,22 @@ struct TableFollower: ~Copyable {
     private static let batchLimit = 5_000
 
     init(table: SubscriptionTable, context: WorkerContext, logger: Logger) throws {
-        self.table = table
-        self.context = context
-        self.logger = logger
-        topic = context.configuration.topics.subscriptions
-        applied = table.appliedOffsets
+        let topic = context.configuration.topics.subscriptions
+        let applied = table.appliedOffsets
         var settings = context.configuration.kafka
         settings["auto.offset.reset"] = "error"
-        consumer = try Consumer(assigning: settings, logger: logger.clientSink)
+        var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
         var positions: [TopicPartition: Offset] = [:]
         for (partition, offset) in applied.enumerated() {
             positions[TopicPartition(topic: topic, partition: Int32(partition))] = Offset(offset)
         }
         try consumer.assign(positions)
+        self.table = table
+        self.context = context
+        self.logger = logger
+        self.topic = topic
+        self.applied = applied
+        self.consumer = consumer
     }
 
     /// Follows the topic until the pipeline ends.

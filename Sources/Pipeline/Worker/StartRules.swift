@@ -4,18 +4,18 @@ import KafkaClient
 enum StartRules {
     /// Reads the metadata of committed offsets.
     ///
-    /// - Parameter missingWatermark: the watermark to go on with where the metadata has none.
+    /// - Parameter now: the watermark to go on with where the metadata has none, in milliseconds since 1970.
+    /// - Returns: what to start from, and the partitions that had no readable watermark.
     /// - Throws: where the topic's partition count has changed since: keys have moved, and old timers would nag.
     static func check(
-        _ starts: [TopicPartition: CommittedOffset], partitionCount: Int32,
-        missingWatermark: (TopicPartition) -> Int64
-    ) throws(PipelineError) -> [Int32: (offset: Int64, metadata: OffsetMetadata)] {
+        _ starts: [TopicPartition: CommittedOffset], partitionCount: Int32, now: Int64
+    ) throws(PipelineError) -> (positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], reset: [TopicPartition]) {
         var positions: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [:]
-        for (partition, start) in starts {
-            let metadata =
-                OffsetMetadata(parsing: start.metadata)
-                ?? OffsetMetadata(
-                    watermark: missingWatermark(partition), partitions: partitionCount, newestTimestamp: 0)
+        var reset: [TopicPartition] = []
+        for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
+            let found = OffsetMetadata(parsing: start.metadata)
+            if found == nil { reset.append(partition) }
+            let metadata = found ?? OffsetMetadata(watermark: now, partitions: partitionCount, newestTimestamp: 0)
             guard metadata.partitions == partitionCount else {
                 throw .decisionNeeded(
                     "\(partition.topic) had \(metadata.partitions) partitions when \(partition) was committed and has "
@@ -23,7 +23,7 @@ enum StartRules {
             }
             positions[partition.partition] = (start.offset.value, metadata)
         }
-        return positions
+        return (positions, reset)
     }
 
     static func noStart(_ partitions: [TopicPartition], group: String) -> PipelineError {

@@ -20,11 +20,15 @@ struct TransactionOutput: ~Copyable, RecordSink {
     init(configuration: PipelineConfiguration, slot: Slot, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         var settings = configuration.kafka
         settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.milliseconds)
-        producer = try Producer(
+        var producer = try Producer(
             settings: settings, transactionalID: slot.transactionalID(group: configuration.groupID), logger: logger)
-        dispatch = try producer.topic(configuration.topics.dispatch)
-        deadLetters = try producer.topic(configuration.topics.deadLetters)
-        journal = try producer.topic(configuration.topics.journal)
+        let dispatch = try producer.topic(configuration.topics.dispatch)
+        let deadLetters = try producer.topic(configuration.topics.deadLetters)
+        let journal = try producer.topic(configuration.topics.journal)
+        self.producer = producer
+        self.dispatch = dispatch
+        self.deadLetters = deadLetters
+        self.journal = journal
     }
 
     mutating func dispatch(

@@ -84,12 +84,13 @@ extension Worker {
             return
         }
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
-        let committed = try StartRules.check(starts, partitionCount: count, missingWatermark: missedWatermark)
+        let checked = try StartRules.check(starts, partitionCount: count, now: WallClock.now())
         try checkRange(starts)
         group = try consumer.groupMetadata()
-        positions.assign(committed, partitionCount: count)
+        positions.assign(checked.positions, partitionCount: count)
         try consumer.assign(starts.mapValues(\.offset))
         assignment.isDone = true
+        reportReset(checked.reset)
         context.meter.setPartitions(partitions.count, worker: slot.number)
     }
 
@@ -132,12 +133,12 @@ extension Worker {
         }
     }
 
-    private func missedWatermark(_ partition: TopicPartition) -> Int64 {
+    private func reportReset(_ partitions: [TopicPartition]) {
+        guard !partitions.isEmpty else { return }
         logger.warning(
-            "the committed offset has no readable watermark (was it reset by hand?): timers count from now",
-            ["partition": "\(partition)"])
-        context.meter.update { $0.missingWatermarks += 1 }
-        return WallClock.now()
+            "committed offsets have no readable watermark (were they reset by hand?): timers count from now",
+            ["partitions": partitions.list])
+        context.meter.update { $0.missingWatermarks += partitions.count }
     }
 }
 

@@ -35,17 +35,18 @@ struct Worker: ~Copyable {
 
     init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
+        let fanOut = try FanOut(
+            audienceRule: context.audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge)
+        let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
+        let consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
         self.slot = slot
         self.context = context
         self.logger = logger
-        output = try Self.makeOutput(slot: slot, context: context, logger: logger)
-        consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        self.consumer = consumer
+        self.output = output
         core = PipelineCore(
             rules: configuration.rules, rendering: configuration.rendering,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent,
-            fanOut: try FanOut(
-                audienceRule: context.audienceRule, recipients: recipients,
-                maxAge: configuration.subscriptionsMaxAge))
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
     }
 
     /// Works until the pipeline drains or stops.
