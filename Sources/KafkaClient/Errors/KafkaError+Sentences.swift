@@ -33,9 +33,11 @@ extension KafkaError {
         case .authorization: return "Ask the cluster's operator for an ACL that allows it"
         case .unknownTopicOrPartition: return "Check the topic's name, and create it if it is missing"
         case .allBrokersDown: return "Check bootstrap.servers and that a broker listens there"
-        case .tls: return "Check security.protocol and ssl.ca.location, and that the broker's certificate names its host"
+        case .tls:
+            return "Check security.protocol and ssl.ca.location, and that the broker's certificate names its host"
         case .fenced:
-            return "Another producer has the same transactional.id, or this producer's transaction was open for longer than transaction.timeout.ms"
+            return
+                "Another producer has the same transactional.id, or this producer's transaction was open for longer than transaction.timeout.ms"
         case .fencedInstanceID: return "Another process runs with the same group.instance.id"
         case .messageTooLarge: return "Compare message.max.bytes here with max.message.bytes of the topic"
         case .offsetMetadataTooLarge: return "The broker's limit is offset.metadata.max.bytes"

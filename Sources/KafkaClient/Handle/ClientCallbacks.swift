@@ -12,6 +12,7 @@ final class ClientCallbacks {
     var statistics: String?
 
     static let maxErrors = 100
+    static let maxFailures = 10_000
 
     init(sink: @escaping ClientLog.Sink) {
         self.sink = sink
@@ -40,8 +41,10 @@ func deliveryReported(
     guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
     let error = KafkaError(message.pointee.err, operation: "produce", partition: message.partition)
     if error.kind == .purged { return }
-    ClientCallbacks.of(opaque)?.failures.append(
-        DeliveryFailure(tag: UInt64(UInt(bitPattern: message.pointee._private)), error: error))
+    guard let callbacks = ClientCallbacks.of(opaque), callbacks.failures.count < ClientCallbacks.maxFailures else {
+        return
+    }
+    callbacks.failures.append(DeliveryFailure(tag: UInt64(UInt(bitPattern: message.pointee._private)), error: error))
 }
 
 func errorRaised(

@@ -17,10 +17,14 @@ extension ClientHandle {
     ) throws(KafkaError) -> (partitions: Int, replicas: Int) {
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(pointer, 0, topic, &answer, timeout.milliseconds)
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let answer else { throw error(code, operation: "metadata of \(name)") }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let answer else {
+            throw error(code, operation: "metadata of \(name)")
+        }
         defer { rd_kafka_metadata_destroy(answer) }
         for topic in UnsafeBufferPointer(start: answer.pointee.topics, count: Int(answer.pointee.topic_cnt)) {
-            guard topic.err == RD_KAFKA_RESP_ERR_NO_ERROR else { throw error(topic.err, operation: "metadata of \(name)") }
+            guard topic.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                throw error(topic.err, operation: "metadata of \(name)")
+            }
             let partitions = UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt))
             return (partitions.count, partitions.map { Int($0.replica_cnt) }.min() ?? 0)
         }

@@ -11,7 +11,8 @@ final class ClientHandle {
     private let retainedCallbacks: Unmanaged<ClientCallbacks>
 
     /// - Parameter events: `RD_KAFKA_EVENT_…` that come over the queue instead of a callback.
-    init(_ type: rd_kafka_type_t, settings: Settings, callbacks: ClientCallbacks, events: Int32 = 0) throws(KafkaError) {
+    init(_ type: rd_kafka_type_t, settings: Settings, callbacks: ClientCallbacks, events: Int32 = 0) throws(KafkaError)
+    {
         guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
         var error = [CChar](repeating: 0, count: 512)
         var problems: [String] = []

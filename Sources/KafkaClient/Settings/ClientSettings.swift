@@ -82,6 +82,7 @@ extension ClientSettings {
     ]
 
     static let producerFixed: Settings = [
+        "delivery.report.only.error": "true",
         "enable.idempotence": "true",
         "partitioner": "murmur2_random",
     ]
@@ -93,8 +94,10 @@ extension ClientSettings {
         let problems = fixed.keys.sorted().filter { user[$0] != nil && user[$0] != fixed[$0] }
         guard problems.isEmpty else {
             throw .configuration(
-                problems.map { "\($0)=\(user[$0] ?? "") cannot be set: \(owned[$0] ?? "it is always \(fixed[$0] ?? "")")" }
-                    .joined(separator: "; "))
+                problems.map {
+                    "\($0)=\(user[$0] ?? "") cannot be set: \(owned[$0] ?? "it is always \(fixed[$0] ?? "")")"
+                }
+                .joined(separator: "; "))
         }
         // One file of settings serves consumers and producers; librdkafka would warn of each that is not for it. An unknown one stays, and is refused there.
         let relevant = user.filter { (LibrarySettings.scopes[$0.key] ?? scope).includes(scope) }

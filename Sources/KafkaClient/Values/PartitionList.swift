@@ -60,7 +60,8 @@ extension UnsafeMutablePointer<rd_kafka_topic_partition_t> {
     fileprivate func setMetadata(_ metadata: String) {
         let count = metadata.utf8.count
         guard count > 0, let memory = rd_kafka_mem_malloc(nil, count) else { return }
-        _ = UnsafeMutableRawBufferPointer(start: memory, count: count).initializeMemory(as: UInt8.self, from: metadata.utf8)
+        _ = UnsafeMutableRawBufferPointer(start: memory, count: count).initializeMemory(
+            as: UInt8.self, from: metadata.utf8)
         pointee.metadata = memory
         pointee.metadata_size = count
     }
