@@ -16,6 +16,22 @@ public struct Notification: Sendable {
     public var orderType: OrderType?
     /// The order id is missing and the notification is sent all the same (push-rules §5.3 row 1).
     public var isDegraded: Bool
+
+    package init(
+        record: Int, eventType: EventType, eventTime: EventTime, messageID: TextRange, placeID: TextRange,
+        orderID: TextRange, payload: TextRange, sources: FieldSources, orderType: OrderType?, isDegraded: Bool
+    ) {
+        self.record = record
+        self.eventType = eventType
+        self.eventTime = eventTime
+        self.messageID = messageID
+        self.placeID = placeID
+        self.orderID = orderID
+        self.payload = payload
+        self.sources = sources
+        self.orderType = orderType
+        self.isDegraded = isDegraded
+    }
 }
 
 /// Which source supplied a field (document 1, "Data Extraction Rules").
@@ -28,6 +44,12 @@ public struct FieldSources: Equatable, Sendable {
     public var timeSlot: FieldSource
     public var date: FieldSource
     public var orderID: FieldSource
+
+    package init(timeSlot: FieldSource, date: FieldSource, orderID: FieldSource) {
+        self.timeSlot = timeSlot
+        self.date = date
+        self.orderID = orderID
+    }
 }
 
 /// The kinds of order that a phone can open by a deep link (document 3).
@@ -44,31 +66,47 @@ public enum ExtractionOutcome: Sendable {
     case deadLetter(DeadLetter)
 }
 
-/// Why an event, or one of its devices, was not notified. The raw value is the label of the counter.
-public enum SuppressionReason: String, CaseIterable, Sendable {
-    case notATransition = "not_a_transition"
-    case noSubscriber = "no_subscriber"
-    case staleToken = "stale_token"
-    case noOrderIDs = "no_order_ids"
+/// Why an event was notified to nobody.
+public enum SuppressionReason: UInt8, CaseIterable, Sendable {
+    case notATransition, noSubscriber, staleToken, noOrderIDs
+
+    /// The label of its counter.
+    public var label: String {
+        switch self {
+        case .notATransition: "not_a_transition"
+        case .noSubscriber: "no_subscriber"
+        case .staleToken: "stale_token"
+        case .noOrderIDs: "no_order_ids"
+        }
+    }
 }
 
 /// A record that cannot be processed, and why.
 public struct DeadLetter: Error, Equatable, Sendable {
-    public enum Code: String, CaseIterable, Sendable {
-        case nullValue = "null_value"
-        case valueTooLarge = "value_too_large"
-        case tooDeep = "too_deep"
-        case invalidUTF8 = "invalid_utf8"
-        case invalidJSON = "invalid_json"
-        case invalidNumber = "invalid_number"
-        case notAnEvent = "not_an_event"
-        case unknownType = "unknown_type"
-        case noPlace = "no_place"
-        case missingStatus = "missing_status"
-        case missingOrderID = "missing_order_id"
-        case payloadTooLarge = "payload_too_large"
-        case tooManyDevices = "too_many_devices"
-        case recordRefused = "record_refused"
+    public enum Code: UInt8, CaseIterable, Sendable {
+        case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
+        case unknownType, noPlace, missingStatus, missingOrderID
+        case payloadTooLarge, tooManyDevices, recordRefused
+
+        /// The value of the header `x-error-code`, and the label of its counter.
+        public var label: String {
+            switch self {
+            case .nullValue: "null_value"
+            case .valueTooLarge: "value_too_large"
+            case .tooDeep: "too_deep"
+            case .invalidUTF8: "invalid_utf8"
+            case .invalidJSON: "invalid_json"
+            case .invalidNumber: "invalid_number"
+            case .notAnEvent: "not_an_event"
+            case .unknownType: "unknown_type"
+            case .noPlace: "no_place"
+            case .missingStatus: "missing_status"
+            case .missingOrderID: "missing_order_id"
+            case .payloadTooLarge: "payload_too_large"
+            case .tooManyDevices: "too_many_devices"
+            case .recordRefused: "record_refused"
+            }
+        }
     }
 
     public var code: Code

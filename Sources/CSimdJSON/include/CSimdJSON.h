@@ -1,1 +1,42 @@
+// A C door to simdjson's DOM. The caller walks the tape itself (simdjson/doc/tape.md), so that one parse is one call.
 #pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One parser and its buffers, reused from parse to parse. Not thread-safe: one owner at a time.
+typedef struct csimdjson_parser csimdjson_parser;
+
+typedef enum csimdjson_status {
+    csimdjson_ok = 0,
+    csimdjson_empty,
+    csimdjson_invalid_utf8,
+    csimdjson_invalid_number,
+    csimdjson_too_deep,
+    csimdjson_invalid_string,
+    csimdjson_unclosed,
+    csimdjson_syntax,
+    csimdjson_too_large,
+    csimdjson_out_of_memory,
+} csimdjson_status;
+
+// The parse of a document. Both live until the parser's next parse or its end.
+typedef struct csimdjson_document {
+    const uint64_t *tape;
+    const uint8_t *strings;
+} csimdjson_document;
+
+// NULL where there is no memory.
+csimdjson_parser *csimdjson_create(size_t max_depth);
+void csimdjson_destroy(csimdjson_parser *parser);
+
+// Parses a copy of the bytes, which need no padding and may lie in the parser's own last document.
+csimdjson_status csimdjson_parse(
+    csimdjson_parser *parser, const uint8_t *bytes, size_t count, csimdjson_document *document);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,50 @@
+/// What a user can decide about the extraction. Everything else is decided by the documents.
+public struct ExtractionRules: Sendable {
+    /// What to do with an event that carries no order id (push-rules §5.3 row 1). The raw value is the setting's.
+    public enum MissingOrderID: String, CaseIterable, Sendable {
+        /// Send it with an empty order id, and mark it as degraded.
+        case send
+        case deadLetter = "dlq"
+    }
+
+    /// Changes when the same event gives another payload than before. Part of the journal's hash of the rules.
+    public static let version = 1
+
+    public let timeZone: String
+    /// Place id → IANA name, where it differs from ``timeZone``.
+    public let placeTimeZones: [String: String]
+    public let onMissingOrderID: MissingOrderID
+
+    /// - Throws: ``UnknownTimeZones`` with every name that is not a time zone.
+    public init(
+        timeZone: String = "UTC", placeTimeZones: [String: String] = [:], onMissingOrderID: MissingOrderID = .send
+    ) throws(UnknownTimeZones) {
+        self.timeZone = timeZone
+        self.placeTimeZones = placeTimeZones
+        self.onMissingOrderID = onMissingOrderID
+    }
+}
+
+/// Names in the configuration that are no time zone.
+public struct UnknownTimeZones: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The default zone, where it is not one.
+    public var timeZone: String?
+    /// Place id → name, for those that are not one.
+    public var placeTimeZones: [String: String]
+
+    public init(timeZone: String? = nil, placeTimeZones: [String: String] = [:]) {
+        self.timeZone = timeZone
+        self.placeTimeZones = placeTimeZones
+    }
+
+    public var description: String {
+        var sentences: [String] = []
+        if let timeZone {
+            sentences.append("\"\(timeZone)\" is not a time zone")
+        }
+        for (place, name) in placeTimeZones.sorted(by: { $0.key < $1.key }) {
+            sentences.append("\"\(name)\" of place \(place) is not a time zone")
+        }
+        return sentences.joined(separator: "; ") + " (IANA names such as Europe/Berlin are)"
+    }
+}

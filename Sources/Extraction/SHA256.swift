@@ -1,0 +1,16 @@
+import COpenSSL
+
+/// SHA-256, for ids and keys.
+package enum SHA256 {
+    /// The first digits of the hash of a text, in lower-case hex. Allocates: not for the hot path.
+    package static func hex(of text: String, digits: Int = 64) -> String {
+        var text = text
+        var digest = [UInt8](repeating: 0, count: 32)
+        text.withUTF8 { bytes in
+            _ = EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)
+        }
+        let alphabet = Array("0123456789abcdef".utf8)
+        let hex = digest.flatMap { [alphabet[Int($0 >> 4)], alphabet[Int($0 & 15)]] }
+        return String(decoding: hex.prefix(digits), as: UTF8.self)
+    }
+}

@@ -1,0 +1,69 @@
+import Extraction
+
+/// The audiences of a run of notifications, in the order of the notifications.
+///
+/// Consecutive equal audiences are one entry, which is resolved once. The memory is reused from batch to batch.
+public struct AudienceList: ~Copyable {
+    /// Which audience a notification has; several in a row for a union.
+    struct Link {
+        var notification: Int
+        var audience: Int
+    }
+
+    private var text = GrowingBytes(capacity: 4_096)
+    /// Where each audience ends in `text`.
+    private var ends: [Int] = []
+    private(set) var links: [Link] = []
+
+    package init() {}
+
+    /// The number of audiences to resolve.
+    public var count: Int { ends.count }
+
+    /// A copy of the audience at `index`, for example `place/42`.
+    public subscript(index: Int) -> String {
+        String(decoding: bytes(index), as: UTF8.self)
+    }
+
+    /// Adds an audience, `place/<id>`, `user/<id>` or `channel/<id>`, of the notification at this index of the batch.
+    ///
+    /// Notifications come in ascending order; one may have several audiences, and then each device gets it once.
+    public mutating func append(_ audience: String, for notification: Int) {
+        var audience = audience
+        let start = text.count
+        audience.withUTF8 { text.append(UnsafeRawBufferPointer($0)) }
+        close(from: start, for: notification)
+    }
+
+    /// The same from bytes, without a string.
+    package mutating func append(
+        _ prefix: StaticString, _ bytes: [UInt8], _ range: Range<Int>, for notification: Int
+    ) {
+        let start = text.count
+        text.append(prefix)
+        bytes.withUnsafeBytes { text.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        close(from: start, for: notification)
+    }
+
+    /// The audience's bytes, good until the list changes.
+    package func bytes(_ index: Int) -> UnsafeRawBufferPointer {
+        text.bytes((index == 0 ? 0 : ends[index - 1])..<ends[index])
+    }
+
+    mutating func removeAll() {
+        text.removeAll()
+        ends.removeAll(keepingCapacity: true)
+        links.removeAll(keepingCapacity: true)
+    }
+
+    /// Ends the audience whose text starts at `start`; drops the text again where it repeats the one before.
+    private mutating func close(from start: Int, for notification: Int) {
+        let added = text.bytes(start..<text.count)
+        if let last = ends.indices.last, sameBytes(bytes(last), added) {
+            text.truncate(to: start)
+        } else {
+            ends.append(text.count)
+        }
+        links.append(Link(notification: notification, audience: ends.count - 1))
+    }
+}

@@ -1,0 +1,26 @@
+import Extraction
+
+/// Decides who a notification is for.
+///
+/// Called once a batch, on a worker's thread, from several workers at the same time; synchronous, so it must not wait.
+/// Several audiences of one notification are a union: each device gets it once. A notification without an audience
+/// notifies nobody. A thrown error aborts the transaction, and the batch is tried again with backoff.
+public protocol AudienceRule: Sendable {
+    /// Appends the audiences of `notifications`, in ascending order of the notification.
+    func addAudiences(
+        of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
+    ) throws
+}
+
+/// The default rule: everybody who subscribed to the order's place, `place/<place_id>` (design §1).
+public struct PlaceAudience: AudienceRule {
+    public init() {}
+
+    public func addAudiences(
+        of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
+    ) {
+        for index in notifications {
+            audiences.append("place/", events.text, events.notifications[index].placeID.range, for: index)
+        }
+    }
+}

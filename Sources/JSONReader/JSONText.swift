@@ -1,0 +1,19 @@
+import Glibc
+
+/// The unescaped UTF-8 bytes of a string of a document, valid as long as the document.
+package struct JSONText {
+    package let bytes: UnsafeRawBufferPointer
+
+    @inlinable
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    @inlinable package var count: Int { bytes.count }
+
+    @inlinable
+    package static func == (text: JSONText, other: StaticString) -> Bool {
+        guard text.bytes.count == other.utf8CodeUnitCount, let start = text.bytes.baseAddress else { return false }
+        return memcmp(start, other.utf8Start, other.utf8CodeUnitCount) == 0
+    }
+}

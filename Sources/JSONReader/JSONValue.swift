@@ -1,0 +1,119 @@
+/// A value of a parsed document: its place on simdjson's tape.
+///
+/// Two pointers and an index, with no life of their own: valid until the next parse of the reader that made it.
+/// Walking costs no call and no allocation. The tape is simdjson's, checked by its parse, so its jumps are trusted.
+package struct JSONValue {
+    @usableFromInline let tape: UnsafePointer<UInt64>
+    @usableFromInline let strings: UnsafePointer<UInt8>
+    @usableFromInline let index: Int
+
+    @inlinable
+    init(tape: UnsafePointer<UInt64>, strings: UnsafePointer<UInt8>, index: Int) {
+        self.tape = tape
+        self.strings = strings
+        self.index = index
+    }
+
+    package enum Kind: UInt8 {
+        case object, array, string, integer, unsigned, double, boolean, null
+    }
+
+    @inlinable
+    package var kind: Kind {
+        switch tag {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "l"): .integer
+        case UInt8(ascii: "u"): .unsigned
+        case UInt8(ascii: "d"): .double
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
+        default: .null
+        }
+    }
+
+    @inlinable package var isObject: Bool { tag == UInt8(ascii: "{") }
+    @inlinable package var isArray: Bool { tag == UInt8(ascii: "[") }
+    @inlinable package var isString: Bool { tag == UInt8(ascii: "\"") }
+    @inlinable package var isNull: Bool { tag == UInt8(ascii: "n") }
+
+    /// The text of a string, unescaped; nil for any other value.
+    @inlinable
+    package var string: JSONText? {
+        isString ? text(at: index) : nil
+    }
+
+    /// An integer within Int64, however large; nil for any other value, 2.0 and 2^63 included.
+    @inlinable
+    package var integer: Int64? {
+        tag == UInt8(ascii: "l") ? Int64(bitPattern: tape[index + 1]) : nil
+    }
+
+    /// An integer from 2^63 to 2^64 − 1; nil for any other value.
+    @inlinable
+    package var unsigned: UInt64? {
+        tag == UInt8(ascii: "u") ? tape[index + 1] : nil
+    }
+
+    /// A number that was written with a point or an exponent, always finite; nil for any other value.
+    @inlinable
+    package var double: Double? {
+        tag == UInt8(ascii: "d") ? Double(bitPattern: tape[index + 1]) : nil
+    }
+
+    @inlinable
+    package var boolean: Bool? {
+        switch tag {
+        case UInt8(ascii: "t"): true
+        case UInt8(ascii: "f"): false
+        default: nil
+        }
+    }
+
+    /// The members of an object in the order of the document; none for any other value.
+    @inlinable
+    package var members: JSONMembers {
+        isObject ? JSONMembers(self, from: index + 1, to: end - 1) : JSONMembers(self, from: 0, to: 0)
+    }
+
+    /// The elements of an array; none for any other value.
+    @inlinable
+    package var elements: JSONElements {
+        isArray ? JSONElements(self, from: index + 1, to: end - 1) : JSONElements(self, from: 0, to: 0)
+    }
+
+    /// The member with this name, the last one where there are several, as in JavaScript.
+    ///
+    /// Walks the whole object. For more than one member of an object, walk ``members`` once.
+    @inlinable
+    package func member(_ name: StaticString) -> JSONValue? {
+        var found: JSONValue?
+        var cursor = members
+        while let member = cursor.next() {
+            if member.name == name {
+                found = member.value
+            }
+        }
+        return found
+    }
+
+    @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
+
+    /// Where the tape goes on behind this value.
+    @inlinable
+    var end: Int {
+        switch tag {
+        case UInt8(ascii: "{"), UInt8(ascii: "["): Int(UInt32(truncatingIfNeeded: tape[index]))
+        case UInt8(ascii: "l"), UInt8(ascii: "u"), UInt8(ascii: "d"): index + 2
+        default: index + 1
+        }
+    }
+
+    @inlinable
+    func text(at index: Int) -> JSONText {
+        // The string's place in the string buffer: its length in four bytes of the machine's order, then its bytes.
+        let start = strings + Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF)
+        let count = UnsafeRawPointer(start).loadUnaligned(as: UInt32.self)
+        return JSONText(UnsafeRawBufferPointer(start: start + 4, count: Int(count)))
+    }
+}

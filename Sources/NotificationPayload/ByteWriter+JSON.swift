@@ -1,0 +1,86 @@
+extension ByteWriter {
+    /// Appends UTF-8 bytes as the inside of a JSON string, as `JSON.stringify` writes it: `"`, `\` and control characters
+    /// escaped in lower case, `/` and everything beyond ASCII as it is (push-rules §5.1).
+    ///
+    /// Copies eight bytes at a time up to the next byte that needs an escape.
+    @inlinable
+    package mutating func appendEscaped(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        var index = 0
+        // Room for a whole word behind every byte that is still to come; an escape makes its own.
+        reserve(bytes.count + 8)
+        while index + 8 <= bytes.count {
+            let word = UInt64(littleEndian: (start + index).loadUnaligned(as: UInt64.self))
+            UnsafeMutableRawPointer(base + used).storeBytes(of: word.littleEndian, as: UInt64.self)
+            let marks = JSONEscape.marks(word)
+            guard marks != 0 else {
+                index += 8
+                used += 8
+                continue
+            }
+            let clean = marks.trailingZeroBitCount / 8
+            used += clean
+            index += clean
+            escape(start.load(fromByteOffset: index, as: UInt8.self), rest: bytes.count - index)
+            index += 1
+        }
+        while index < bytes.count {
+            let byte = start.load(fromByteOffset: index, as: UInt8.self)
+            if JSONEscape.isNeeded(byte) {
+                escape(byte, rest: bytes.count - index)
+            } else {
+                base[used] = byte
+                used += 1
+            }
+            index += 1
+        }
+    }
+
+    @inlinable
+    mutating func escape(_ byte: UInt8, rest: Int) {
+        reserve(rest + 16)
+        base[used] = UInt8(ascii: "\\")
+        used += 1
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            base[used] = byte
+            used += 1
+        } else {
+            escapeControl(byte)
+        }
+    }
+
+    @usableFromInline
+    mutating func escapeControl(_ byte: UInt8) {
+        switch byte {
+        case 0x08: append(UInt8(ascii: "b"))
+        case 0x09: append(UInt8(ascii: "t"))
+        case 0x0A: append(UInt8(ascii: "n"))
+        case 0x0C: append(UInt8(ascii: "f"))
+        case 0x0D: append(UInt8(ascii: "r"))
+        default:
+            append("u00")
+            append(UInt8(ascii: "0") + byte >> 4)
+            let low = byte & 0xF
+            append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+        }
+    }
+}
+
+/// Which bytes of a JSON string need an escape.
+@usableFromInline
+enum JSONEscape {
+    @inlinable
+    static func isNeeded(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    /// The high bit of every byte that needs an escape. Only the lowest mark is exact: a borrow may set false ones above.
+    @inlinable
+    static func marks(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        let control = (word &- ones &* 0x20) & ~word
+        return (control | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash) & (ones &* 0x80)
+    }
+}

@@ -1,0 +1,44 @@
+/// A 64-bit checksum over a key and its value, so that a value under the wrong key is found as well.
+///
+/// LMDB has none (design §7). A multiply-and-fold mix of 16 bytes a step: 15 ns for 250 bytes, and a flipped bit or a
+/// torn page goes unnoticed once in 2^64. It guards against damage, not against somebody who wants to fool it.
+enum Checksum {
+    static let byteCount = 8
+
+    static func of(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> UInt64 {
+        mix(mix(0x9E37_79B9_7F4A_7C15, key), value)
+    }
+
+    private static func mix(_ seed: UInt64, _ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let count = bytes.count
+        var hash = fold(seed ^ UInt64(truncatingIfNeeded: count), 0xA076_1D64_78BD_642F)
+        var position = 0
+        while count - position >= 16 {
+            hash = fold(
+                word(bytes, position) ^ 0xE703_7ED1_A0B4_28DB, word(bytes, position + 8) ^ hash)
+            position += 16
+        }
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        for index in position..<count {
+            let byte = UInt64(bytes[index])
+            if index - position < 8 {
+                low = low << 8 | byte
+            } else {
+                high = high << 8 | byte
+            }
+        }
+        return fold(low ^ 0x8EBC_6AF0_9C88_C6E3, high ^ hash)
+    }
+
+    @inline(__always)
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+}

@@ -1,0 +1,72 @@
+import CLMDB
+
+extension DiskStore {
+    /// Opens the store in a folder, or makes one.
+    ///
+    /// One that was not closed is scanned first (0.5 s per million entries); one that cannot be trusted is wiped, and the
+    /// result says why. The caller keeps other processes out, by a lock on the folder.
+    /// - Parameter largestSize: bytes of address space; the store cannot grow beyond it.
+    package static func open(
+        _ path: String, largestSize: Int = defaultLargestSize
+    ) throws(StoreError) -> (store: DiskStore, opening: StoreOpening) {
+        let folder = try StoreFolder(path)
+        let marker = UseMarker(folder: path)
+        let reason: String
+        switch marker.read() {
+        case nil where folder.dataLength == 0, .open where folder.dataLength == 0:
+            return (try make(in: folder, marker, largestSize), .created)
+        case nil:
+            do throws(StoreError) {
+                try marker.write(.open)
+                let environment = try Environment(in: folder, largestSize: largestSize)
+                return (DiskStore(environment, folder, marker), .clean)
+            } catch {
+                guard error.recovery == .wipe else { throw error }
+                reason = error.description
+            }
+        case .open:
+            do throws(StoreError) {
+                return (try check(folder, marker, largestSize), .checked)
+            } catch {
+                guard error.recovery == .wipe else { throw error }
+                reason = error.description
+            }
+        case .checking:
+            reason = "the store in \(path) was not closed, and checking it did not end"
+        case .damaged:
+            reason = "the store in \(path) has a damaged value"
+        }
+        return (try make(in: folder, marker, largestSize), .wiped(reason: reason))
+    }
+
+    /// Looks up every key of a store that was not closed. Should that kill the process, the marker says so.
+    private static func check(
+        _ folder: StoreFolder, _ marker: UseMarker, _ largestSize: Int
+    ) throws(StoreError) -> DiskStore {
+        try marker.write(.checking)
+        let environment = try Environment(in: folder, largestSize: largestSize)
+        do throws(StoreError) {
+            _ = try environment.scan(folder.path)
+            try marker.write(.open)
+        } catch {
+            mdb_env_close(environment.handle)
+            throw error
+        }
+        return DiskStore(environment, folder, marker)
+    }
+
+    private static func make(
+        in folder: StoreFolder, _ marker: UseMarker, _ largestSize: Int
+    ) throws(StoreError) -> DiskStore {
+        try marker.write(.open)
+        try folder.removeFiles()
+        return DiskStore(try Environment(in: folder, largestSize: largestSize), folder, marker)
+    }
+
+    /// Deletes the store in a folder. The next start fills it again from the log.
+    package static func wipe(_ path: String) throws(StoreError) {
+        let folder = try StoreFolder(path)
+        try folder.removeFiles()
+        UseMarker(folder: path).remove()
+    }
+}

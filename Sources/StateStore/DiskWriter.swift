@@ -1,0 +1,57 @@
+import CLMDB
+
+/// One write transaction; ``DiskStore/write(_:)`` ends it.
+final class DiskWriter: StoreWriter {
+    private let store: DiskStore
+    private let transaction: OpaquePointer?
+
+    init(_ store: DiskStore, _ transaction: OpaquePointer?) {
+        self.store = store
+        self.transaction = transaction
+    }
+
+    func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError) {
+        try put(in: store.environment.entries, key, value)
+    }
+
+    @discardableResult
+    func remove(_ key: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+        var key = key.lmdbValue
+        let code = mdb_del(transaction, store.environment.entries, &key, nil)
+        if code == MDB_NOTFOUND { return false }
+        try check(code, "remove", store.folder.path)
+        return true
+    }
+
+    func value(for key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer? {
+        var key = key.lmdbValue
+        var value = MDB_val()
+        let code = mdb_get(transaction, store.environment.entries, &key, &value)
+        if code == MDB_NOTFOUND { return nil }
+        try check(code, "read", store.folder.path)
+        return try ChecksummedValue.open(value, key: key, store.folder.path)
+    }
+
+    func removeAll() throws(StoreError) {
+        try check(mdb_drop(transaction, store.environment.entries, 0), "empty", store.folder.path)
+        try check(mdb_drop(transaction, store.environment.checkpoint, 0), "empty", store.folder.path)
+    }
+
+    func setCheckpoint(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+        try put(in: store.environment.checkpoint, DiskReader.checkpointKey, bytes)
+    }
+
+    private func put(
+        in database: MDB_dbi, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) throws(StoreError) {
+        var lmdbKey = key.lmdbValue
+        // Room in the page itself, to be filled in: no copy in between.
+        var room = MDB_val(mv_size: Checksum.byteCount + value.count, mv_data: nil)
+        try check(mdb_put(transaction, database, &lmdbKey, &room, UInt32(MDB_RESERVE)), "write", store.folder.path)
+        guard let target = room.mv_data else { return }
+        target.storeBytes(of: Checksum.of(key, value), as: UInt64.self)
+        if let source = value.baseAddress {
+            (target + Checksum.byteCount).copyMemory(from: source, byteCount: value.count)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import CLMDB
+import Glibc
+
+/// An open LMDB environment: its handle and its two databases, one for entries and one for the checkpoint.
+///
+/// No `MDB_WRITEMAP` and no `MDB_NOSYNC` (a stray pointer or a power cut must not damage it). `MDB_NOTLS`, because
+/// several readers may live on one thread and move between threads. Read-ahead stays on: the table usually fits into
+/// memory, and it makes the first reads after a start faster (`MDB_NORDAHEAD` pays only where it does not fit).
+struct Environment {
+    let handle: OpaquePointer
+    let entries: MDB_dbi
+    let checkpoint: MDB_dbi
+    /// Nothing was in it before.
+    let isNew: Bool
+
+    /// Opens or makes the files in the folder. Touches no page but the first two before the file's length is known to
+    /// reach to the last one: a shorter file would end the process with SIGBUS.
+    init(in folder: StoreFolder, largestSize: Int) throws(StoreError) {
+        let path = folder.path
+        isNew = folder.dataLength == 0
+        let handle = try Self.open(path, largestSize: largestSize)
+        do throws(StoreError) {
+            try Self.checkLength(of: handle, length: folder.dataLength, in: path)
+            var stale: Int32 = 0
+            try check(mdb_reader_check(handle, &stale), "clear old readers", path)
+            (entries, checkpoint) = try Self.openDatabases(handle, path)
+        } catch {
+            mdb_env_close(handle)
+            throw error
+        }
+        self.handle = handle
+    }
+
+    /// The address space is reserved, not the memory or the disk; where the process may not have that much, half.
+    private static func open(_ path: String, largestSize: Int) throws(StoreError) -> OpaquePointer {
+        var size = largestSize
+        while true {
+            var created: OpaquePointer?
+            try check(mdb_env_create(&created), "prepare", path)
+            guard let handle = created else { throw StoreError(code: ENOMEM, doing: "prepare", in: path) }
+            mdb_env_set_maxdbs(handle, 2)
+            mdb_env_set_mapsize(handle, size)
+            let code = mdb_env_open(handle, path, UInt32(MDB_NOTLS), 0o600)
+            if code == 0 { return handle }
+            mdb_env_close(handle)
+            guard code == ENOMEM, size > 1 << 30 else { throw StoreError(code: code, doing: "open", in: path) }
+            size /= 2
+        }
+    }
+
+    private static func checkLength(of handle: OpaquePointer, length: Int, in path: String) throws(StoreError) {
+        let needed = try Self.neededLength(of: handle, in: path)
+        guard length == 0 || length >= needed else {
+            throw StoreError(
+                .damaged,
+                "the store in \(path) is damaged (\(length) of \(needed) bytes); delete it, it is filled again")
+        }
+    }
+
+    /// The bytes up to the last page that LMDB may read.
+    static func neededLength(of handle: OpaquePointer, in path: String) throws(StoreError) -> Int {
+        var information = MDB_envinfo()
+        var statistics = MDB_stat()
+        try check(mdb_env_info(handle, &information), "inspect", path)
+        try check(mdb_env_stat(handle, &statistics), "inspect", path)
+        let (needed, overflow) = (information.me_last_pgno + 1).multipliedReportingOverflow(
+            by: Int(statistics.ms_psize))
+        return overflow ? Int.max : needed
+    }
+
+    private static func openDatabases(_ handle: OpaquePointer, _ path: String) throws(StoreError) -> (MDB_dbi, MDB_dbi)
+    {
+        var transaction: OpaquePointer?
+        try check(mdb_txn_begin(handle, nil, 0, &transaction), "begin", path)
+        var entries: MDB_dbi = 0
+        var checkpoint: MDB_dbi = 0
+        do throws(StoreError) {
+            try check(mdb_dbi_open(transaction, "entries", UInt32(MDB_CREATE), &entries), "open", path)
+            try check(mdb_dbi_open(transaction, "checkpoint", UInt32(MDB_CREATE), &checkpoint), "open", path)
+        } catch {
+            mdb_txn_abort(transaction)
+            throw error
+        }
+        try check(mdb_txn_commit(transaction), "commit", path)
+        return (entries, checkpoint)
+    }
+}
+
+/// Throws where LMDB did not succeed.
+@inline(__always)
+func check(_ code: Int32, _ operation: StaticString, _ path: String) throws(StoreError) {
+    guard code == 0 else { throw StoreError(code: code, doing: "\(operation)", in: path) }
+}
+
+extension UnsafeRawBufferPointer {
+    /// As LMDB takes it; LMDB does not write through it.
+    var lmdbValue: MDB_val {
+        MDB_val(mv_size: count, mv_data: UnsafeMutableRawPointer(mutating: baseAddress))
+    }
+
+    init(_ value: MDB_val) {
+        self.init(start: value.mv_data, count: value.mv_size)
+    }
+}

@@ -1,0 +1,67 @@
+import Glibc
+import Synchronization
+
+/// A folder that one store of this process has open. LMDB corrupts its lock table when a process opens a file twice.
+final class StoreFolder: Sendable {
+    private struct Identity: Hashable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    private static let inUse = Mutex<Set<Identity>>([])
+
+    let path: String
+    private let identity: Identity
+    private let owned = Atomic(true)
+
+    static let fileNames = ["data.mdb", "lock.mdb"]
+
+    /// Makes the folder where it is missing, for its owner alone: it holds tokens (design §7).
+    init(_ path: String) throws(StoreError) {
+        try Self.make(path)
+        guard chmod(path, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw StoreError(code: errno, doing: "open the folder", in: path) }
+        let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        guard Self.inUse.withLock({ $0.insert(identity).inserted }) else {
+            throw StoreError(.alreadyOpen, "the store in \(path) is already open in this process")
+        }
+        self.path = path
+        self.identity = identity
+    }
+
+    deinit {
+        release()
+    }
+
+    /// Lets another store of this process open the folder.
+    func release() {
+        guard owned.exchange(false, ordering: .relaxed) else { return }
+        _ = Self.inUse.withLock { $0.remove(identity) }
+    }
+
+    var dataFile: String { path + "/" + Self.fileNames[0] }
+
+    /// The length of the data file; 0 if there is none.
+    var dataLength: Int {
+        var status = stat()
+        return stat(dataFile, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    func removeFiles() throws(StoreError) {
+        for name in Self.fileNames where unlink(path + "/" + name) != 0 && errno != ENOENT {
+            throw StoreError(code: errno, doing: "delete the old files", in: path)
+        }
+    }
+
+    private static func make(_ path: String) throws(StoreError) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.dropLast().lastIndex(of: "/"), slash > path.startIndex else {
+            throw StoreError(code: errno, doing: "make the folder", in: path)
+        }
+        try make(String(path[..<slash]))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw StoreError(code: errno, doing: "make the folder", in: path)
+        }
+    }
+}

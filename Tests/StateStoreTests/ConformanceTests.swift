@@ -1,0 +1,167 @@
+import Testing
+
+@testable import StateStore
+
+@Suite("Both stores")
+struct ConformanceTests {
+    let folder = TemporaryFolder()
+
+    @Test(
+        "entries come back in the order of their keys, as unsigned bytes, a prefix first", arguments: StoreKind.allCases
+    )
+    func order(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("b", "2"), ("é", "5"), ("ab", "1b"), ("a", "1"), ("~", "4"), ("ba", "3")])
+        #expect(try store.content().map(\.key) == ["a", "ab", "b", "ba", "~", "é"])
+        try store.close()
+    }
+
+    @Test("a put replaces, a removal removes once, an unknown key is nil", arguments: StoreKind.allCases)
+    func replaceAndRemove(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("a", "1"), ("b", "2")])
+        try store.change([("a", "one, and longer than before"), ("b", nil)])
+        try store.write { writer throws(StoreError) in
+            let isThere = try withBytes(of: "b") { key throws(StoreError) in try writer.remove(key) }
+            #expect(!isThere)
+        }
+        let reader = try store.makeReader()
+        try reader.begin()
+        #expect(try reader.text(for: "a") == "one, and longer than before")
+        #expect(try reader.text(for: "b") == nil)
+        #expect(try reader.count() == 1)
+    }
+
+    @Test("an empty value is a value", arguments: StoreKind.allCases)
+    func emptyValue(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("a", "")])
+        #expect(try store.content() == [Pair("a", "")])
+    }
+
+    @Test("a seek finds the first key that is not less, and none past the end", arguments: StoreKind.allCases)
+    func seek(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change((0..<1_000).map { ("key\($0 * 2 + 10_000)", "\($0)") })
+        let reader = try store.makeReader()
+        try reader.begin()
+        #expect(try reader.content(from: "key10999").first == Pair("key11000", "500"))
+        #expect(try reader.content(from: "key11000").count == 500)
+        #expect(try reader.content(from: "kez").isEmpty)
+        #expect(try reader.next() == nil)
+    }
+
+    @Test("a reader sees one snapshot until it takes the next", arguments: StoreKind.allCases)
+    func snapshots(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("a", "1")], checkpoint: "at 1")
+        let reader = try store.makeReader()
+        try reader.begin()
+        try store.change([("a", "2"), ("b", "2")], checkpoint: "at 2")
+        #expect(try reader.content() == [Pair("a", "1")])
+        #expect(try reader.checkpoint().map { String(decoding: $0, as: UTF8.self) } == "at 1")
+        try reader.begin()
+        #expect(try reader.content() == [Pair("a", "2"), Pair("b", "2")])
+        #expect(try reader.checkpoint().map { String(decoding: $0, as: UTF8.self) } == "at 2")
+    }
+
+    @Test("without a snapshot there is nothing to read", arguments: StoreKind.allCases)
+    func noSnapshot(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("a", "1")], checkpoint: "at 1")
+        let reader = try store.makeReader()
+        #expect(try reader.content().isEmpty)
+        try reader.begin()
+        reader.end()
+        #expect(try reader.text(for: "a") == nil)
+        #expect(try reader.checkpoint() == nil)
+    }
+
+    @Test("a transaction that throws leaves neither data nor checkpoint", arguments: StoreKind.allCases)
+    func rollback(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("a", "1")], checkpoint: "at 1")
+        #expect(throws: StoreError.self) {
+            try store.write { writer throws(StoreError) in
+                try withBytes(of: "a") { key throws(StoreError) in try writer.put(key, key) }
+                try writer.removeAll()
+                try withBytes(of: "at 2") { bytes throws(StoreError) in try writer.setCheckpoint(bytes) }
+                throw StoreError(.system, "on purpose")
+            }
+        }
+        #expect(try store.content() == [Pair("a", "1")])
+        #expect(try store.checkpoint() == "at 1")
+        try store.change([("b", "2")])
+        #expect(try store.content().count == 2)
+    }
+
+    @Test("a writer reads its own changes", arguments: StoreKind.allCases)
+    func readYourWrites(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.write { writer throws(StoreError) in
+            let value = try withBytes(of: "k") { key throws(StoreError) -> String? in
+                try writer.put(key, key)
+                return try writer.value(for: key).map { String(decoding: $0, as: UTF8.self) }
+            }
+            #expect(value == "k")
+        }
+    }
+
+    @Test("emptying removes the entries and the checkpoint", arguments: StoreKind.allCases)
+    func removeAll(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change((0..<500).map { ("\($0)", "x") }, checkpoint: "c")
+        try store.write { writer throws(StoreError) in try writer.removeAll() }
+        #expect(try store.content().isEmpty)
+        #expect(try store.checkpoint() == nil)
+    }
+
+    @Test("a key that is empty or too long is refused", arguments: StoreKind.allCases)
+    func keys(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        for key in ["", String(repeating: "k", count: 512)] {
+            let error = #expect(throws: StoreError.self) { try store.change([(key, "v")]) }
+            #expect(error?.kind == .invalidKey)
+        }
+        try store.change([(String(repeating: "k", count: 511), "v")])
+    }
+
+    @Test("it does not close while a reader lives, and does nothing once closed", arguments: StoreKind.allCases)
+    func close(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        try store.change([("a", "1")])
+        do {
+            let reader = try store.makeReader()
+            try reader.begin()
+            let error = #expect(throws: StoreError.self) { try store.close() }
+            #expect(error?.kind == .inUse)
+            #expect(try reader.text(for: "a") == "1")
+        }
+        try store.close()
+        #expect(throws: StoreError.closed) { try store.change([("a", "2")]) }
+        #expect(throws: StoreError.closed) { _ = try store.makeReader() }
+    }
+
+    @Test("random changes give what a dictionary gives", arguments: StoreKind.allCases, [7, 2_026] as [UInt64])
+    func model(_ kind: StoreKind, seed: UInt64) throws {
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let store = try kind.make(in: folder)
+        var model: [String: String] = [:]
+        for step in 0..<60 {
+            var changes: [(String, String?)] = []
+            for _ in 0..<Int.random(in: 1...80, using: &random) {
+                let key = "key-\(Int.random(in: 0..<900, using: &random))"
+                let value =
+                    Int.random(in: 0..<3, using: &random) == 0
+                    ? nil : String(repeating: "v", count: Int.random(in: 0...700, using: &random))
+                changes.append((key, value))
+                model[key] = value
+            }
+            try store.change(changes, checkpoint: "step \(step)")
+        }
+        let expected = model.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
+        #expect(try store.content() == expected.map { Pair($0.key, $0.value) })
+        #expect(try store.checkpoint() == "step 59")
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Testing
+
+@testable import StateStore
+
+@Suite("The store on disk")
+struct DiskStoreTests {
+    let folder = TemporaryFolder()
+
+    /// Fills a store with recognisable values and closes it.
+    private func fill(_ count: Int = 2_000) throws {
+        let store = try DiskStore.open(folder.path).store
+        try store.change(
+            (0..<count).map { ("key\(100_000 + $0)", "value-of-\($0)-\(String(repeating: "x", count: 80))") })
+        try store.change([], checkpoint: "offset 17")
+        try store.close()
+    }
+
+    @Test("what was written is there after closing and opening")
+    func reopen() throws {
+        try fill()
+        let (store, opening) = try DiskStore.open(folder.path)
+        #expect(opening == .clean)
+        #expect(try store.content().count == 2_000)
+        #expect(try store.checkpoint() == "offset 17")
+        try store.close()
+        #expect(!FileManager.default.fileExists(atPath: folder.marker.path))
+    }
+
+    @Test("the folder and its files are the owner's alone")
+    func permissions() throws {
+        try FileManager.default.createDirectory(
+            atPath: folder.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        try fill(1)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        let data = try FileManager.default.attributesOfItem(atPath: folder.dataFile.path)
+        #expect(data[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test("missing folders above are made")
+    func nestedFolder() throws {
+        let (store, opening) = try DiskStore.open(folder.path + "/a/b/c")
+        #expect(opening == .created)
+        try store.close()
+    }
+
+    @Test("a folder that cannot be made is an error that names it")
+    func impossibleFolder() throws {
+        let error = #expect(throws: StoreError.self) { _ = try DiskStore.open("/dev/null/store") }
+        #expect(error?.recovery == .stop)
+        #expect(
+            error?.description.contains("/dev/null/store") == true || error?.description.contains("/dev/null") == true)
+    }
+
+    @Test("opening the same folder twice in one process is refused, by whatever path")
+    func openTwice() throws {
+        let (store, _) = try DiskStore.open(folder.path)
+        let error = #expect(throws: StoreError.self) { _ = try DiskStore.open(folder.path + "/.") }
+        #expect(error?.kind == .alreadyOpen)
+        try store.change([("a", "1")])
+        try store.close()
+        let (again, opening) = try DiskStore.open(folder.path)
+        #expect(opening == .clean)
+        try again.close()
+    }
+
+    @Test("a store that nobody closes by hand is closed when the last user lets it go")
+    func closedByDeinit() throws {
+        do {
+            let store = try DiskStore.open(folder.path).store
+            try store.change([("a", "1")])
+        }
+        #expect(try DiskStore.open(folder.path).opening == .clean)
+    }
+
+    @Test("several readers on one thread read at the same time")
+    func readersOnOneThread() throws {
+        let store = try DiskStore.open(folder.path).store
+        try store.change([("a", "1")])
+        let readers = try (0..<4).map { _ in try store.makeReader() }
+        for reader in readers {
+            try reader.begin()
+        }
+        for reader in readers {
+            #expect(try reader.text(for: "a") == "1")
+        }
+    }
+
+    @Test("too many readers is an error, not a crash")
+    func tooManyReaders() throws {
+        let store = try DiskStore.open(folder.path).store
+        var readers: [any StoreReader] = []
+        let error = #expect(throws: StoreError.self) {
+            for _ in 0..<200 {
+                readers.append(try store.makeReader())
+                try readers.last?.begin()
+            }
+        }
+        #expect(error?.kind == .tooManyReaders)
+        readers.removeAll()
+        try store.close()
+    }
+
+    @Test("a store that is full says so, keeps what it had, and goes on in a larger one")
+    func full() throws {
+        let (store, _) = try DiskStore.open(folder.path, largestSize: 1 << 20)
+        try store.change([("kept", "1")])
+        let error = #expect(throws: StoreError.self) {
+            try store.change((0..<2_000).map { ("key\($0)", String(repeating: "x", count: 1_000)) })
+        }
+        #expect(error?.kind == .storeFull)
+        #expect(error?.recovery == .stop)
+        #expect(try store.content() == [Pair("kept", "1")])
+        try store.close()
+        let larger = try DiskStore.open(folder.path).store
+        try larger.change((0..<2_000).map { ("key\($0)", String(repeating: "x", count: 1_000)) })
+        #expect(try larger.content().count == 2_001)
+    }
+
+    @Test("no room on the disk is tried again later, damage is wiped")
+    func recoveries() {
+        #expect(StoreError(code: ENOSPC, doing: "commit", in: "x").recovery == .retry)
+        #expect(StoreError(code: -30_796, doing: "read", in: "x").recovery == .wipe)
+        #expect(StoreError(code: EACCES, doing: "open", in: "x").recovery == .stop)
+    }
+
+    @Test("writers on several threads take turns")
+    func writers() async throws {
+        let store = try DiskStore.open(folder.path).store
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask {
+                    for step in 0..<10 {
+                        try store.change([("\(writer)-\(step)", "x")])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try store.content().count == 40)
+    }
+
+    @Test("verify counts every entry")
+    func verify() throws {
+        try fill(300)
+        let store = try DiskStore.open(folder.path).store
+        #expect(try store.verify() == 300)
+    }
+
+    @Test("wiping empties the folder")
+    func wipe() throws {
+        try fill()
+        try DiskStore.wipe(folder.path)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        #expect(try DiskStore.open(folder.path).opening == .created)
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+
+@testable import StateStore
+
+/// A folder of its own for one test.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() {
+        path = NSTemporaryDirectory() + "/carillon-store-" + UUID().uuidString
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    var dataFile: URL { URL(fileURLWithPath: path + "/data.mdb") }
+    var marker: URL { URL(fileURLWithPath: path + "/in-use") }
+}
+
+/// The two kinds of store, for the tests that both must pass.
+enum StoreKind: CaseIterable {
+    case memory, disk
+
+    func make(in folder: TemporaryFolder) throws -> any OrderedStore {
+        switch self {
+        case .memory: MemoryStore()
+        case .disk: try DiskStore.open(folder.path, largestSize: 1 << 30).store
+        }
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension OrderedStore {
+    /// Changes by text; a nil value removes.
+    func change(_ changes: [(String, String?)], checkpoint: String? = nil) throws {
+        try write { writer throws(StoreError) in
+            for (key, value) in changes {
+                if let value {
+                    try withBytes(of: key) { key throws(StoreError) in
+                        try withBytes(of: value) { value throws(StoreError) in try writer.put(key, value) }
+                    }
+                } else {
+                    try withBytes(of: key) { key throws(StoreError) in _ = try writer.remove(key) }
+                }
+            }
+            if let checkpoint {
+                try withBytes(of: checkpoint) { bytes throws(StoreError) in try writer.setCheckpoint(bytes) }
+            }
+        }
+    }
+
+    /// Everything in it, in order.
+    func content() throws -> [Pair] {
+        let reader = try makeReader()
+        try reader.begin()
+        return try reader.content()
+    }
+
+    func checkpoint() throws -> String? {
+        let reader = try makeReader()
+        try reader.begin()
+        return try reader.checkpoint().map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+struct Pair: Equatable {
+    var key: String
+    var value: String
+
+    init(_ key: String, _ value: String) {
+        self.key = key
+        self.value = value
+    }
+
+    init(_ entry: StoreEntry) {
+        self.init(String(decoding: entry.key, as: UTF8.self), String(decoding: entry.value, as: UTF8.self))
+    }
+}
+
+extension StoreReader {
+    func content(from start: String = "") throws -> [Pair] {
+        var pairs: [Pair] = []
+        var entry = try withBytes(of: start.isEmpty ? "\0" : start) { key throws(StoreError) in try seek(key) }
+        while let found = entry {
+            pairs.append(Pair(found))
+            entry = try next()
+        }
+        return pairs
+    }
+
+    func text(for key: String) throws -> String? {
+        try withBytes(of: key) { key throws(StoreError) in try value(for: key) }.map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+}
+
+func withBytes<Result>(
+    of text: String, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
+) throws(StoreError) -> Result {
+    let bytes = Array(text.utf8)
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    defer { copy.deallocate() }
+    copy.copyBytes(from: bytes)
+    return try body(UnsafeRawBufferPointer(copy))
+}
