@@ -26,7 +26,7 @@ let package = Package(
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
-        .target(name: "Pipeline", dependencies: ["FanOut", "KafkaClient", "Telemetry"]),
+        .target(name: "Pipeline", dependencies: ["FanOut", "JSONReader", "KafkaClient", "Telemetry"]),
 
         // The command line.
         .target(name: "Arguments"),

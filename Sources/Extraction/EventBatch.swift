@@ -79,7 +79,13 @@ public struct EventBatch: ~Copyable {
     /// The bytes that every ``TextRange`` of the notifications points into.
     package var text: [UInt8] = []
 
+    /// The text that is enough for a transaction, in bytes. One event adds 80 MB at most, and a ``TextRange`` reaches to 4 GB.
+    private static let fullCount = 64 << 20
+
     public init() {}
+
+    /// Whether it holds so much text that no further record should be extracted into it.
+    package var isFull: Bool { text.count >= Self.fullCount }
 
     /// Empties the batch and keeps its memory.
     package mutating func removeAll() {

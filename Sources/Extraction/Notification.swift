@@ -86,7 +86,7 @@ public struct DeadLetter: Error, Equatable, Sendable {
     public enum Code: UInt8, CaseIterable, Sendable {
         case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
         case unknownType, noPlace, missingStatus, missingOrderID
-        case payloadTooLarge, tooManyDevices, recordRefused
+        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused
 
         /// The value of the header `x-error-code`, and the label of its counter.
         public var label: String {
@@ -103,6 +103,7 @@ public struct DeadLetter: Error, Equatable, Sendable {
             case .missingStatus: "missing_status"
             case .missingOrderID: "missing_order_id"
             case .payloadTooLarge: "payload_too_large"
+            case .tooManyOrderIDs: "too_many_order_ids"
             case .tooManyDevices: "too_many_devices"
             case .recordRefused: "record_refused"
             }

@@ -35,6 +35,9 @@ package struct JSONValue {
     @inlinable package var isObject: Bool { tag == UInt8(ascii: "{") }
     @inlinable package var isArray: Bool { tag == UInt8(ascii: "[") }
     @inlinable package var isString: Bool { tag == UInt8(ascii: "\"") }
+    @inlinable package var isNumber: Bool {
+        tag == UInt8(ascii: "l") || tag == UInt8(ascii: "d") || tag == UInt8(ascii: "u")
+    }
     @inlinable package var isNull: Bool { tag == UInt8(ascii: "n") }
 
     /// The text of a string, unescaped; nil for any other value.

@@ -1,6 +1,9 @@
+import CRDKafka
+
 /// librdkafka's in-process cluster, for demonstrations and quick tests.
 ///
-/// It speaks the real protocol to real clients, but its transactions isolate, abort, fence and store nothing (kafka-rules, "What the mock cluster cannot show").
+/// It speaks the real protocol to real clients, but its transactions isolate, abort, fence and store nothing, a partition keeps 5 MB, the first join of a group takes 3 s, and administration
+/// does not work (kafka-rules, "What the mock cluster cannot show"). Any thread may call it.
 public final class MockCluster: Sendable {
     /// A request of the protocol, for ``pushErrors(_:_:)``.
     public struct Request: Hashable, Sendable {
@@ -23,16 +26,83 @@ public final class MockCluster: Sendable {
         public static let transactionOffsetCommit = Request(key: 28)
     }
 
-    public init(brokers: Int = 1) throws(KafkaError) {}
+    /// The client that the cluster lives in, and the cluster: librdkafka serves it on a thread of its own and locks it, so any thread may use both.
+    private struct Pointers: @unchecked Sendable {
+        let client: OpaquePointer
+        let cluster: OpaquePointer
+    }
 
-    public var bootstrapServers: String { "" }
+    private let pointers: Pointers
+    /// `127.0.0.1:40001,127.0.0.1:40002`
+    public let bootstrapServers: String
 
-    public func createTopic(_ name: String, partitions: Int, replicationFactor: Int = 1) throws(KafkaError) {}
+    public init(brokers: Int = 1) throws(KafkaError) {
+        var error = [CChar](repeating: 0, count: 512)
+        guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
+        guard let client = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &error, error.count) else {
+            rd_kafka_conf_destroy(configuration)
+            throw .configuration(error.sentence)
+        }
+        guard let cluster = rd_kafka_mock_cluster_new(client, Int32(clamping: brokers)) else {
+            rd_kafka_destroy(client)
+            throw .configuration("a mock cluster of \(brokers) brokers could not be made")
+        }
+        pointers = Pointers(client: client, cluster: cluster)
+        bootstrapServers = rd_kafka_mock_cluster_bootstraps(cluster).map { String(cString: $0) } ?? ""
+    }
 
-    /// The next requests of this kind fail with these errors (librdkafka's names: `NOT_COORDINATOR`), one each.
-    public func pushErrors(_ request: Request, _ names: [String]) throws(KafkaError) {}
+    deinit {
+        rd_kafka_mock_cluster_destroy(pointers.cluster)
+        rd_kafka_destroy(pointers.client)
+    }
 
-    public func setBrokerDown(_ id: Int) throws(KafkaError) {}
-    public func setBrokerUp(_ id: Int) throws(KafkaError) {}
-    public func setRoundTripTime(_ id: Int, _ time: Duration) throws(KafkaError) {}
+    /// A topic that exists already is an error. Clients that ask for a missing one create it with 4 partitions.
+    public func createTopic(_ name: String, partitions: Int, replicationFactor: Int = 1) throws(KafkaError) {
+        try check(
+            rd_kafka_mock_topic_create(
+                pointers.cluster, name, Int32(clamping: partitions), Int32(clamping: replicationFactor)),
+            "create_topic \(name)")
+    }
+
+    /// The next requests of this kind fail with these errors, one each, in this order.
+    ///
+    /// - Parameter names: librdkafka's, `NOT_COORDINATOR`; `_TRANSPORT` closes the connection.
+    public func pushErrors(_ request: Request, _ names: [String]) throws(KafkaError) {
+        var codes: [rd_kafka_resp_err_t] = []
+        for name in names {
+            guard let code = Self.codes[name] else { throw .configuration("librdkafka has no error \(name)") }
+            codes.append(code)
+        }
+        rd_kafka_mock_push_request_errors_array(pointers.cluster, request.key, codes.count, &codes)
+    }
+
+    /// - Parameter id: from 1.
+    public func setBrokerDown(_ id: Int) throws(KafkaError) {
+        try check(rd_kafka_mock_broker_set_down(pointers.cluster, Int32(clamping: id)), "set_broker_down")
+    }
+
+    public func setBrokerUp(_ id: Int) throws(KafkaError) {
+        try check(rd_kafka_mock_broker_set_up(pointers.cluster, Int32(clamping: id)), "set_broker_up")
+    }
+
+    public func setRoundTripTime(_ id: Int, _ time: Duration) throws(KafkaError) {
+        try check(
+            rd_kafka_mock_broker_set_rtt(pointers.cluster, Int32(clamping: id), time.milliseconds),
+            "set_round_trip_time")
+    }
+
+    private func check(_ code: rd_kafka_resp_err_t, _ operation: String) throws(KafkaError) {
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code, operation: operation) }
+    }
+
+    private static let codes: [String: rd_kafka_resp_err_t] = {
+        var descriptions: UnsafePointer<rd_kafka_err_desc>?
+        var count = 0
+        rd_kafka_get_err_descs(&descriptions, &count)
+        var codes: [String: rd_kafka_resp_err_t] = [:]
+        for description in UnsafeBufferPointer(start: descriptions, count: count) {
+            if let name = description.name { codes[String(cString: name)] = description.code }
+        }
+        return codes
+    }()
 }

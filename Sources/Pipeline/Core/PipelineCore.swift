@@ -82,7 +82,7 @@ package struct PipelineCore: ~Copyable {
                 skipNotifications(of: record, in: batch)
                 try emit(letter, for: record, in: batch, into: &sink)
             case .suppressed(let reason):
-                counts.countSuppressed(reason)
+                suppress(record, in: batch, because: reason, into: &sink)
             case .notifications(let count):
                 try emit(count, notificationsOf: record, in: batch, limit: limit, into: &sink)
             }
@@ -118,13 +118,14 @@ package struct PipelineCore: ~Copyable {
                 let device = fanOut.recipient(position)
                 let message = renderer.render(device, audience: fanOut.audience(of: device))
                 try sink.dispatch(
-                    key: message.key, value: message.value, headers: message.headers, from: batch.records[record])
+                    key: message.key, value: message.value, headers: message.headers,
+                    for: batch.notifications[index], from: batch.records[record])
             }
         }
         counts.notifications += count
         counts.dispatches += devices
         counts.staleDevices += stale
-        if devices == 0 { counts.countSuppressed(stale > 0 ? .staleToken : .noSubscriber) }
+        if devices == 0 { suppress(record, in: batch, because: stale > 0 ? .staleToken : .noSubscriber, into: &sink) }
     }
 
     /// Why an event cannot be sent at all: known before its first record is written.
@@ -153,6 +154,13 @@ package struct PipelineCore: ~Copyable {
         try deadLetters.withHeaders(of: letter, for: event, original: batch.headers) { headers in
             try sink.deadLetter(letter, key: event.key, value: event.value, headers: headers, from: event)
         }
+    }
+
+    private mutating func suppress<Sink: RecordSink & ~Copyable>(
+        _ record: Int, in batch: borrowing EventBatch, because reason: SuppressionReason, into sink: inout Sink
+    ) {
+        counts.countSuppressed(reason)
+        sink.suppress(batch.records[record], because: reason)
     }
 
     private mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {

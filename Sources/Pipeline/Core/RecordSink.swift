@@ -7,12 +7,19 @@ package protocol RecordSink: ~Copyable {
     /// A record for the dispatch topic: one device's push.
     mutating func dispatch(
         key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        from event: EventRecord
+        for notification: Notification, from event: EventRecord
     ) throws
+
+    /// An event that notifies nobody.
+    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason)
 
     /// A record for the dead letters: the original key, value and headers, and the reason's headers after them.
     mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) throws
+}
+
+extension RecordSink where Self: ~Copyable {
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {}
 }

@@ -33,7 +33,7 @@ struct TransactionOutput: ~Copyable, RecordSink {
 
     mutating func dispatch(
         key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        from event: EventRecord
+        for notification: Notification, from event: EventRecord
     ) throws(KafkaError) {
         try write(to: dispatch, key: key, value: value, headers: headers, from: event)
     }
