@@ -77,17 +77,18 @@ class Cluster:
         if producer.flush(60):
             raise Failure(f"records for {topic} were not delivered")
 
-    def offsets(self, topic, spec):
+    def offsets(self, topic, spec, isolation=IsolationLevel.READ_COMMITTED):
         asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic)}
-        answers = self.admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=30)
+        answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=30)
         return {each.partition: future.result(30).offset for each, future in answers.items()}
 
     def starts(self, topic):
         return self.offsets(topic, OffsetSpec.earliest())
 
-    def ends(self, topic):
-        """The last stable offset of each partition."""
-        return self.offsets(topic, OffsetSpec.latest())
+    def ends(self, topic, uncommitted=False):
+        """The last stable offset of each partition; or its end, with transactions that are open."""
+        isolation = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
+        return self.offsets(topic, OffsetSpec.latest(), isolation)
 
     def committed(self, group, topic):
         """The group's committed offset of each partition that has one."""

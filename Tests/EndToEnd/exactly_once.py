@@ -1,66 +1,34 @@
 """Exactly once under faults: two processes, kill -9, joins and leaves, poison, while events keep coming; then the verifier."""
 
 import argparse
-import pathlib
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import time
 
-import generate
-import rules
-import verify
 from cluster import Cluster, Failure
-from daemon import EXIT_DRAINED, Daemon, wait_for_daemons
-
-TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
+from daemon import EXIT_DRAINED, Daemon
+from world import World
 
 
 class Run:
     def __init__(self, options):
         self.options = options
         self.chance = random.Random(f"faults {options.seed}")
-        self.cluster = Cluster()
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-exactly-once."))
-        self.name = f"exactly-once-{options.seed}-{int(time.time())}"
-        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
-        self.settings = rules.Settings("Europe/Berlin")
-        self.daemons, self.restarts, self.leaving, self.is_c_away = {}, {}, None, True
+        self.world = World(Cluster(), "exactly-once", options.seed, options.partitions)
+        self.restarts, self.leaving, self.is_c_away = {}, None, True
         self.began = time.monotonic()
 
     def say(self, text):
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
 
-    def daemon(self, name, workers, **more):
-        settings = {
-            "kafka.bootstrap.servers": self.cluster.bootstrap,
-            "group.id": self.name,
-            "instance.id": name,
-            "state.dir": self.folder / name,
-            "workers": workers,
-            "time-zone": self.settings.time_zone,
-            "log.format": "text",
-        } | {f"topic.{topic}": name for topic, name in self.topics.items()} | more
-        self.daemons[name] = Daemon(name, self.folder, settings)
-
     def prepare(self):
-        partitions = self.options.partitions
-        self.cluster.create_topics({
-            self.topics["events"]: (partitions, {}),
-            self.topics["subscriptions"]: (4, {"cleanup.policy": "compact"}),
-            self.topics["dispatch"]: (partitions, {}),
-            self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
-            self.topics["journal"]: (1, {}),
-        })
-        places, subscriptions = generate.make_subscriptions(self.options.seed)
-        self.cluster.produce(self.topics["subscriptions"], subscriptions)
-        self.events = generate.Events(self.options.seed, places)
-        self.daemon("a", 1)
-        self.daemon("b", 2)
+        world = self.world.create_topics()
         # The one that comes and goes leaves at once, or its partitions would have no owner for a session.
-        self.daemon("c", 1, **{"static-membership": "false"})
+        settings = {"a": {"workers": 1}, "b": {"workers": 2}, "c": {"static-membership": "false"}}
+        self.daemons = {name: world.daemon(name, world.settings(name, **more)) for name, more in settings.items()}
+        self.daemons["a"].start()
+        self.daemons["b"].start()
 
     def plan(self):
         """Faults by the number of events after which they happen."""
@@ -68,10 +36,11 @@ class Run:
         window = range(count // 20, count - count // 10)
         for at in sorted(self.chance.sample(window, self.options.kills)):
             plan.append((at, self.kill))
-        # Each join has its leave before the next join.
-        moments = sorted(self.chance.sample(window, 2 * self.options.joins))
-        for join, leave in zip(moments[::2], moments[1::2]):
-            plan += [(join, self.join), (leave, self.leave)]
+        # One join and leave in each of as many spans, far enough apart that it takes part in the work.
+        span = len(window) // max(1, self.options.joins)
+        for first in range(window.start, window.start + span * self.options.joins, max(1, span)):
+            plan += [(first + self.chance.randrange(span * 2 // 5), self.join),
+                     (first + span - 1 - self.chance.randrange(span * 2 // 5), self.leave)]
         return sorted(plan, key=lambda each: each[0])
 
     def kill(self):
@@ -84,20 +53,20 @@ class Run:
         # Mostly back within its session; one in three times not, and its partitions move to others meanwhile.
         delay = self.chance.uniform(0, 2) if self.chance.random() < 0.67 else self.chance.uniform(10, 13)
         self.restarts[victim.name] = time.monotonic() + delay
-        self.say(f"kill -9 {victim.name}, back in {delay:.1f} s; lag {self.lag():,}")
+        self.say(f"kill -9 {victim.name}, back in {delay:.1f} s; lag {self.world.lag():,}")
 
     def join(self):
         if self.leaving:
             self.check_leave()
         self.is_c_away = False
         self.daemons["c"].start()
-        self.say(f"c joins; lag {self.lag():,}")
+        self.say(f"c joins; lag {self.world.lag():,}")
 
     def leave(self):
         # It drains while the load goes on.
         self.leaving, self.is_c_away = time.monotonic(), True
         self.daemons["c"].signal(signal.SIGTERM)
-        self.say(f"c is told to leave; lag {self.lag():,}")
+        self.say(f"c is told to leave; lag {self.world.lag():,}")
 
     def check_leave(self, seconds=10):
         left = max(0, self.leaving + seconds - time.monotonic())
@@ -108,22 +77,18 @@ class Run:
     def restart(self, name):
         self.daemons[name].start()
         del self.restarts[name]
-        self.say(f"{name} is back; lag {self.lag():,}")
-
-    def lag(self):
-        topic = self.topics["events"]
-        return sum(self.cluster.ends(topic).values()) - sum(self.cluster.committed(self.name, topic).values())
+        self.say(f"{name} is back; lag {self.world.lag():,}")
 
     def load(self):
         """Produces the events at the rate, in uneven bursts, and lets the faults happen on their way."""
-        producer, plan, made = self.cluster.producer(), self.plan(), 0
+        producer, plan, made = self.world.cluster.producer(), self.plan(), 0
         began = time.monotonic()
         while made < self.options.events:
             # A burst of up to half a second's worth; then no earlier than the rate allows.
             burst = self.chance.randrange(1, max(2, self.options.rate // 2))
             for _ in range(min(burst, self.options.events - made)):
-                each = self.events.next()
-                producer.produce(self.topics["events"], key=each.key, value=each.value, headers=list(each.headers))
+                each = self.world.events.next()
+                producer.produce(self.world.topics["events"], key=each.key, value=each.value, headers=list(each.headers))
                 made += 1
             producer.poll(max(0, began + made / self.options.rate - time.monotonic()))
             while time.monotonic() < began + made / self.options.rate:
@@ -146,26 +111,16 @@ class Run:
             self.check_leave()
 
     def finish(self):
-        topic = self.topics["events"]
-        running = [each for each in self.daemons.values() if each.is_running]
-        wait_for_daemons("the group has committed to the end of every partition",
-                         lambda: self.cluster.committed(self.name, topic) == self.cluster.ends(topic), running, 120)
+        self.world.wait_until_done(120)
         self.say("the group is at the end")
-        for each in running:
-            self.say(f"{each.name} drained in {each.stop():.1f} s")
+        for each in self.daemons.values():
+            if each.is_running:
+                self.say(f"{each.name} drained in {each.stop():.1f} s")
 
     def verify(self):
-        topics = self.topics
-        events = self.cluster.read(topics["events"])
-        report = verify.verify(
-            events, self.cluster.read(topics["subscriptions"]), self.cluster.read(topics["dispatch"]),
-            self.cluster.read(topics["dead-letters"]), self.cluster.read(topics["journal"]), self.settings,
-            {(topics["events"], partition): at for partition, at in self.cluster.starts(topics["events"]).items()},
-            {(topics["events"], partition): at for partition, at in self.cluster.ends(topics["events"]).items()},
-            self.options.partitions,
-        )
-        if len(events) != self.options.events:
-            report.add("input", f"{len(events):,} events in the topic, {self.options.events:,} were made")
+        report = self.world.verify()
+        if report.counts["events"] != self.options.events:
+            report.add("input", f"{report.counts['events']:,} events in the topic, {self.options.events:,} were made")
         report.print()
         self.say("verified")
         return not report.differences
@@ -186,8 +141,6 @@ def main():
     passed = False
     try:
         run.prepare()
-        run.daemons["a"].start()
-        run.daemons["b"].start()
         run.load()
         run.finish()
         passed = run.verify()
@@ -196,9 +149,9 @@ def main():
     finally:
         Daemon.kill_all()
         if passed:
-            shutil.rmtree(run.folder)
+            run.world.remove()
         else:
-            print(f"logs of the processes: {run.folder}", flush=True)
+            print(f"logs of the processes: {run.world.folder}", flush=True)
     return 0 if passed else 1
 
 

@@ -99,7 +99,7 @@ def _check_dispatch(dispatch, expected, settings, partitions, report):
         seen[identity] = place
         event, notification, device, position = expected[identity]
 
-        order = (notification.order_id, key)
+        order = (event.partition, notification.order_id, key)
         if order in last and last[order][0] > position:
             report.add("order not kept (I3)", f"{place} ({event.source}) comes after {last[order][1]}, of a later event")
         last[order] = (position, place)
