@@ -9,12 +9,14 @@ struct Carillon: ParsableCommand {
         discussion:
             "Settings come from flags, then the environment, then --config, then --kafka-config, then defaults.",
         examples: [
+            ("carillon demo", "See it work, with no Kafka of your own."),
             ("carillon topics create -b localhost:9092", "Create the topics that the pipeline needs."),
             ("carillon check-config --config carillon.properties", "Show every setting and where it came from."),
+            ("carillon run -b localhost:9092 --from latest", "Run the pipeline from now on."),
         ],
         version: Version.text,
         subcommands: [
-            TopicsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self,
+            RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self,
             OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self, CompletionCommand.self,
         ])
 }

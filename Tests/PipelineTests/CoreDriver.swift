@@ -106,7 +106,7 @@ struct CoreDriver: ~Copyable {
                     timestamp: EventTime(milliseconds: 1_725_707_721_000), key: copy(event.key),
                     value: copy(event.value), headers: first..<batch.headers.count))
         }
-        core.extract(&batch)
+        _ = core.extract(&batch, from: 0)
     }
 
     /// Emits in one transaction after the other until the batch is done; the end of each.

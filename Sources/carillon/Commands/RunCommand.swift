@@ -1,5 +1,4 @@
 import Arguments
-import Dispatch
 import Foundation
 import KafkaClient
 import Pipeline
@@ -58,26 +57,5 @@ struct RunCommand: ParsableCommand {
             signals.cancel()
         }
         try await pipeline.run()
-    }
-}
-
-/// SIGTERM and SIGINT: the first drains, the second stops.
-final class Signals: Sendable {
-    private let sources: [any DispatchSourceSignal & Sendable]
-
-    init(first: @escaping @Sendable () -> Void, again: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "carillon.signals")
-        let count = SignalCount()
-        sources = [SIGTERM, SIGINT].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { count.next() == 1 ? first() : again() }
-            source.resume()
-            return source
-        }
-    }
-
-    func cancel() {
-        for source in sources { source.cancel() }
     }
 }
