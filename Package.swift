@@ -21,7 +21,7 @@ let package = Package(
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
         .target(name: "Extraction", dependencies: ["NotificationPayload", "JSONReader", "COpenSSL"]),
         .target(name: "StateStore", dependencies: ["CLMDB"]),
-        .target(name: "FanOut", dependencies: ["Extraction", "StateStore", "JSONReader", "COpenSSL"]),
+        .target(name: "FanOut", dependencies: ["Extraction", "NotificationPayload", "StateStore", "JSONReader", "COpenSSL"]),
 
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
@@ -32,7 +32,7 @@ let package = Package(
         .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Pipeline", "Arguments"],
+            dependencies: ["Pipeline", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 
@@ -40,7 +40,7 @@ let package = Package(
         .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
         .testTarget(name: "ExtractionTests", dependencies: ["Extraction"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore"]),
-        .testTarget(name: "FanOutTests", dependencies: ["FanOut"]),
+        .testTarget(name: "FanOutTests", dependencies: ["FanOut", "Extraction", "StateStore"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),

@@ -48,7 +48,7 @@ public struct CommandParser {
         reader.read()
         if reader.wantsHelp { return .print(help.text) }
         if reader.wantsVersion { return .print(root.configuration.version + "\n") }
-        let problems = reader.problems.isEmpty ? command.validate() : reader.problems
+        let problems = reader.problems.isEmpty ? command.validateAll() : reader.problems
         return problems.isEmpty ? .run(command) : .usage(help.problems(problems))
     }
 }

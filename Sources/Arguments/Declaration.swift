@@ -44,9 +44,19 @@ struct Declaration {
 protocol Declaring {
     /// - Parameter property: its name in lower case with hyphens.
     func declarations(property: String) -> [Declaration]
+    func validate() -> [String]
+}
+
+extension Declaring {
+    func validate() -> [String] { [] }
 }
 
 extension ParsableArguments {
+    /// Its own problems after those of its groups.
+    func validateAll() -> [String] {
+        Mirror(reflecting: self).children.flatMap { ($0.value as? any Declaring)?.validate() ?? [] } + validate()
+    }
+
     /// In the order of the properties.
     var declarations: [Declaration] {
         Mirror(reflecting: self).children.flatMap { child in

@@ -91,6 +91,8 @@ final class Cell<Value: ExpressibleByArgument> {
 
     public init(title: String) { self.title = title }
 
+    func validate() -> [String] { wrappedValue.validateAll() }
+
     func declarations(property: String) -> [Declaration] {
         var declarations = wrappedValue.declarations
         for index in declarations.indices { declarations[index].section = title }

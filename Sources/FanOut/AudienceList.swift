@@ -1,4 +1,5 @@
 import Extraction
+import NotificationPayload
 
 /// The audiences of a run of notifications, in the order of the notifications.
 ///
@@ -10,7 +11,7 @@ public struct AudienceList: ~Copyable {
         var audience: Int
     }
 
-    private var text = GrowingBytes(capacity: 4_096)
+    private var text = ByteWriter(capacity: 4_096)
     /// Where each audience ends in `text`.
     private var ends: [Int] = []
     private(set) var links: [Link] = []
@@ -47,7 +48,7 @@ public struct AudienceList: ~Copyable {
 
     /// The audience's bytes, good until the list changes.
     package func bytes(_ index: Int) -> UnsafeRawBufferPointer {
-        text.bytes((index == 0 ? 0 : ends[index - 1])..<ends[index])
+        slice(from: index == 0 ? 0 : ends[index - 1], to: ends[index])
     }
 
     mutating func removeAll() {
@@ -56,14 +57,36 @@ public struct AudienceList: ~Copyable {
         links.removeAll(keepingCapacity: true)
     }
 
+    /// Throws where a rule named a notification that it was not asked about; puts the links into order.
+    mutating func checkLinks(within notifications: Range<Int>) throws(AudienceRuleError) {
+        var isInOrder = true
+        for (index, link) in links.enumerated() {
+            guard notifications.contains(link.notification) else {
+                throw AudienceRuleError(
+                    description: "the audience rule named notification \(link.notification), it was asked for"
+                        + " \(notifications.lowerBound) to \(notifications.upperBound - 1)")
+            }
+            isInOrder = isInOrder && (index == 0 || links[index - 1].notification <= link.notification)
+        }
+        if !isInOrder {
+            links = links.enumerated()
+                .sorted { ($0.element.notification, $0.offset) < ($1.element.notification, $1.offset) }
+                .map(\.element)
+        }
+    }
+
     /// Ends the audience whose text starts at `start`; drops the text again where it repeats the one before.
     private mutating func close(from start: Int, for notification: Int) {
-        let added = text.bytes(start..<text.count)
+        let added = slice(from: start, to: text.count)
         if let last = ends.indices.last, sameBytes(bytes(last), added) {
             text.truncate(to: start)
         } else {
             ends.append(text.count)
         }
         links.append(Link(notification: notification, audience: ends.count - 1))
+    }
+
+    private func slice(from start: Int, to end: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text.bytes[start..<end])
     }
 }

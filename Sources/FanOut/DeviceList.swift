@@ -6,8 +6,9 @@ public struct DeviceList: ~Copyable {
     /// The devices that a resolver appended and that were left out, because their token or app cannot be sent to.
     package private(set) var rejected = 0
     private var arena = ByteArena()
-    private var hasher = TokenHasher()
     private var isInOrder = true
+    /// Audiences that a resolver may append to.
+    private var audiences = 0
 
     package init() {}
 
@@ -16,7 +17,8 @@ public struct DeviceList: ~Copyable {
 
     /// Adds a device of the audience at this index of the list that is being resolved.
     ///
-    /// A device whose token or app breaks a limit of ``Subscription`` is left out and counted.
+    /// A device whose token or app breaks a limit of ``Subscription``, or whose audience is not in the list, is left out
+    /// and counted.
     /// - Parameters:
     ///   - token: The provider's token, 1 to 4,096 bytes.
     ///   - app: The bundle id or package name; required for APNs, where it is the topic.
@@ -27,7 +29,9 @@ public struct DeviceList: ~Copyable {
         token: String, platform: Platform, app: String, environment: PushEnvironment = .production,
         lastSeen: EventTime? = nil, to audience: Int
     ) -> Bool {
-        guard Subscription.canSend(token: token, platform: platform, app: app) else {
+        guard Subscription.problems(audience: "user/-", token: token, platform: platform, app: app).isEmpty,
+            (0..<audiences).contains(audience)
+        else {
             rejected += 1
             return false
         }
@@ -37,7 +41,7 @@ public struct DeviceList: ~Copyable {
         copy(token, to: tokenStart)
         copy(app, to: appStart)
         let tokenBytes = UnsafeRawBufferPointer(start: tokenStart, count: token.utf8.count)
-        hasher.hash(tokenBytes, into: bytes)
+        SHA256.hash(tokenBytes, into: bytes)
         let appBytes = UnsafeRawBufferPointer(start: appStart, count: app.utf8.count)
         append(
             Device(
@@ -45,7 +49,7 @@ public struct DeviceList: ~Copyable {
                 tokenCount: UInt16(tokenBytes.count), appCount: UInt16(appBytes.count),
                 platform: platform, environment: environment,
                 needsEscaping: Device.needsEscaping(tokenBytes) || Device.needsEscaping(appBytes),
-                audience: Int32(clamping: audience),
+                audience: Int32(audience),
                 lastSeenMilliseconds: lastSeen?.milliseconds ?? Device.neverSeen))
         return true
     }
@@ -57,7 +61,9 @@ public struct DeviceList: ~Copyable {
         devices.append(device)
     }
 
-    mutating func removeAll() {
+    /// Empties the list for so many audiences and keeps its memory.
+    mutating func removeAll(audiences: Int) {
+        self.audiences = audiences
         devices.removeAll(keepingCapacity: true)
         arena.removeAll()
         rejected = 0

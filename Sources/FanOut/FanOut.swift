@@ -1,7 +1,7 @@
 import Extraction
 
-/// The devices of one notification, each once: positions in ``FanOut/recipient(_:)``.
-package struct Recipients: Sendable {
+/// The devices of one notification, each once: positions for ``FanOut/recipient(_:)``.
+package struct Recipients: Equatable, Sendable {
     package var devices: Range<Int>
     /// The platforms among them, for ``MessageRenderer/begin(_:in:platforms:)``.
     package var platforms: PlatformSet
@@ -9,31 +9,65 @@ package struct Recipients: Sendable {
     package var stale: Int
 }
 
+/// A rule gave audiences that cannot be used: a defect of the rule.
+public struct AudienceRuleError: Error, Equatable, Sendable, CustomStringConvertible {
+    public var description: String
+}
+
 /// Audience rule, resolver and de-duplication: from notifications to their devices.
 ///
 /// One a worker, used by its thread alone. A notification's devices are ordered by audience, then by token hash.
+/// Allocates only for a batch that is larger than every one before.
 package struct FanOut: ~Copyable {
     private let rule: any AudienceRule
-    private let source: RecipientSource
-    private var audiences = AudienceList()
-    private var list = DeviceList()
+    private let resolver: (any TokenResolver)?
+    private let reader: TableReader?
+    private let maxAge: Int64
+    private let maxDevices: Int
 
-    /// - Parameter maxAge: devices last seen longer before the event than this are left out.
+    var audiences = AudienceList()
+    var list = DeviceList()
+    /// The devices of each audience; nil where the table was not asked yet.
+    private var ranges: [Range<Int>?] = []
+    /// The first notification of the latest resolution, and where the links of each from there on start.
+    private var first = 0
+    private var linkStarts: [Int] = []
+    /// Notifications that a resolver is asked for at once; shrinks where most of an answer had to be thrown away.
+    private var window = Int.max
+    private var selection: [Int32] = []
+    private var chosen = DeviceSet()
+
+    /// - Parameters:
+    ///   - maxAge: devices last seen longer before the event than this are left out.
+    ///   - maxDevices: of one audience no more than one past this are read, enough to see that there are too many.
     package init(
-        audienceRule: any AudienceRule, recipients: RecipientSource, maxAge: Duration
+        audienceRule: any AudienceRule, recipients: RecipientSource, maxAge: Duration, maxDevices: Int = Int.max - 1
     ) throws(SubscriptionTableError) {
         rule = audienceRule
-        source = recipients
+        self.maxAge = maxAge.wholeMilliseconds
+        self.maxDevices = maxDevices
+        switch recipients {
+        case .table(let table):
+            reader = try table.makeReader()
+            resolver = nil
+        case .resolver(let own):
+            reader = nil
+            resolver = own
+        }
     }
 
     /// Takes a new snapshot of the table. Every ``Device`` of the transaction before is gone.
-    package mutating func beginTransaction() throws(SubscriptionTableError) {}
+    package mutating func beginTransaction() throws(SubscriptionTableError) {
+        try reader?.begin()
+    }
 
     /// Gives the snapshot up, so that an idle worker does not keep old pages alive.
-    package mutating func endTransaction() {}
+    package mutating func endTransaction() {
+        reader?.end()
+    }
 
     /// The offsets that the snapshot contains, by partition; nil with a user's resolver.
-    package var tableOffsets: [Int64]? { nil }
+    package var tableOffsets: [Int64]? { reader?.offsets }
 
     /// Devices that a user's resolver gave and that cannot be sent to, in the latest ``resolve(_:from:limit:)``.
     package var rejectedDevices: Int { list.rejected }
@@ -43,21 +77,152 @@ package struct FanOut: ~Copyable {
     /// Stops after the event that takes the devices over `limit`, and returns the end (exclusive) of what was resolved:
     /// whole events, at least one. Errors of rule and resolver pass through.
     package mutating func resolve(_ batch: borrowing EventBatch, from first: Int, limit: Int) throws -> Int {
-        batch.notifications.count
+        let end = windowEnd(batch, from: first)
+        self.first = first
+        audiences.removeAll()
+        linkStarts.removeAll(keepingCapacity: true)
+        try rule.addAudiences(of: batch, notifications: first..<end, to: &audiences)
+        try audiences.checkLinks(within: first..<end)
+        list.removeAll(audiences: audiences.count)
+        ranges.removeAll(keepingCapacity: true)
+        for _ in 0..<audiences.count {
+            ranges.append(nil)
+        }
+        if let resolver {
+            try resolver.resolve(audiences, into: &list)
+            collectRanges()
+        }
+        let resolved = try count(batch, first..<end, limit)
+        if resolver != nil {
+            let share = resolved - first
+            window = resolved < end ? share * 2 : window > Int.max / 2 ? Int.max : max(window * 2, 64)
+        }
+        return resolved
     }
 
     /// The devices of one resolved notification, each once, stale ones left out. Good until the next call.
     package mutating func recipients(of notification: Int, in batch: borrowing EventBatch) -> Recipients {
-        Recipients(devices: 0..<0, platforms: [], stale: 0)
+        selection.removeAll(keepingCapacity: true)
+        var result = Recipients(devices: 0..<0, platforms: [], stale: 0)
+        let place = notification - first
+        guard linkStarts.indices.contains(place + 1) else { return result }
+        let links = linkStarts[place]..<linkStarts[place + 1]
+        let time = batch.notifications[notification].eventTime
+        if links.count == 1, resolver == nil {
+            select(ranges[audiences.links[links.lowerBound].audience] ?? 0..<0, at: time, &result)
+        } else {
+            selectUnion(links, at: time, &result)
+        }
+        result.devices = 0..<selection.count
+        return result
     }
 
     /// The device at a position of the latest ``recipients(of:in:)``.
     package func recipient(_ position: Int) -> Device {
-        list.devices[position]
+        list.devices[Int(selection[position])]
     }
 
     /// The audience that a device was found by; good until the next ``resolve(_:from:limit:)``.
     package func audience(of device: Device) -> UnsafeRawBufferPointer {
         audiences.bytes(Int(device.audience))
+    }
+
+    /// The end of the window, moved to the end of its last event.
+    private func windowEnd(_ batch: borrowing EventBatch, from first: Int) -> Int {
+        let count = batch.notifications.count
+        guard resolver != nil, window < count - first else { return count }
+        var end = first + window
+        while end < count, batch.notifications[end].record == batch.notifications[end - 1].record {
+            end += 1
+        }
+        return end
+    }
+
+    /// Goes on event by event until the devices are over the limit; reads the table as it goes.
+    private mutating func count(
+        _ batch: borrowing EventBatch, _ notifications: Range<Int>, _ limit: Int
+    ) throws(SubscriptionTableError) -> Int {
+        var link = 0
+        var devices = 0
+        linkStarts.append(0)
+        for index in notifications {
+            while link < audiences.links.count, audiences.links[link].notification == index {
+                devices += try range(of: audiences.links[link].audience).count
+                link += 1
+            }
+            linkStarts.append(link)
+            let isLastOfEvent =
+                index + 1 == notifications.upperBound
+                || batch.notifications[index + 1].record != batch.notifications[index].record
+            if isLastOfEvent, devices > limit {
+                return index + 1
+            }
+        }
+        return notifications.upperBound
+    }
+
+    private mutating func range(of audience: Int) throws(SubscriptionTableError) -> Range<Int> {
+        if let known = ranges[audience] { return known }
+        let start = list.count
+        try reader?.addDevices(of: audiences.bytes(audience), as: Int32(audience), limit: maxDevices, to: &list)
+        ranges[audience] = start..<list.count
+        return start..<list.count
+    }
+
+    /// The devices of each audience in what a resolver gave.
+    private mutating func collectRanges() {
+        list.putInOrder()
+        var position = 0
+        for audience in 0..<audiences.count {
+            let start = position
+            while position < list.count, Int(list.devices[position].audience) == audience {
+                position += 1
+            }
+            ranges[audience] = start..<position
+        }
+    }
+
+    private mutating func select(_ range: Range<Int>, at time: EventTime, _ result: inout Recipients) {
+        for position in range {
+            if list.devices[position].isStale(at: time, maxAge: maxAge) {
+                result.stale += 1
+            } else {
+                selection.append(Int32(position))
+                result.platforms.insert(list.devices[position].platformSet)
+            }
+        }
+    }
+
+    /// Each device once, and one that is stale under one audience is sent to if it is not under another.
+    private mutating func selectUnion(_ links: Range<Int>, at time: EventTime, _ result: inout Recipients) {
+        var most = 0
+        for link in links {
+            most += ranges[audiences.links[link].audience]?.count ?? 0
+        }
+        chosen.reset(for: most)
+        for stale in [false, true] {
+            for link in links {
+                for position in ranges[audiences.links[link].audience] ?? 0..<0 {
+                    guard list.devices[position].isStale(at: time, maxAge: maxAge) == stale,
+                        chosen.insert(position, in: list.devices)
+                    else { continue }
+                    if stale {
+                        result.stale += 1
+                    } else {
+                        selection.append(Int32(position))
+                        result.platforms.insert(list.devices[position].platformSet)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension Duration {
+    /// Rounded down; the largest number where it does not fit.
+    var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+        return overflow ? Int64.max : product &+ attoseconds / 1_000_000_000_000_000
     }
 }

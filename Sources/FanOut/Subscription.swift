@@ -31,37 +31,3 @@ public struct Subscription: Equatable, Sendable {
         self.lastSeenAt = lastSeenAt
     }
 }
-
-extension Subscription {
-    /// What is wrong with a subscription, all of it. Never quotes the token.
-    public struct Invalid: Error, Equatable, Sendable, CustomStringConvertible {
-        /// One sentence a problem.
-        public var problems: [String]
-
-        public init(problems: [String]) {
-            self.problems = problems
-        }
-
-        public var description: String {
-            problems.joined(separator: "; ")
-        }
-    }
-
-    /// The record's key: `<audience>|<SHA-256 of the token in hex>`.
-    public var key: String { "" }
-
-    /// The record's value: JSON with the members in the order of design §4.
-    public func encoded() -> [UInt8] { [] }
-
-    /// Reads a record's key and value. The key must be the one that belongs to the value.
-    public static func decode(key: some Sequence<UInt8>, value: some Sequence<UInt8>) throws(Invalid) -> Subscription {
-        throw Invalid(problems: ["not yet"])
-    }
-
-    /// Throws every problem of this subscription at once.
-    public func validate() throws(Invalid) {}
-
-    static func canSend(token: String, platform: Platform, app: String) -> Bool {
-        !token.isEmpty && token.utf8.count <= 4_096 && app.utf8.count <= 255
-    }
-}

@@ -39,6 +39,8 @@ public final class MockCluster: Sendable {
     public init(brokers: Int = 1) throws(KafkaError) {
         var error = [CChar](repeating: 0, count: 512)
         guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
+        // This client is the cluster's home and connects to nothing; librdkafka would warn about that.
+        _ = rd_kafka_conf_set(configuration, "log_level", "3", &error, error.count)
         guard let client = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &error, error.count) else {
             rd_kafka_conf_destroy(configuration)
             throw .configuration(error.sentence)

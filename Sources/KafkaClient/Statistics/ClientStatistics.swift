@@ -47,7 +47,3 @@ public struct ClientStatistics: Hashable, Sendable {
     public var brokers: [Broker]
     public var partitions: [Partition]
 }
-
-extension ClientStatistics {
-    init?(json: String) { return nil }
-}

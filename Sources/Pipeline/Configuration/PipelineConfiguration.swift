@@ -84,6 +84,17 @@ extension PipelineConfiguration {
         case latest
         /// The first record at or after this time, in milliseconds since 1970.
         case time(milliseconds: Int64)
+
+        /// `earliest`, `latest` or an ISO time such as `2026-11-21T10:00:00Z`; nil where the text is none of these.
+        public init?(_ text: String) {
+            switch text.lowercased() {
+            case "earliest": self = .earliest
+            case "latest": self = .latest
+            default:
+                guard let milliseconds = ConfigurationText.time(text) else { return nil }
+                self = .time(milliseconds: milliseconds)
+            }
+        }
     }
 
     public enum LogFormat: String, CaseIterable, Sendable {

@@ -23,13 +23,8 @@ extension Setting {
             "from", default: .none, allowed: "earliest, latest or an ISO time such as 2026-11-21T10:00:00Z",
             "Where a partition without a committed offset starts. Needed at a group's first start."
         ) { text, draft in
-            switch text.lowercased() {
-            case "earliest": draft.configuration.from = .earliest
-            case "latest": draft.configuration.from = .latest
-            default:
-                guard let time = ConfigurationText.time(text) else { return false }
-                draft.configuration.from = .time(milliseconds: time)
-            }
+            guard let position = PipelineConfiguration.StartPosition(text) else { return false }
+            draft.configuration.from = position
             return true
         },
     ]

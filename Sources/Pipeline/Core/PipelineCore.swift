@@ -14,7 +14,9 @@ package struct PipelineCore: ~Copyable {
     private var renderer: MessageRenderer
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
+    /// What came of each extracted record, from ``firstExtracted`` on.
     private var outcomes: [ExtractionOutcome] = []
+    private var firstExtracted = 0
     /// The notifications before this one have been emitted, or were skipped with their event.
     private var nextNotification = 0
     private var resolvedEnd = 0
@@ -47,26 +49,34 @@ package struct PipelineCore: ~Copyable {
     /// The next offset of each partition of the subscriptions topic in the snapshot.
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
 
-    /// Extracts every record of a batch. The next ``emit(_:_:limit:into:)`` starts at its first record.
-    package mutating func extract(_ batch: inout EventBatch) {
+    /// Extracts the records of a batch from `first` on, as many as the batch has room for, at least one.
+    ///
+    /// - Returns: the first record that was not extracted. Emit what was before the next call.
+    package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
+        batch.notifications.removeAll(keepingCapacity: true)
+        batch.text.removeAll(keepingCapacity: true)
         outcomes.removeAll(keepingCapacity: true)
+        firstExtracted = first
         nextNotification = 0
         resolvedEnd = 0
-        for record in batch.records.indices {
+        var record = first
+        while record < batch.records.count, record == first || !batch.isFull {
             outcomes.append(extractor.extract(record, in: &batch))
+            record += 1
         }
+        return record
     }
 
     /// Dead-letters a record of the extracted batch, whatever came of it.
     package mutating func condemn(record: Int, _ letter: DeadLetter) {
-        outcomes[record] = .deadLetter(letter)
+        outcomes[record - firstExtracted] = .deadLetter(letter)
     }
 
     package func isDeadLetter(record: Int) -> Bool {
-        if case .deadLetter = outcomes[record] { true } else { false }
+        if case .deadLetter = outcomes[record - firstExtracted] { true } else { false }
     }
 
-    /// Writes what these records of the extracted batch give, event by event, until `limit` records have been written
+    /// Writes what these extracted records give, event by event, until `limit` records have been written
     /// in this transaction; an event is never split, and at least one is written.
     ///
     /// - Returns: the first record that has not been written.
@@ -77,7 +87,7 @@ package struct PipelineCore: ~Copyable {
         var record = records.lowerBound
         while record < records.upperBound, written < limit || record == records.lowerBound {
             counts.events += 1
-            switch outcomes[record] {
+            switch outcomes[record - firstExtracted] {
             case .deadLetter(let letter):
                 skipNotifications(of: record, in: batch)
                 try emit(letter, for: record, in: batch, into: &sink)

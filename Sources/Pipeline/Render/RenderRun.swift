@@ -43,7 +43,7 @@ package struct RenderRun: ~Copyable {
                     topic: line.topic, partition: line.partition, offset: line.offset,
                     timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
                     headers: line.headers.indices))
-            core.extract(&batch)
+            _ = core.extract(&batch, from: 0)
             _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
         }
         try writer.flush()

@@ -109,22 +109,29 @@ struct Worker: ~Copyable {
 
     /// Extracts the batch and emits it, in as many transactions as its output needs.
     private mutating func process() throws {
-        core.extract(&batch)
-        let limit = context.configuration.commitMaxRecords
         var next = 0
         while next < batch.records.count {
-            try begin()
-            let end = isolation.isActive ? next + 1 : batch.records.count
-            if isolation.isActive { applyTreatment(of: next) }
-            let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
-            for record in batch.records[next..<emitted] {
-                positions.advance(
-                    partition: record.partition, offset: record.offset, timestamp: record.timestamp?.milliseconds ?? 0)
+            let extracted = core.extract(&batch, from: next)
+            while next < extracted {
+                try begin()
+                if isolation.isActive { applyTreatment(of: next) }
+                let end = isolation.isActive ? next + 1 : extracted
+                let limit = context.configuration.commitMaxRecords
+                let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
+                advance(over: next..<emitted)
+                next = emitted
+                if next < extracted || isolation.isActive { try commit() }
             }
-            transaction?.events += emitted - next
-            next = emitted
-            if next < batch.records.count || isolation.isActive { try commit() }
         }
+    }
+
+    private mutating func advance(over records: Range<Int>) {
+        for index in records {
+            let record = batch.records[index]
+            positions.advance(
+                partition: record.partition, offset: record.offset, timestamp: record.timestamp?.milliseconds ?? 0)
+        }
+        transaction?.events += records.count
     }
 
     /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).

@@ -1,0 +1,87 @@
+import Glibc
+import NotificationPayload
+
+/// Whether two runs of bytes are equal.
+func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    guard left.count == right.count else { return false }
+    guard let first = left.baseAddress, let second = right.baseAddress else { return true }
+    return memcmp(first, second, left.count) == 0
+}
+
+extension UnsafeRawBufferPointer {
+    init(_ text: StaticString) {
+        self.init(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}
+
+extension ByteWriter {
+    mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func appendEscaped(_ text: String) {
+        var text = text
+        text.withUTF8 { appendEscaped(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func append(decimal number: Int64) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var first = digits.count
+            var rest = number.magnitude
+            repeat {
+                first -= 1
+                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                append(UInt8(ascii: "-"))
+            }
+            append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[first...]))
+        }
+    }
+}
+
+/// Hex digits in lower case.
+enum Hex {
+    /// Writes the 64 digits of 32 bytes, eight digits a step.
+    static func write(_ hash: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
+        for step in 0..<8 {
+            let four = UInt32(bigEndian: hash.loadUnaligned(fromByteOffset: step * 4, as: UInt32.self))
+            var nibbles = UInt64(four)
+            nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
+            nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+            nibbles = (nibbles | nibbles << 4) & 0x0F0F_0F0F_0F0F_0F0F
+            // 1 in every byte whose nibble is 10 or more: those are letters, 0x27 further on.
+            let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+            let digits = nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
+            target.storeBytes(of: digits.bigEndian, toByteOffset: step * 8, as: UInt64.self)
+        }
+    }
+
+    static func string(_ hash: UnsafeRawPointer) -> String {
+        String(unsafeUninitializedCapacity: 64) { buffer in
+            guard let start = buffer.baseAddress else { return 0 }
+            write(hash, to: start)
+            return 64
+        }
+    }
+
+    /// The 32 bytes of 64 lower-case digits; false where they are something else.
+    static func read(_ digits: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Bool {
+        guard digits.count == 64 else { return false }
+        for index in 0..<32 {
+            guard let high = value(digits[2 * index]), let low = value(digits[2 * index + 1]) else { return false }
+            target.storeBytes(of: high << 4 | low, toByteOffset: index, as: UInt8.self)
+        }
+        return true
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Extraction
+import StateStore
+
+/// What a stored table holds, for `carillon table check`.
+public struct TableInspection: Equatable, Sendable {
+    /// The devices over all audiences, every one of them looked up and found sound.
+    public var devices: Int
+    public var topic: String
+    public var checkpointTime: EventTime?
+    /// The next offset to read, by partition.
+    public var offsets: [Int64]
+    /// It was damaged and has been wiped, for this reason.
+    public var wiped: String?
+}
+
+extension SubscriptionTable {
+    /// Looks up every key of the table in a folder and compares every checksum. Nothing may have it open.
+    public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
+        do throws(StoreError) {
+            let (store, opening) = try DiskStore.open(directory)
+            var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [])
+            if case .wiped(let reason) = opening {
+                inspection.wiped = reason
+            }
+            do {
+                let reader = try store.makeReader()
+                try reader.begin()
+                if let bytes = try reader.checkpoint(), let checkpoint = TableCheckpoint(bytes) {
+                    inspection.topic = checkpoint.topic
+                    inspection.checkpointTime = checkpoint.time
+                    inspection.offsets = checkpoint.offsets
+                }
+            }
+            try store.close()
+            return inspection
+        } catch {
+            throw SubscriptionTableError(error)
+        }
+    }
+}

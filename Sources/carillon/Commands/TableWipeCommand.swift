@@ -1,0 +1,32 @@
+import Arguments
+import Foundation
+import Pipeline
+
+/// `carillon table wipe`
+struct TableWipeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wipe",
+        abstract: "Delete the stored table; the next start fills it from the topic again.",
+        discussion: "Always safe. Refused while a process works with it.",
+        examples: [("carillon table wipe --group carillon --instance host-1", "That instance's table.")])
+
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked(needsBroker: false)
+        guard FileManager.default.fileExists(atPath: configuration.stateDirectory) else {
+            return Console.write("There is no table in \(configuration.stateDirectory).\n")
+        }
+        let folder = try StateFolder(path: configuration.stateDirectory)
+        guard FileManager.default.fileExists(atPath: folder.table) else {
+            return Console.write("There is no table in \(configuration.stateDirectory).\n")
+        }
+        do {
+            try FileManager.default.removeItem(atPath: folder.table)
+        } catch {
+            throw CommandFailure(
+                .configuration, "state.dir: cannot delete \(folder.table): \(error.localizedDescription)")
+        }
+        Console.write("Deleted \(folder.table).\n")
+    }
+}
