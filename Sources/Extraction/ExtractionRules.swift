@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a user can decide about the extraction. Everything else is decided by the documents.
 public struct ExtractionRules: Sendable {
     /// What to do with an event that carries no order id (push-rules §5.3 row 1). The raw value is the setting's.
@@ -10,15 +12,20 @@ public struct ExtractionRules: Sendable {
     /// Changes when the same event gives another payload than before. Part of the journal's hash of the rules.
     public static let version = 1
 
+    /// The version of the time zone data that the zones come from, such as `2025b`. Part of the same hash.
+    public static var timeZoneDataVersion: String { TimeZone.timeZoneDataVersion }
+
     public let timeZone: String
     /// Place id → IANA name, where it differs from ``timeZone``.
     public let placeTimeZones: [String: String]
     public let onMissingOrderID: MissingOrderID
+    let zones: PlaceZones
 
     /// - Throws: ``UnknownTimeZones`` with every name that is not a time zone.
     public init(
         timeZone: String = "UTC", placeTimeZones: [String: String] = [:], onMissingOrderID: MissingOrderID = .send
     ) throws(UnknownTimeZones) {
+        zones = try PlaceZones(standard: timeZone, places: placeTimeZones)
         self.timeZone = timeZone
         self.placeTimeZones = placeTimeZones
         self.onMissingOrderID = onMissingOrderID

@@ -1,23 +1,133 @@
+import JSONReader
+import NotificationPayload
+
 /// Turns the bytes of an order event into notifications, by the rules of document 1 as `push-rules.md` decides them.
 ///
-/// Pure: the same record gives the same bytes; time comes from the record. One owner, any thread.
+/// Pure: the same record gives the same bytes; time comes from the record. One owner, any thread. Allocates nothing per
+/// event once its buffers have the size of the largest event.
 package struct Extractor: ~Copyable {
-    private let rules: ExtractionRules
-    /// Grows from event to event until the owner resets it.
+    /// The largest value that is read, in bytes.
+    package static let maxValueSize = 1 << 20
+    /// What FCM and APNs take, in bytes (push-rules §1.3, §2.3).
+    package static let maxPayloadSize = 4096
+    /// The most orders that one ORDER_IDS_LISTED may list: a value of 1 MiB could else become a gigabyte of payloads.
+    package static let maxNotifications = 10_000
+
+    /// What was odd since the owner last reset it.
     package var notes = ExtractionNotes()
 
+    let zones: PlaceZones
+    let onMissingOrderID: ExtractionRules.MissingOrderID
+    var reader = JSONReader()
+    /// For JSON inside a JSON string, while the document around it is still in use.
+    var innerReader = JSONReader()
+    var identity = MessageIdentity()
+    var arena = TextArena()
+    var output = ByteWriter(capacity: 8192)
+    var listedIDs = NotificationIDs()
+
     package init(rules: ExtractionRules) {
-        self.rules = rules
+        zones = rules.zones
+        onMissingOrderID = rules.onMissingOrderID
     }
 
     /// Extracts `batch.records[record]` and appends its notifications and their text.
     ///
     /// Never throws and never traps, whatever the bytes. Unless it answers `.notifications`, the batch's notifications
-    /// and text are as before.
+    /// and text are as before. One event appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
     package mutating func extract(_ record: Int, in batch: inout EventBatch) -> ExtractionOutcome {
-        guard batch.records[record].value != nil else {
-            return .deadLetter(DeadLetter(.nullValue, "the record has no value"))
+        let notifications = batch.notifications.count
+        let text = batch.text.count
+        do throws(DeadLetter) {
+            if let reason = try process(record, in: &batch) {
+                return .suppressed(reason)
+            }
+            return .notifications(batch.notifications.count - notifications)
+        } catch {
+            batch.notifications.removeLast(batch.notifications.count - notifications)
+            batch.text.removeLast(batch.text.count - text)
+            return .deadLetter(error)
         }
-        return .deadLetter(DeadLetter(.notAnEvent, "the record is not an order event"))
     }
+
+    /// Appends at least one notification, or says why not.
+    private mutating func process(_ record: Int, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
+        guard let value = batch.records[record].value else { throw .nullValue }
+        arena.truncate()
+        var attributes = RecordHeaders()
+        let headers = batch.records[record].headers
+        if !headers.isEmpty {
+            attributes = RecordHeaders(batch.headers[headers])
+        }
+        let members = try readBody(value, attributes: &attributes)
+        let type = try eventType(of: members, attributes: attributes)
+        let time = eventTime(of: members, attributes: attributes, timestamp: batch.records[record].timestamp)
+        beginIdentity(of: members, attributes: attributes, record: record, in: batch)
+        identity.end(eventType: type)
+        let event = Event(record: record, type: type, time: time, members: members)
+        if type == .orderIDsListed {
+            return try processList(event, in: &batch)
+        }
+        return try processOrder(event, in: &batch)
+    }
+
+    /// The first one that is there counts, known or not.
+    private mutating func eventType(
+        of members: EventMembers, attributes: RecordHeaders
+    ) throws(DeadLetter) -> EventType {
+        guard let name = arena.text(members.eventType) ?? attributes.ceType ?? attributes.outboxType else {
+            throw .untyped
+        }
+        guard let type = EventType(upstreamName: name) else { throw .unknownType(name) }
+        return type
+    }
+
+    /// The first valid one (push-rules §5.2, "Event time").
+    private func eventTime(
+        of members: EventMembers, attributes: RecordHeaders, timestamp: EventTime?
+    ) -> EventTime {
+        if let bytes = attributes.ceTime, let time = Moment(bytes)?.eventTime {
+            return time
+        }
+        if let value = members.occurredAt, let time = Moment(value)?.eventTime {
+            return time
+        }
+        return timestamp.flatMap { EventTime(validating: $0.milliseconds) } ?? EventTime(milliseconds: 0)
+    }
+
+    /// Who the event is: the first source that is there (push-rules §6).
+    private mutating func beginIdentity(
+        of members: EventMembers, attributes: RecordHeaders, record: Int, in batch: borrowing EventBatch
+    ) {
+        if let source = attributes.ceSource, let id = attributes.ceID {
+            identity.begin(tag: "ce")
+            identity.append(source)
+            identity.append(id)
+        } else if let id = attributes.outboxID {
+            identity.begin(tag: "outbox")
+            identity.append(id)
+        } else if let id = arena.text(members.eventID) {
+            identity.begin(tag: "event")
+            identity.append(id)
+        } else if let original = attributes.original {
+            identity.begin(tag: "kafka")
+            identity.append(original.topic)
+            identity.append(original.partition)
+            identity.append(original.offset)
+        } else {
+            identity.begin(tag: "kafka")
+            var topic = batch.records[record].topic
+            topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
+            identity.append(Int64(batch.records[record].partition))
+            identity.append(batch.records[record].offset)
+        }
+    }
+}
+
+/// An event whose envelope has been taken off.
+struct Event {
+    let record: Int
+    let type: EventType
+    let time: EventTime
+    let members: EventMembers
 }

@@ -89,6 +89,7 @@ public struct DeadLetter: Error, Equatable, Sendable {
         case missingStatus = "missing_status"
         case missingOrderID = "missing_order_id"
         case payloadTooLarge = "payload_too_large"
+        case tooManyOrderIDs = "too_many_order_ids"
         case tooManyDevices = "too_many_devices"
         case recordRefused = "record_refused"
     }

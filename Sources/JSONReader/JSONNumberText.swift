@@ -1,103 +1,114 @@
 /// Numbers as JavaScript prints them: `1.0` is `1`, `1e21` is `1e+21`, an integer keeps all its digits.
 package enum JSONNumberText {
-    /// Appends a number; false, and nothing appended, for any other value.
+    /// No number's text is longer, in bytes.
+    package static let maxCount = 32
+
+    /// Writes the text of a number and returns its length; nil for any other value.
     ///
-    /// Allocates only for a number with a fraction or beyond 2^53 that was written with a point or an exponent.
-    package static func append(_ value: JSONValue, to text: inout [UInt8]) -> Bool {
+    /// The buffer must hold ``maxCount`` bytes. Allocates only for a number that was written with a point or an
+    /// exponent and is no integer below 2^53.
+    package static func write(_ value: JSONValue, to buffer: UnsafeMutablePointer<UInt8>) -> Int? {
         if let integer = value.integer {
-            if integer < 0 {
-                text.append(UInt8(ascii: "-"))
-            }
-            append(integer.magnitude, to: &text)
+            return write(integer, to: buffer)
         } else if let unsigned = value.unsigned {
-            append(unsigned, to: &text)
+            return write(unsigned, to: buffer)
         } else if let double = value.double {
-            append(double, to: &text)
-        } else {
-            return false
+            return write(double, to: buffer)
         }
-        return true
+        return nil
     }
 
-    package static func append(_ integer: UInt64, to text: inout [UInt8]) {
-        let start = text.count
+    /// Writes an integer in decimal and returns its length.
+    package static func write(_ integer: Int64, to buffer: UnsafeMutablePointer<UInt8>) -> Int {
+        guard integer < 0 else { return write(integer.magnitude, to: buffer) }
+        buffer[0] = UInt8(ascii: "-")
+        return 1 + write(integer.magnitude, to: buffer + 1)
+    }
+
+    /// Writes an integer in decimal and returns its length.
+    package static func write(_ integer: UInt64, to buffer: UnsafeMutablePointer<UInt8>) -> Int {
+        var count = 1
         var rest = integer
-        repeat {
-            text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+        while rest >= 10 {
             rest /= 10
-        } while rest > 0
-        text[start...].reverse()
+            count += 1
+        }
+        rest = integer
+        for index in stride(from: count - 1, through: 0, by: -1) {
+            buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        return count
     }
 
-    /// ECMA-262, Number::toString(x, 10), of a finite number.
-    package static func append(_ double: Double, to text: inout [UInt8]) {
-        guard double.isFinite else { return }
+    /// Writes a number by ECMA-262, Number::toString(x, 10), and returns its length; 0 if it is not finite.
+    package static func write(_ double: Double, to buffer: UnsafeMutablePointer<UInt8>) -> Int {
+        guard double.isFinite else { return 0 }
+        var count = 0
         if double < 0 {
-            text.append(UInt8(ascii: "-"))
+            buffer[0] = UInt8(ascii: "-")
+            count = 1
         }
         let magnitude = double.magnitude
         if magnitude < 9_007_199_254_740_992, magnitude == magnitude.rounded(.towardZero) {
-            append(UInt64(magnitude), to: &text)
-            return
+            return count + write(UInt64(magnitude), to: buffer + count)
         }
-        // Swift prints the shortest digits that read back as the same number, as JavaScript does, in a form of its own.
-        var digits: [UInt8] = []
-        let point = decompose(magnitude.description, into: &digits)
-        write(digits, point: point, to: &text)
+        let number = ShortestDecimal(magnitude)
+        for byte in number.text {
+            buffer[count] = byte
+            count += 1
+        }
+        return count
     }
+}
 
-    /// The significant digits of a description, and how many of them stand before the point (n of ECMA-262).
-    private static func decompose(_ description: String, into digits: inout [UInt8]) -> Int {
-        var point: Int?
+/// The fewest decimal digits that read back as the same number: 0.d₁d₂d₃… × 10^point.
+private struct ShortestDecimal {
+    private var digits: [UInt8] = []
+    private var point = 0
+
+    /// Swift prints the same digits as JavaScript, in a form of its own. A positive finite number.
+    init(_ number: Double) {
         var exponent = 0
-        var isExponent = false
+        var isInExponent = false
         var isNegative = false
-        for byte in description.utf8 {
+        var before: Int?
+        for byte in number.description.utf8 {
             switch byte {
-            case UInt8(ascii: "."): point = digits.count
-            case UInt8(ascii: "e"): isExponent = true
+            case UInt8(ascii: "."): before = digits.count
+            case UInt8(ascii: "e"): isInExponent = true
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "+"): break
             default:
-                if isExponent {
+                if isInExponent {
                     exponent = exponent * 10 + Int(byte - UInt8(ascii: "0"))
                 } else {
                     digits.append(byte)
                 }
             }
         }
-        var before = (point ?? digits.count) + (isNegative ? -exponent : exponent)
+        point = (before ?? digits.count) + (isNegative ? -exponent : exponent)
         let zeros = digits.prefix { $0 == UInt8(ascii: "0") }.count
         digits.removeFirst(zeros)
-        before -= zeros
+        point -= zeros
         while digits.last == UInt8(ascii: "0") {
             digits.removeLast()
         }
-        return before
     }
 
-    private static func write(_ digits: [UInt8], point: Int, to text: inout [UInt8]) {
+    /// The form that ECMA-262 chooses by the size of the exponent.
+    var text: [UInt8] {
         let zero = UInt8(ascii: "0")
-        switch point {
-        case digits.count...21:
-            text += digits
-            text.append(contentsOf: repeatElement(zero, count: point - digits.count))
-        case 1...21:
-            text += digits[..<point]
-            text.append(UInt8(ascii: "."))
-            text += digits[point...]
-        case -5...0:
-            text += [zero, UInt8(ascii: ".")]
-            text.append(contentsOf: repeatElement(zero, count: -point))
-            text += digits
-        default:
-            text.append(digits[0])
-            if digits.count > 1 {
-                text.append(UInt8(ascii: "."))
-                text += digits[1...]
-            }
-            text += [UInt8(ascii: "e"), UInt8(ascii: point > 0 ? "+" : "-")]
-            append(UInt64((point - 1).magnitude), to: &text)
+        let dot = UInt8(ascii: ".")
+        if point > 21 || point < -5 {
+            let fraction = digits.count > 1 ? [dot] + digits[1...] : []
+            let sign = point > 0 ? UInt8(ascii: "+") : UInt8(ascii: "-")
+            return digits[..<1] + fraction + [UInt8(ascii: "e"), sign] + Array(String((point - 1).magnitude).utf8)
+        } else if point >= digits.count {
+            return digits + repeatElement(zero, count: point - digits.count)
+        } else if point > 0 {
+            return digits[..<point] + [dot] + digits[point...]
         }
+        return [zero, dot] + Array(repeating: zero, count: -point) + digits
     }
 }

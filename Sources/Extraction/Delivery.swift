@@ -1,0 +1,99 @@
+import JSONReader
+
+/// When an order is delivered, and who said so: two chains that know nothing of each other (document 1, "Data Extraction
+/// Rules"; push-rules §5.3 row 17).
+struct Delivery {
+    var slot: TimeSlot?
+    var slotSource = FieldSource.fallback
+    var date: CivilDate?
+    var dateSource = FieldSource.fallback
+
+    init() {}
+
+    init(of order: OrderMembers, shipping: ShippingMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
+        let primary = SlotMembers(shipping.slot)
+        let salesforce = SalesforceMembers(order.metadata)
+        if let found = TimeSlot(start: primary.startTime, end: primary.endTime, in: zone) {
+            slot = found
+            slotSource = .slot
+        } else if let found = TimeSlot(start: salesforce.slotStart, end: salesforce.slotEnd, in: zone) {
+            slot = found
+            slotSource = .salesforce
+        } else if let value = shipping.pickupDetails?.member("time_slot"),
+            let found = TimeSlot(timeSlot: value, in: zone)
+        {
+            slot = found
+            slotSource = .drone
+        }
+        if let found = Self.date(primary.date, in: zone, notes: &notes) {
+            date = found
+            dateSource = .slot
+        } else if let found = Self.date(salesforce.slotStart, in: zone, notes: &notes) {
+            date = found
+            dateSource = .salesforce
+        } else if let found = Self.date(primary.deliveryDate, in: zone, notes: &notes) {
+            date = found
+            dateSource = .drone
+        } else if let found = Self.date(order.orderDate, in: zone, notes: &notes) {
+            date = found
+            dateSource = .order
+        }
+    }
+
+    /// The event's own slot and date, for the ids of ORDER_IDS_LISTED (push-rules §5.3 row 9): the sources of an order
+    /// found beside them, and the names of the payload itself.
+    init(of event: EventMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
+        let order = OrderMembers(event.object)
+        var shipping = ShippingMembers(order.shippingInfo)
+        shipping.slot = event.slot ?? shipping.slot
+        self.init(of: order, shipping: shipping, in: zone, notes: &notes)
+        slot = slot ?? TimeSlot(start: event.startTime, end: event.endTime, in: zone)
+        date = date ?? Self.date(event.deliveryDate, in: zone, notes: &notes)
+        slotSource = slot == nil ? .fallback : .event
+        dateSource = date == nil ? .fallback : .event
+    }
+
+    /// The date, or the one that the place's calendar showed at the event, however late the event is read.
+    ///
+    /// East of Greenwich the last hours of year 9999 are in no year that a payload can name; they count as its last day.
+    func date(of time: EventTime, in zone: TimeZoneTable) -> CivilDate {
+        date ?? zone.wallClock(at: time.milliseconds)?.date ?? .last
+    }
+
+    /// What is missing here comes from the other one.
+    mutating func complete(with other: Delivery) {
+        if slot == nil {
+            slot = other.slot
+            slotSource = other.slotSource
+        }
+        if date == nil {
+            date = other.date
+            dateSource = other.dateSource
+        }
+    }
+
+    private static func date(_ value: JSONValue?, in zone: TimeZoneTable, notes: inout ExtractionNotes) -> CivilDate? {
+        guard let value else { return nil }
+        if let moment = Moment(value) {
+            return moment.date(in: zone)
+        }
+        if let text = value.string, isAmbiguous(text.bytes.trimmed) {
+            notes.ambiguousDates += 1
+        }
+        return nil
+    }
+
+    /// Begins like `07/07/2025` or `7.7.25`: is it the day or the month that comes first?
+    private static func isAmbiguous(_ text: UnsafeRawBufferPointer) -> Bool {
+        var cursor = ASCIICursor(text)
+        guard cursor.oneOrTwoDigits() != nil else { return false }
+        let separator = cursor.peek
+        switch separator {
+        case UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            return cursor.skip(separator) && cursor.oneOrTwoDigits() != nil && cursor.skip(separator)
+                && cursor.digits(2) != nil
+        default:
+            return false
+        }
+    }
+}

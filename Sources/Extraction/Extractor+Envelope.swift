@@ -1,0 +1,54 @@
+import JSONReader
+
+extension Extractor {
+    /// Envelopes inside envelopes beyond this many are nobody's.
+    private static let maxEnvelopes = 8
+
+    /// Takes off every envelope around an event: Confluent's frame, CloudEvents in structured mode, `{schema,payload}`, and
+    /// a JSON string that holds JSON (push-rules §4.1, §4.3).
+    ///
+    /// The attributes of a structured CloudEvents envelope replace those of the headers. The envelope is known by its
+    /// content type, or where a producer sends none by its `specversion` and `data`.
+    mutating func readBody(
+        _ value: UnsafeRawBufferPointer, attributes: inout RecordHeaders
+    ) throws(DeadLetter) -> EventMembers {
+        guard value.count <= Self.maxValueSize else { throw .valueTooLarge(value.count) }
+        // JSON never begins with a zero byte.
+        let isFramed = value.count > 5 && value[0] == 0
+        let document = isFramed ? UnsafeRawBufferPointer(rebasing: value[5...]) : value
+        var body: JSONValue
+        do throws(JSONError) {
+            body = try reader.parse(document)
+        } catch {
+            throw .unreadable(error)
+        }
+        var isStructured = attributes.isStructured
+        for _ in 0..<Self.maxEnvelopes {
+            if let text = body.string {
+                do throws(JSONError) {
+                    body = try innerReader.parse(text.bytes)
+                } catch {
+                    throw .unreadable(error)
+                }
+                continue
+            }
+            guard body.isObject else { throw .notAnEvent("the body is not a JSON object") }
+            let members = EventMembers(body)
+            if isStructured || !members.isEvent && members.specVersion != nil && members.data != nil {
+                guard let data = members.data, !data.isNull else {
+                    throw .notAnEvent("the CloudEvents envelope has no data")
+                }
+                attributes.ceID = arena.text(members.id)
+                attributes.ceSource = arena.text(members.source)
+                attributes.ceType = arena.text(members.type)
+                attributes.ceTime = arena.text(members.time)
+                isStructured = false
+                body = data
+                continue
+            }
+            guard !members.isEvent, members.schema != nil, let payload = members.payload else { return members }
+            body = payload
+        }
+        throw .notAnEvent("the body is wrapped in too many envelopes")
+    }
+}

@@ -1,0 +1,106 @@
+import JSONReader
+
+extension Extractor {
+    /// ORDER_IDS_LISTED: one notification an id, from `orders`, `order_ids` and `order` together (push-rules §5.3 row 9).
+    mutating func processList(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
+        listedIDs.removeAll()
+        let members = event.members
+        let place = arena.text(members.placeID)
+        let delivery = place.map { Delivery(of: members, in: zones.zone(of: $0), notes: &notes) }
+        let list = OrderList(
+            event: event, place: place, delivery: delivery, first: batch.notifications.count, textCount: arena.count)
+        if members.isEvent {
+            try appendOrders(of: list, in: &batch)
+            try appendIDs(of: list, in: &batch)
+            if let order = members.order, !order.isNull {
+                try append(orderMembers(order), of: list, in: &batch)
+            }
+        } else {
+            let order = OrderMembers(members.object)
+            if orderID(of: order).id != nil {
+                try append(order, of: list, in: &batch)
+            }
+        }
+        return batch.notifications.count > list.first ? nil : .noOrderIDs
+    }
+
+    private mutating func appendOrders(of list: OrderList, in batch: inout EventBatch) throws(DeadLetter) {
+        guard let orders = list.event.members.orders, !orders.isNull else { return }
+        guard orders.isArray else { throw .notAnEvent("orders is not an array") }
+        var elements = orders.elements
+        while let element = elements.next() {
+            arena.truncate(to: list.textCount)
+            if element.isObject {
+                try append(OrderMembers(element), of: list, in: &batch)
+            } else {
+                try appendID(element, of: list, in: &batch)
+            }
+        }
+    }
+
+    private mutating func appendIDs(of list: OrderList, in batch: inout EventBatch) throws(DeadLetter) {
+        guard let ids = list.event.members.orderIDs, !ids.isNull else { return }
+        guard ids.isArray else { throw .notAnEvent("order_ids is not an array") }
+        var elements = ids.elements
+        while let element = elements.next() {
+            arena.truncate(to: list.textCount)
+            try appendID(element, of: list, in: &batch)
+        }
+    }
+
+    /// A bare id: a text or a number; anything else is counted and passed over.
+    private mutating func appendID(
+        _ value: JSONValue, of list: OrderList, in batch: inout EventBatch
+    ) throws(DeadLetter) {
+        guard let id = arena.text(value) else {
+            notes.ignoredOrderIDs += 1
+            return
+        }
+        guard let place = list.place else { throw .noPlace(orderID: id) }
+        try append(OrderMembers(), id: id, source: .event, place: place, delivery: Delivery(), of: list, in: &batch)
+    }
+
+    private mutating func append(
+        _ order: OrderMembers, of list: OrderList, in batch: inout EventBatch
+    ) throws(DeadLetter) {
+        let shipping = ShippingMembers(order.shippingInfo)
+        let (id, source) = orderID(of: order)
+        guard let place = list.place ?? place(of: order, shipping: shipping) else { throw .noPlace(orderID: id) }
+        let delivery = Delivery(of: order, shipping: shipping, in: zones.zone(of: place), notes: &notes)
+        try append(order, id: id, source: source, place: place, delivery: delivery, of: list, in: &batch)
+    }
+
+    /// Once for each id; what the order does not say about its delivery, the event may.
+    private mutating func append(
+        _ order: OrderMembers, id: UnsafeRawBufferPointer?, source: FieldSource, place: UnsafeRawBufferPointer,
+        delivery: Delivery, of list: OrderList, in batch: inout EventBatch
+    ) throws(DeadLetter) {
+        let key = id ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        guard !listedIDs.contains(key, from: list.first, in: batch) else { return }
+        guard batch.notifications.count - list.first < Self.maxNotifications else { throw .tooManyOrderIDs }
+        let zone = zones.zone(of: place)
+        var delivery = delivery
+        if delivery.slot == nil || delivery.date == nil {
+            var uncounted = ExtractionNotes()
+            delivery.complete(
+                with: list.delivery ?? Delivery(of: list.event.members, in: zone, notes: &uncounted))
+        }
+        let resolved = ResolvedOrder(
+            members: order, id: id, idSource: source, place: place, delivery: delivery, change: nil)
+        try append(resolved, of: list.event, in: zone, to: &batch)
+        listedIDs.insertLast(from: list.first, in: batch)
+    }
+}
+
+/// What the orders of one ORDER_IDS_LISTED have in common.
+private struct OrderList {
+    let event: Event
+    /// The event's own place, which goes before that of an order.
+    let place: UnsafeRawBufferPointer?
+    /// The event's own slot and date in the zone of that place.
+    let delivery: Delivery?
+    /// The index of its first notification in the batch.
+    let first: Int
+    /// How many texts of the arena belong to the event and not to an order.
+    let textCount: Int
+}

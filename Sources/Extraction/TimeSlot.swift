@@ -1,0 +1,78 @@
+import JSONReader
+
+/// A delivery slot on the wall clock of its place. A start behind the end crosses midnight, and stays as it is.
+struct TimeSlot: Equatable {
+    let start: ClockTime
+    let end: ClockTime
+
+    /// Document 1's fallback, which is also that of each missing bound.
+    static let fallback = TimeSlot(start: .midnight, end: .lastMinute)
+
+    private init(start: ClockTime, end: ClockTime) {
+        self.start = start
+        self.end = end
+    }
+
+    /// One source: nil without a valid bound, else the missing one is 00:00 or 23:59. Bounds of two sources are never
+    /// mixed (push-rules §5.2, "Partial slots").
+    init?(start: Moment?, end: Moment?, in zone: TimeZoneTable) {
+        let first = start?.start(in: zone)
+        let last = end?.end(in: zone)
+        guard first != nil || last != nil else { return nil }
+        self.start = first ?? .midnight
+        self.end = last ?? .lastMinute
+    }
+
+    init?(start: JSONValue?, end: JSONValue?, in zone: TimeZoneTable) {
+        self.init(start: start.flatMap(Moment.init), end: end.flatMap(Moment.init), in: zone)
+    }
+
+    /// The Drone API's `time_slot`: a text, an object or an array.
+    init?(timeSlot value: JSONValue, in zone: TimeZoneTable) {
+        if let text = value.string {
+            self.init(text: text.bytes.trimmed, in: zone)
+        } else if value.isObject {
+            self.init(object: value, in: zone)
+        } else if value.isArray {
+            self.init(array: value, in: zone)
+        } else {
+            self.init(start: Moment(value), end: nil, in: zone)
+        }
+    }
+
+    /// `{start,end}`, `{start_time,end_time}` or `{from,to}`, the first pair with a valid bound.
+    private init?(object: JSONValue, in zone: TimeZoneTable) {
+        var start: JSONValue?
+        var end: JSONValue?
+        var startTime: JSONValue?
+        var endTime: JSONValue?
+        var from: JSONValue?
+        var to: JSONValue?
+        var cursor = object.members
+        while let (name, value) = cursor.next() {
+            switch name.count {
+            case 2 where name == "to": to = value
+            case 3 where name == "end": end = value
+            case 4 where name == "from": from = value
+            case 5 where name == "start": start = value
+            case 8 where name == "end_time": endTime = value
+            case 10 where name == "start_time": startTime = value
+            default: break
+            }
+        }
+        guard
+            let slot = TimeSlot(start: start, end: end, in: zone) ?? TimeSlot(start: startTime, end: endTime, in: zone)
+                ?? TimeSlot(start: from, end: to, in: zone)
+        else { return nil }
+        self = slot
+    }
+
+    /// An array of two, or of one, which is the start.
+    private init?(array: JSONValue, in zone: TimeZoneTable) {
+        var elements = array.elements
+        let start = elements.next()
+        let end = elements.next()
+        guard elements.next() == nil else { return nil }
+        self.init(start: start, end: end, in: zone)
+    }
+}
