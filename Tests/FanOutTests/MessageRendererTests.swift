@@ -166,7 +166,7 @@ struct MessageRendererTests {
     func farFuture() throws {
         var batch = EventBatch()
         batch.add(time: EventTime(milliseconds: Int64.max - 5))
-        #expect(try render([.fcm("t")], batch).first?.headers[3] == "expires-at: \(Int64.max)")
+        #expect(try render([.fcm("t", lastSeen: nil)], batch).first?.headers[3] == "expires-at: \(Int64.max)")
     }
 
     @Test("a token and an order id with quotes and backslashes stay one JSON string")
