@@ -5,12 +5,11 @@ import Testing
 @Suite(
     "Transactions on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
 struct TransactionTests {
-    /// A consumer that has joined, what it got, and its membership.
-    private func joined(_ topic: String, group: String, instance: String? = nil) throws -> (Consumer, GroupMetadata) {
+    /// A consumer that has joined and was assigned the topic.
+    private func joined(_ topic: String, group: String, instance: String? = nil) throws -> Consumer {
         var consumer = try Consumer(settings: RealBroker.settings, group: group, instance: instance)
         _ = try consumer.join([topic])
-        let metadata = try consumer.groupMetadata()
-        return (consumer, metadata)
+        return consumer
     }
 
     @Test("records, offsets and their metadata become visible together, at the commit")
@@ -20,7 +19,8 @@ struct TransactionTests {
         let group = RealBroker.unique("group")
         let partition = TopicPartition(topic: input, partition: 0)
         try RealBroker.write(["a", "b"], to: input)
-        let (consumer, metadata) = try joined(input, group: group)
+        let consumer = try joined(input, group: group)
+        let metadata = try consumer.groupMetadata()
         #expect(try consumer.committed([partition], timeout: .seconds(10)) == [:])
 
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
@@ -28,7 +28,8 @@ struct TransactionTests {
         try producer.initTransactions()
         try producer.beginTransaction()
         try producer.produce(
-            ProducerRecord(key: nil, value: "x".bytes, headers: [RecordHeader("h", "1".bytes), RecordHeader("n", nil)]),
+            ProducerRecord(
+                key: nil, value: "x".bytes, headers: [RecordHeader("h", "1".bytes), RecordHeader("n", nil)]),
             to: topic)
         let position = CommittedOffset(offset: Offset(2), metadata: "v1 w=1700000000000 n=1 t=1699999999999 ä")
         try producer.sendOffsets([partition: position], metadata)
@@ -55,7 +56,8 @@ struct TransactionTests {
         let output = try RealBroker.topic("out")
         let partition = TopicPartition(topic: input, partition: 0)
         try RealBroker.write(["a"], to: input)
-        let (consumer, metadata) = try joined(input, group: RealBroker.unique("group"))
+        let consumer = try joined(input, group: RealBroker.unique("group"))
+        let metadata = try consumer.groupMetadata()
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
         let topic = try producer.topic(output)
         try producer.initTransactions()
@@ -79,7 +81,9 @@ struct TransactionTests {
         consumer.close()
     }
 
-    @Test("kafka-rules 10: an abort right after 1,000 records is not fatal, ten times over")
+    @Test(
+        "kafka-rules 10: an abort right after 1,000 records is not fatal, and the next transaction works, ten times over"
+    )
     func abortAtOnce() throws {
         let output = try RealBroker.topic("out", partitions: 6)
         for _ in 0..<10 {
@@ -163,7 +167,8 @@ struct TransactionTests {
     func metadataLimit() throws {
         let input = try RealBroker.topic("in")
         let partition = TopicPartition(topic: input, partition: 0)
-        let (consumer, metadata) = try joined(input, group: RealBroker.unique("group"))
+        let consumer = try joined(input, group: RealBroker.unique("group"))
+        let metadata = try consumer.groupMetadata()
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
         try producer.initTransactions()
         let fits = CommittedOffset(offset: Offset(0), metadata: String(repeating: "x", count: 4096))
@@ -187,7 +192,8 @@ struct TransactionTests {
         let input = try RealBroker.topic("in")
         let group = RealBroker.unique("group")
         let partition = TopicPartition(topic: input, partition: 0)
-        let (consumer, metadata) = try joined(input, group: group)
+        let consumer = try joined(input, group: group)
+        let metadata = try consumer.groupMetadata()
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
         try producer.initTransactions()
         try producer.beginTransaction()
@@ -204,9 +210,8 @@ struct TransactionTests {
     func staticTakeover() throws {
         let input = try RealBroker.topic("in")
         let group = RealBroker.unique("group")
-        let (first, _) = try joined(input, group: group, instance: "slot-0")
-        var consumer = first
-        let (second, _) = try joined(input, group: group, instance: "slot-0")
+        var consumer = try joined(input, group: group, instance: "slot-0")
+        let second = try joined(input, group: group, instance: "slot-0")
         let error = try eventually("the fatal error") { () -> KafkaError? in
             if case .error(let error) = consumer.nextEvent(timeout: .milliseconds(100)), error.isFatal { return error }
             return nil
