@@ -3,17 +3,8 @@ public enum ParseOutcome {
     case run(any ParsableCommand)
     /// Help or version, for standard output.
     case print(String)
-    case usage(UsageProblems)
-}
-
-/// Everything that is wrong with a command line.
-public struct UsageProblems: Error, CustomStringConvertible {
-    public let command: String
-    public let problems: [String]
-
-    public var description: String {
-        problems.map { "\(command): \($0)\n" }.joined() + "See '\(command) --help'.\n"
-    }
+    /// Everything that is wrong, a line each, for standard error; the exit code is 64 (sysexits(3) EX_USAGE).
+    case usage(String)
 }
 
 /// Reads command lines of a tree of commands.
@@ -26,8 +17,6 @@ public struct CommandParser {
     public func parse(_ words: [String]) -> ParseOutcome {
         var help = Help([root])
         var words = words[...]
-        let isHelp = words.first == "help"
-        if isHelp { words.removeFirst() }
         while !help.subcommands.isEmpty {
             guard let word = words.popFirst(), word != "--help", word != "-h" else { return .print(help.text) }
             if word == "--version" { return .print(root.configuration.version + "\n") }
@@ -39,7 +28,7 @@ public struct CommandParser {
             }
             help = Help(help.path + [next])
         }
-        return isHelp ? .print(help.text) : parse(help, words)
+        return parse(help, words)
     }
 
     private func parse(_ help: Help, _ words: ArraySlice<String>) -> ParseOutcome {
@@ -74,23 +63,13 @@ private struct WordReader {
                 let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
                 readOption(parts[0], attached: parts.count == 2 ? parts[1] : nil)
             } else {
-                readLetters(word)
+                // `-X value`, `-Xvalue`, `-X=value`.
+                let rest = word.dropFirst(word.dropFirst(2).first == "=" ? 3 : 2)
+                readOption(String(word.prefix(2)), attached: rest.isEmpty ? nil : String(rest))
             }
         }
         for missing in declarations where missing.isRequired && !given.contains(missing.name) {
             problems.append("\(missing.label) is missing: \(missing.help)")
-        }
-    }
-
-    /// `-v`, `-abc` of flags, `-X value`, `-Xvalue`, `-X=value`.
-    private mutating func readLetters(_ word: String) {
-        var letters = word.dropFirst()
-        while let letter = letters.popFirst() {
-            let name = "-\(letter)"
-            if !letters.isEmpty, declarations.contains(where: { $0.kind == .option && $0.names.contains(name) }) {
-                return readOption(name, attached: String(letters.first == "=" ? letters.dropFirst() : letters))
-            }
-            readOption(name, attached: nil)
         }
     }
 
@@ -104,8 +83,7 @@ private struct WordReader {
                 wantsVersion = true
                 return
             }
-            let known = declarations.filter { $0.kind != .argument }.flatMap(\.names) + ["--help", "--version"]
-            return problems.append("\(name): no such option" + hint(name, known, orList: []))
+            return refuse(name, attached: attached)
         }
         if !given.insert(option.name).inserted && !option.isRepeated { problems.append("\(name) is given twice") }
         if option.kind == .flag {
@@ -119,6 +97,18 @@ private struct WordReader {
         } else {
             problems.append("\(name) wants a value: \(name) <\(option.valueName)>")
         }
+    }
+
+    /// What was probably meant counts as given, with its value, so that one slip is one problem.
+    private mutating func refuse(_ name: String, attached: String?) {
+        let options = declarations.filter { $0.kind != .argument }
+        let known = options.flatMap(\.names) + ["--help", "--version"]
+        problems.append("\(name): no such option" + hint(name, known, orList: []))
+        guard let meant = options.first(where: { $0.names.contains(nearest(to: name, in: known) ?? "") }) else {
+            return
+        }
+        given.insert(meant.name)
+        if meant.kind == .option, attached == nil, words.first?.hasPrefix("-") == false { words.removeFirst() }
     }
 
     private mutating func readArgument(_ word: String) {

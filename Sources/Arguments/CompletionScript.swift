@@ -16,69 +16,53 @@ public struct CompletionScript {
 
     public func text(for shell: CompletionShell) -> String {
         switch shell {
-        case .bash: bash
-        case .zsh: zsh
+        case .bash:
+            script(
+                head: "# bash completion for \(program): source it, or put it in /etc/bash_completion.d.",
+                typed: "\"${COMP_WORDS[@]:1:COMP_CWORD-1}\"", previous: "${COMP_WORDS[COMP_CWORD-1]}",
+                offer: "COMPREPLY=($(compgen -W \"${choices[*]}\" -- \"${COMP_WORDS[COMP_CWORD]}\"))",
+                tail: "complete -o default -F _\(program) \(program)", choice: { word, _ in "'\(word)'" })
+        case .zsh:
+            script(
+                head:
+                    "#compdef \(program)\n# zsh completion: put it in a folder of $fpath as _\(program), or source it.",
+                typed: "${words[2,CURRENT-1]}", previous: "${words[CURRENT-1]}",
+                offer: "(( $#choices )) && _describe '\(program)' choices || _files",
+                tail: "compdef _\(program) \(program)", choice: { "'\($0):\($1.quoted)'" })
         case .fish: fish
         }
     }
 
-    private func paths(separator: String) -> String {
-        commands.dropFirst().map { "'\($0.name)'" }.joined(separator: separator)
-    }
-
-    /// A case for each option that takes a value.
-    private func valueCases(list: ([String]) -> String, files: String) -> String {
-        commands.reduce(into: "") { text, command in
+    /// bash and zsh differ in their variables, in how choices are offered, and in whether these have descriptions.
+    private func script(
+        head: String, typed: String, previous: String, offer: String, tail: String, choice: (String, String) -> String
+    ) -> String {
+        var values = ""
+        var words = ""
+        for command in commands {
             for option in command.declarations where option.kind == .option {
                 let patterns = option.names.map { "'\(command.name) \($0)'" }.joined(separator: "|")
-                let offer = option.choices.map(list) ?? (option.isPath ? files : ":")
-                text += "        \(patterns)) \(offer); return ;;\n"
+                let choices = option.choices.map { "'\($0)'" }.joined(separator: " ")
+                values += "        \(patterns)) choices=(\(choices)) ;;\n"
             }
+            let choices = command.words.map { choice($0.word, $0.text) }.joined(separator: " ")
+            words += "        '\(command.name)') choices=(\(choices)) ;;\n"
         }
-    }
-
-    private var bash: String {
-        let offer = { (words: [String]) in "COMPREPLY=($(compgen -W '\(words.joined(separator: " "))' -- \"$cur\"))" }
-        let words = commands.map { "        '\($0.name)') \(offer($0.words.map(\.word))) ;;\n" }.joined()
+        let paths = commands.dropFirst().map { "'\($0.name)'" }.joined(separator: "|")
         return """
-            # bash completion for \(program): source it, or put it in /etc/bash_completion.d.
+            \(head)
             _\(program)() {
-                local cur=${COMP_WORDS[COMP_CWORD]} at=\(program) i
-                COMPREPLY=()
-                for ((i = 1; i < COMP_CWORD; i++)); do
-                    case "$at ${COMP_WORDS[i]}" in \(paths(separator: "|"))) at+=" ${COMP_WORDS[i]}" ;; esac
+                local at=\(program) word choices
+                for word in \(typed); do
+                    case "$at $word" in \(paths)) at+=" $word" ;; esac
                 done
-                case "$at ${COMP_WORDS[COMP_CWORD - 1]}" in
-            \(valueCases(list: offer, files: "COMPREPLY=($(compgen -f -- \"$cur\"))"))    esac
-                case "$at" in
-            \(words)    esac
+                case "$at \(previous)" in
+            \(values)        *) case "$at" in
+            \(words)        esac ;;
+                esac
+                \(offer)
             }
-            complete -o default -F _\(program) \(program)
-
-            """
-    }
-
-    private var zsh: String {
-        let words = commands.map { command in
-            let choices = command.words.map { "'\($0.word):\($0.text.quoted)'" }.joined(separator: " ")
-            return "        '\(command.name)') choices=(\(choices)) ;;\n"
-        }.joined()
-        return """
-            #compdef \(program)
-            # zsh completion for \(program): put it in a folder of $fpath as _\(program), or source it after compinit.
-            _\(program)() {
-                local at=\(program) word
-                local -a choices
-                for word in ${words[2,CURRENT-1]}; do
-                    case "$at $word" in \(paths(separator: "|"))) at+=" $word" ;; esac
-                done
-                case "$at ${words[CURRENT-1]}" in
-            \(valueCases(list: { "compadd -- \($0.joined(separator: " "))" }, files: "_files"))    esac
-                case "$at" in
-            \(words)    esac
-                _describe '\(program)' choices || _files
-            }
-            compdef _\(program) \(program)
+            \(tail)
 
             """
     }
@@ -89,10 +73,7 @@ public struct CompletionScript {
             function __\(program)_at
                 set -l at \(program)
                 for word in (commandline -opc)[2..-1]
-                    switch "$at $word"
-                        case \(paths(separator: " "))
-                            set at "$at $word"
-                    end
+                    contains -- "$at $word" \(commands.map { "'\($0.name)'" }.joined(separator: " ")); and set at "$at $word"
                 end
                 test "$at" = "$argv"
             end
@@ -100,13 +81,17 @@ public struct CompletionScript {
             """
         return commands.reduce(into: head) { text, command in
             for (word, about, option) in command.words {
-                text += "complete -c \(program) -n '__\(program)_at \(command.name)' -f"
-                if !word.hasPrefix("-") { text += " -a \(word)" }
-                for name in option?.names ?? (word.hasPrefix("-") ? [word] : []) {
-                    text += name.hasPrefix("--") ? " -l \(name.dropFirst(2))" : " -s \(name.dropFirst())"
+                text += "complete -c \(program) -n '__\(program)_at \(command.name)'"
+                for name in option?.names ?? [word] {
+                    if name.hasPrefix("--") {
+                        text += " -l \(name.dropFirst(2))"
+                    } else {
+                        text += name.hasPrefix("-") ? " -s \(name.dropFirst())" : " -a '\(name)'"
+                    }
                 }
-                if option?.kind == .option { text += option?.isPath == true ? " -r -F" : " -x" }
-                if let choices = option?.choices { text += " -a '\(choices.joined(separator: " "))'" }
+                let isFree = option?.kind == .option && option?.isPath == true
+                text += isFree ? " -r" : option?.kind == .option ? " -x" : " -f"
+                if let choices = option?.choices, !choices.isEmpty { text += " -a '\(choices.joined(separator: " "))'" }
                 text += " -d '\(about.quoted)'\n"
             }
         }
@@ -116,27 +101,22 @@ public struct CompletionScript {
 extension Help {
     /// What can be typed after the command: subcommands, values of arguments, options.
     fileprivate var words: [(word: String, text: String, option: Declaration?)] {
-        var words = subcommands.map { ($0.configuration.commandName, $0.configuration.abstract, nil as Declaration?) }
-        for declaration in declarations {
-            if declaration.kind == .argument {
-                words += (declaration.choices ?? []).map { ($0, declaration.help, nil) }
-            } else {
-                words.append((declaration.name, declaration.help, declaration))
-            }
-        }
-        return words + [("--help", "Show this help.", nil)]
+        subcommands.map { ($0.configuration.commandName, $0.configuration.abstract, nil) }
+            + declarations.flatMap { declaration -> [(String, String, Declaration?)] in
+                declaration.kind == .argument
+                    ? declaration.choices.map { ($0, declaration.help, nil) }
+                    : [(declaration.name, declaration.help, declaration)]
+            } + [("--help", "Show this help.", nil)]
     }
 }
 
 extension Declaration {
-    fileprivate var choices: [String]? {
-        if case .list(let words) = completion { return words }
-        return allowed.isEmpty ? nil : allowed
+    fileprivate var choices: [String] {
+        if case .list(let words) = completion { words } else { allowed }
     }
 
     fileprivate var isPath: Bool {
-        if case .file = completion { return true }
-        return false
+        if case .file = completion { true } else { false }
     }
 }
 

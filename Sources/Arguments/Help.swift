@@ -8,7 +8,9 @@ struct Help {
 
     init(_ path: [any ParsableCommand.Type]) { self.path = path }
 
-    func problems(_ problems: [String]) -> UsageProblems { UsageProblems(command: name, problems: problems) }
+    func problems(_ problems: [String]) -> String {
+        problems.map { "\(name): \($0)\n" }.joined() + "See '\(name) --help'.\n"
+    }
 
     var text: String {
         let arguments = declarations.filter { $0.kind == .argument }

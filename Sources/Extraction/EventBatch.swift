@@ -32,9 +32,9 @@ public struct TextRange: Hashable, Sendable {
 }
 
 /// A record's header. The bytes belong to whoever filled the batch, and live until the batch is emptied.
-package struct EventHeader {
-    package var name: UnsafeRawBufferPointer
-    package var value: UnsafeRawBufferPointer?
+public struct EventHeader {
+    @usableFromInline package var name: UnsafeRawBufferPointer
+    @usableFromInline package var value: UnsafeRawBufferPointer?
 
     @inlinable
     package init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
@@ -44,16 +44,16 @@ package struct EventHeader {
 }
 
 /// A record of orders.events. Key and value belong to whoever filled the batch, and live until the batch is emptied.
-package struct EventRecord {
-    package var topic: String
-    package var partition: Int32
-    package var offset: Int64
+public struct EventRecord {
+    @usableFromInline package var topic: String
+    @usableFromInline package var partition: Int32
+    @usableFromInline package var offset: Int64
     /// The record's own timestamp; nil where the broker has none.
-    package var timestamp: EventTime?
-    package var key: UnsafeRawBufferPointer?
-    package var value: UnsafeRawBufferPointer?
+    @usableFromInline package var timestamp: EventTime?
+    @usableFromInline package var key: UnsafeRawBufferPointer?
+    @usableFromInline package var value: UnsafeRawBufferPointer?
     /// Where its headers are in ``EventBatch/headers``.
-    package var headers: Range<Int>
+    @usableFromInline package var headers: Range<Int>
 
     @inlinable
     package init(

@@ -1,5 +1,5 @@
 /// A walk over the members of an object. A name that occurs twice comes twice: the last one wins.
-package struct JSONMembers {
+public struct JSONMembers {
     @usableFromInline let container: JSONValue
     @usableFromInline var index: Int
     @usableFromInline let end: Int
@@ -22,7 +22,7 @@ package struct JSONMembers {
 }
 
 /// A walk over the elements of an array.
-package struct JSONElements {
+public struct JSONElements {
     @usableFromInline let container: JSONValue
     @usableFromInline var index: Int
     @usableFromInline let end: Int

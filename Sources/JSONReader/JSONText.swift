@@ -1,8 +1,8 @@
 import Glibc
 
 /// The unescaped UTF-8 bytes of a string of a document, valid as long as the document.
-package struct JSONText {
-    package let bytes: UnsafeRawBufferPointer
+public struct JSONText {
+    @usableFromInline package let bytes: UnsafeRawBufferPointer
 
     @inlinable
     package init(_ bytes: UnsafeRawBufferPointer) {

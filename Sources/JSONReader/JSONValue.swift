@@ -2,7 +2,7 @@
 ///
 /// Two pointers and an index, with no life of their own: valid until the next parse of the reader that made it.
 /// Walking costs no call and no allocation. The tape is simdjson's, checked by its parse, so its jumps are trusted.
-package struct JSONValue {
+public struct JSONValue {
     @usableFromInline let tape: UnsafePointer<UInt64>
     @usableFromInline let strings: UnsafePointer<UInt8>
     @usableFromInline let index: Int
@@ -12,24 +12,6 @@ package struct JSONValue {
         self.tape = tape
         self.strings = strings
         self.index = index
-    }
-
-    package enum Kind: UInt8 {
-        case object, array, string, integer, unsigned, double, boolean, null
-    }
-
-    @inlinable
-    package var kind: Kind {
-        switch tag {
-        case UInt8(ascii: "{"): .object
-        case UInt8(ascii: "["): .array
-        case UInt8(ascii: "\""): .string
-        case UInt8(ascii: "l"): .integer
-        case UInt8(ascii: "u"): .unsigned
-        case UInt8(ascii: "d"): .double
-        case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
-        default: .null
-        }
     }
 
     @inlinable package var isObject: Bool { tag == UInt8(ascii: "{") }

@@ -1,7 +1,7 @@
 /// Bytes written one after the other into memory that is kept from use to use.
 ///
 /// Cheaper than appending to an array, which checks for uniqueness at every piece. One owner.
-package struct ByteWriter: ~Copyable {
+public struct ByteWriter: ~Copyable {
     @usableFromInline var base: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
     @usableFromInline var used = 0

@@ -17,7 +17,6 @@ package struct OrderPayloadBytes {
         package var new: UnsafeRawBufferPointer
         package var orderNumber: UnsafeRawBufferPointer
 
-        @inlinable
         package init(
             previous: UnsafeRawBufferPointer, new: UnsafeRawBufferPointer, orderNumber: UnsafeRawBufferPointer
         ) {
@@ -27,7 +26,6 @@ package struct OrderPayloadBytes {
         }
     }
 
-    @inlinable
     package init(
         messageID: UnsafeRawBufferPointer, orderID: UnsafeRawBufferPointer, parentOrderID: UnsafeRawBufferPointer,
         visibleID: UnsafeRawBufferPointer, eventType: UnsafeRawBufferPointer, deliveryDate: UnsafeRawBufferPointer,
@@ -49,7 +47,6 @@ package struct OrderPayloadBytes {
 
 extension ByteWriter {
     /// Appends document 1's `default` string: `{"data":{…}}` in the document's field order, without spaces.
-    @inlinable
     package mutating func append(_ payload: OrderPayloadBytes) {
         append("{\"data\":{\"message_id\":\"")
         appendEscaped(payload.messageID)

@@ -19,29 +19,18 @@ extension ClientSettings {
         return String(decoding: message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// librdkafka prints its settings as a table, a line each: `name | C/P | range | default | importance | text`.
+    /// A row is `name | C/P | range | default | importance | text`.
     private static func readNames() -> [String: String] {
-        var text: UnsafeMutablePointer<CChar>?
-        var length = 0
-        guard let stream = open_memstream(&text, &length) else { return [:] }
-        rd_kafka_conf_properties_show(stream)
-        fclose(stream)
-        defer { free(text) }
-        guard let text else { return [:] }
-
         var names: [String: String] = [:]
-        for line in String(cString: text).split(separator: "\n") {
+        for line in LibrarySettings.table().split(separator: "\n") {
             let columns = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard columns.count >= 6, let name = columns.first, name != "Property", !name.hasPrefix("-") else {
-                continue
-            }
+            guard columns.count >= 6, let name = columns.first, LibrarySettings.scopes[name] != nil else { continue }
             // Callbacks and pointers cannot be set by text.
             guard !name.hasSuffix("_cb"), !columns[5].contains("see dedicated API") else { continue }
             if names[name] == nil { names[name] = name }
             let alias = columns[5].split(separator: "`", maxSplits: 2)
             // `enable.auto.commit` of a topic is an alias, but is a setting of the client as well: that one wins.
-            if columns[5].hasPrefix("Alias for `"), alias.count == 3, names[name] == name, name != "enable.auto.commit"
-            {
+            if columns[5].hasPrefix("Alias for `"), alias.count == 3, name != "enable.auto.commit" {
                 names[String(alias[1])] = name
             }
         }

@@ -13,7 +13,7 @@ enum LibrarySettings {
     static let scopes: [String: Scope] = parse(table())
 
     /// librdkafka prints its table to a stream only; 200 rows, once a process.
-    private static func table() -> String {
+    static func table() -> String {
         var text: UnsafeMutablePointer<CChar>?
         var count = 0
         guard let stream = open_memstream(&text, &count) else { return "" }

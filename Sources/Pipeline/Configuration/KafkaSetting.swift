@@ -20,12 +20,15 @@ enum KafkaSetting {
 
     /// What to do instead of giving a setting that the pipeline decides itself; nil where the user may give it.
     static func refusal(_ name: String) -> String? {
-        owned[name].map { "the pipeline decides it; \($0)" }
+        owned[name].map { "it cannot be set: \($0)" }
     }
 
-    private static let owned: [String: String] = Dictionary(
-        ClientSettings.owned.map { (ClientSettings.names[$0.key] ?? $0.key, $0.value) }
-    ) { first, _ in first }
+    /// By the names under which settings are kept; with those that are settings of ours under another name.
+    private static let owned: [String: String] = {
+        let ours = ["session.timeout.ms": "use session.timeout", "transaction.timeout.ms": "use transaction.timeout"]
+        let all = ClientSettings.owned.merging(ours) { _, ours in ours }
+        return Dictionary(all.map { (ClientSettings.names[$0.key] ?? $0.key, $0.value) }) { first, _ in first }
+    }()
 
     /// Why librdkafka would refuse the value; nil where it takes it.
     static func problem(_ name: String, _ value: String) -> String? {

@@ -18,11 +18,12 @@ package struct RenderRun: ~Copyable {
         maxDevicesPerEvent: Int, topics: PipelineConfiguration.Topics, explains: Bool, output: Int32
     ) throws {
         let fanOut = try FanOut(audienceRule: PlaceAudience(), recipients: .table(subscriptions), maxAge: maxAge)
-        core = PipelineCore(
+        var core = PipelineCore(
             rules: rules, rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent, fanOut: fanOut)
+        try core.beginTransaction()
+        self.core = core
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
         eventsTopic = topics.events
-        try core.beginTransaction()
     }
 
     /// What was rendered so far.

@@ -20,7 +20,7 @@ struct RenderCommand: ParsableCommand {
             ("carillon render --time-zone Europe/Berlin --place-time-zones 42=Asia/Tokyo events.jsonl", "With time zones."),
         ])
 
-    @Argument(help: "Files of JSON lines; standard input where there is none.", valueName: "file", completion: .file)
+    @Argument(help: "Files of JSON lines; standard input where there is none.", completion: .file)
     var files: [String] = []
     @Option(help: "Subscriptions as JSON lines; without them nobody is notified.", valueName: "file", completion: .file)
     var subscriptions: String?

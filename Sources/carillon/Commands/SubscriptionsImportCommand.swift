@@ -31,7 +31,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
         while let line = try lines.next() {
             guard !line.isEmpty else { continue }
             do {
-                try writer.subscribe(try SubscriptionLine.read(line))
+                try writer.subscribe(try Subscription.decode(value: line))
                 summary.imported += 1
             } catch let error as Subscription.Invalid {
                 summary.malformed += 1

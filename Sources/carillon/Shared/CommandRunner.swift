@@ -12,7 +12,7 @@ enum CommandRunner {
             Console.write(text)
             return .success
         case .usage(let problems):
-            Console.complain(problems.description)
+            Console.complain(problems)
             return .usage
         case .run(let command):
             do {

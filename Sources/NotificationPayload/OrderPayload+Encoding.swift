@@ -1,0 +1,30 @@
+extension OrderPayload {
+    /// The value of `default` in the `data` of a push: `{"data":{…}}` in the document's field order, as
+    /// `JSON.stringify` writes it. The server writes the same bytes by the same code.
+    public func encoded() -> String {
+        var writer = ByteWriter(capacity: 512)
+        var fields = [
+            messageID, orderID, parentOrderID, visibleID, eventType, deliveryDate, startTime, endTime, placeID,
+        ]
+        if let statusChange {
+            fields += [statusChange.previous, statusChange.new, statusChange.orderNumber]
+        }
+        let bytes = fields.flatMap { Array($0.utf8) }
+        bytes.withUnsafeBytes { bytes in
+            var start = 0
+            let parts = fields.map { field in
+                let end = start + field.utf8.count
+                defer { start = end }
+                return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+            }
+            writer.append(
+                OrderPayloadBytes(
+                    messageID: parts[0], orderID: parts[1], parentOrderID: parts[2], visibleID: parts[3],
+                    eventType: parts[4], deliveryDate: parts[5], startTime: parts[6], endTime: parts[7],
+                    placeID: parts[8],
+                    statusChange: statusChange == nil
+                        ? nil : .init(previous: parts[9], new: parts[10], orderNumber: parts[11])))
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
