@@ -27,6 +27,9 @@ class Run:
         # The one that comes and goes leaves at once, or its partitions would have no owner for a session.
         settings = {"a": {"workers": 1}, "b": {"workers": 2}, "c": {"static-membership": "false"}}
         self.daemons = {name: world.daemon(name, world.settings(name, **more)) for name, more in settings.items()}
+        # Made beforehand: the processes under test need the machine while the events flow.
+        self.inputs = [world.events.next() for _ in range(self.options.events)]
+        self.say("topics, subscriptions and events are made")
         self.daemons["a"].start()
         self.daemons["b"].start()
 
@@ -86,8 +89,7 @@ class Run:
         while made < self.options.events:
             # A burst of up to half a second's worth; then no earlier than the rate allows.
             burst = self.chance.randrange(1, max(2, self.options.rate // 2))
-            for _ in range(min(burst, self.options.events - made)):
-                each = self.world.events.next()
+            for each in self.inputs[made : made + burst]:
                 producer.produce(self.world.topics["events"], key=each.key, value=each.value, headers=list(each.headers))
                 made += 1
             producer.poll(max(0, began + made / self.options.rate - time.monotonic()))

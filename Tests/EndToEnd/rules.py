@@ -6,6 +6,7 @@ The section numbers are those of the push rules: 5.2 parsing of values, 5.3 what
 """
 
 import datetime
+import functools
 import hashlib
 import json
 import re
@@ -61,6 +62,11 @@ class Notification:
     payload: dict
     order_type: Optional[str]
     degraded: bool
+
+    @functools.cached_property
+    def default_string(self):
+        """What document 1 sends: the payload as JSON text, in its order, compact."""
+        return json.dumps({"data": self.payload}, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass
@@ -177,7 +183,12 @@ def _epoch(value):
 
 
 def _local(milliseconds, zone):
+    """The wall clock of an instant in a zone."""
     return datetime.datetime.fromtimestamp(milliseconds // 1000, datetime.timezone.utc).astimezone(zone)
+
+
+def _clock(moment):
+    return f"{moment.hour:02}:{moment.minute:02}"
 
 
 def _day(match_text):
@@ -216,7 +227,7 @@ def _instant(moment):
 def parse_time(value, zone, is_end=False):
     """HH:MM in the zone, else None."""
     if (milliseconds := _epoch(value.strip() if isinstance(value, str) else value)) is not None:
-        return _local(milliseconds, zone).strftime("%H:%M")
+        return _clock(_local(milliseconds, zone))
     if not isinstance(value, str):
         return None
     value = value.strip()
@@ -233,21 +244,21 @@ def parse_time(value, zone, is_end=False):
     if moment := _moment(value):
         if moment[5] is None:
             return f"{moment[1]:02}:{moment[2]:02}"
-        return _local(_instant(moment), zone).strftime("%H:%M")
+        return _clock(_local(_instant(moment), zone))
     return None
 
 
 def parse_date(value, zone):
     """YYYY-MM-DD in the zone, else None."""
     if (milliseconds := _epoch(value.strip() if isinstance(value, str) else value)) is not None:
-        return _local(milliseconds, zone).strftime("%Y-%m-%d")
+        return _local(milliseconds, zone).date().isoformat()
     if not isinstance(value, str):
         return None
     value = value.strip()
     if day := _day(value):
         return day.isoformat()
     if moment := _moment(value):
-        return moment[0].isoformat() if moment[5] is None else _local(_instant(moment), zone).strftime("%Y-%m-%d")
+        return moment[0].isoformat() if moment[5] is None else _local(_instant(moment), zone).date().isoformat()
     return None
 
 
@@ -348,7 +359,7 @@ def _date(order, event_time, zone):
     ):
         if (found := parse_date(_child(order, *path), zone)) is not None:
             return found
-    return _local(event_time, zone).strftime("%Y-%m-%d")
+    return _local(event_time, zone).date().isoformat()
 
 
 def _open(record):
@@ -489,12 +500,8 @@ def _order_type(value):
 # -- Provider messages (7) ------------------------------------------------------------------------
 
 
-def default_string(notification):
-    return json.dumps({"data": notification.payload}, ensure_ascii=False, separators=(",", ":"))
-
-
 def is_too_large(notification):
-    size = len("default") + len(default_string(notification).encode())
+    size = len("default") + len(notification.default_string.encode())
     if notification.order_type:
         size += len("order_type" + notification.order_type + "order_id" + notification.order_id)
     return size > MAX_PAYLOAD_BYTES
@@ -503,7 +510,7 @@ def is_too_large(notification):
 def value_of(notification, device, settings):
     """The value of the dispatch record, as an object."""
     expiration = str(notification.event_time // 1000 + settings.ttl_seconds)
-    data = {"default": default_string(notification)}
+    data = {"default": notification.default_string}
     if notification.order_type:
         data |= {"order_type": notification.order_type, "order_id": notification.order_id}
     background = {"apns-push-type": "background", "apns-priority": "5", "apns-expiration": expiration}
