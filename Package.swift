@@ -26,13 +26,13 @@ let package = Package(
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
-        .target(name: "Pipeline", dependencies: ["FanOut", "KafkaClient", "Telemetry"]),
+        .target(name: "Pipeline", dependencies: ["FanOut", "JSONReader", "KafkaClient", "Telemetry"]),
 
         // The command line.
         .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Pipeline", "Arguments"],
+            dependencies: ["Pipeline", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 

@@ -66,32 +66,48 @@ public enum ExtractionOutcome: Sendable {
     case deadLetter(DeadLetter)
 }
 
-/// Why an event, or one of its devices, was not notified. The raw value is the label of the counter.
-public enum SuppressionReason: String, CaseIterable, Sendable {
-    case notATransition = "not_a_transition"
-    case noSubscriber = "no_subscriber"
-    case staleToken = "stale_token"
-    case noOrderIDs = "no_order_ids"
+/// Why an event was notified to nobody.
+public enum SuppressionReason: UInt8, CaseIterable, Sendable {
+    case notATransition, noSubscriber, staleToken, noOrderIDs
+
+    /// The label of its counter.
+    public var label: String {
+        switch self {
+        case .notATransition: "not_a_transition"
+        case .noSubscriber: "no_subscriber"
+        case .staleToken: "stale_token"
+        case .noOrderIDs: "no_order_ids"
+        }
+    }
 }
 
 /// A record that cannot be processed, and why.
 public struct DeadLetter: Error, Equatable, Sendable {
-    public enum Code: String, CaseIterable, Sendable {
-        case nullValue = "null_value"
-        case valueTooLarge = "value_too_large"
-        case tooDeep = "too_deep"
-        case invalidUTF8 = "invalid_utf8"
-        case invalidJSON = "invalid_json"
-        case invalidNumber = "invalid_number"
-        case notAnEvent = "not_an_event"
-        case unknownType = "unknown_type"
-        case noPlace = "no_place"
-        case missingStatus = "missing_status"
-        case missingOrderID = "missing_order_id"
-        case payloadTooLarge = "payload_too_large"
-        case tooManyOrderIDs = "too_many_order_ids"
-        case tooManyDevices = "too_many_devices"
-        case recordRefused = "record_refused"
+    public enum Code: UInt8, CaseIterable, Sendable {
+        case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
+        case unknownType, noPlace, missingStatus, missingOrderID
+        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused
+
+        /// The value of the header `x-error-code`, and the label of its counter.
+        public var label: String {
+            switch self {
+            case .nullValue: "null_value"
+            case .valueTooLarge: "value_too_large"
+            case .tooDeep: "too_deep"
+            case .invalidUTF8: "invalid_utf8"
+            case .invalidJSON: "invalid_json"
+            case .invalidNumber: "invalid_number"
+            case .notAnEvent: "not_an_event"
+            case .unknownType: "unknown_type"
+            case .noPlace: "no_place"
+            case .missingStatus: "missing_status"
+            case .missingOrderID: "missing_order_id"
+            case .payloadTooLarge: "payload_too_large"
+            case .tooManyOrderIDs: "too_many_order_ids"
+            case .tooManyDevices: "too_many_devices"
+            case .recordRefused: "record_refused"
+            }
+        }
     }
 
     public var code: Code

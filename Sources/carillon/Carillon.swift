@@ -1,4 +1,29 @@
+import Arguments
+import Foundation
+
+/// The root of the command line.
+struct Carillon: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "carillon",
+        abstract: "Order events in, one rendered push per subscribed device out, exactly once.",
+        discussion:
+            "Settings come from flags, then the environment, then --config, then --kafka-config, then defaults.",
+        examples: [
+            ("carillon demo", "See it work, with no Kafka of your own."),
+            ("carillon topics create -b localhost:9092", "Create the topics that the pipeline needs."),
+            ("carillon check-config --config carillon.properties", "Show every setting and where it came from."),
+            ("carillon run -b localhost:9092 --from latest", "Run the pipeline from now on."),
+        ],
+        version: Version.text,
+        subcommands: [
+            RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self,
+            OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self, CompletionCommand.self,
+        ])
+}
+
 @main
-struct Carillon {
-    static func main() {}
+enum Main {
+    static func main() async {
+        exit(await CommandRunner.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
 }

@@ -1,0 +1,200 @@
+"""Carillon against the limit: both move the same events on the same broker, in turn, measured from outside alike.
+
+Throughput is the rate at which the group's committed offsets pass from 10 % to 95 % of the events, so that neither the
+start nor the end counts. CPU is the process's own between the same two moments; resident memory is its peak.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
+from cluster import Cluster, Failure  # noqa: E402
+from generate import Input  # noqa: E402
+
+COPIES = 3
+TICKS = os.sysconf("SC_CLK_TCK")
+pause = threading.Event().wait
+
+
+def subscriptions(places):
+    """COPIES devices for each of the loader's places."""
+    for place in range(places):
+        audience = f"place/{place:08}-0000-4000-8000-000000000000"
+        for copy in range(COPIES):
+            token = f"device-{place:08}-{copy}-" + hashlib.sha512(f"{place} {copy}".encode()).hexdigest()
+            value = {"audience": audience, "token": token, "platform": "fcm", "app": "com.example.shop",
+                     "environment": "production", "locale": "en-GB", "registered_at": "2026-02-01T00:00:00Z",
+                     "last_seen_at": "2026-02-28T00:00:00Z"}
+            key = f"{audience}|{hashlib.sha256(token.encode()).hexdigest()}"
+            yield Input(key.encode(), json.dumps(value, separators=(",", ":")).encode())
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def crossing(samples, at):
+    """(time, CPU) when the committed events passed `at`, between two samples."""
+    for (t0, n0, c0), (t1, n1, c1) in zip(samples, samples[1:]):
+        if n0 <= at <= n1 and n1 > n0:
+            share = (at - n0) / (n1 - n0)
+            return t0 + share * (t1 - t0), c0 + share * (c1 - c0)
+    raise Failure(f"no sample around {at:,} events")
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.cluster = Cluster()
+        self.name = f"bench-{os.getpid()}-{int(time.time())}"
+        self.input, self.table = f"{self.name}.events", f"{self.name}.subscriptions"
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-bench."))
+        self.runs = 0
+
+    def load(self):
+        options = self.options
+        began = time.monotonic()
+        self.cluster.create_topics({self.input: (options.partitions, {}), self.table: (4, {"cleanup.policy": "compact"})})
+        self.cluster.produce(self.table, subscriptions(options.places))
+        subprocess.run([options.limit, "load", self.cluster.bootstrap, self.input, str(options.events), str(options.bytes),
+                        str(options.places)], check=True)
+        print(f"{options.events:,} events of {options.bytes} B in {options.partitions} partitions, {options.places * COPIES:,} "
+              f"subscriptions, loaded in {time.monotonic() - began:.1f} s", flush=True)
+
+    def command(self, program, group, output, workers):
+        options, bootstrap = self.options, self.cluster.bootstrap
+        if program == "limit":
+            return [options.limit, "run", bootstrap, group, self.input, output["dispatch"], str(options.events), str(workers),
+                    str(COPIES)]
+        settings = {
+            "kafka.bootstrap.servers": bootstrap, "group.id": group, "instance.id": "bench", "workers": workers,
+            "state.dir": self.folder / group, "topic.events": self.input, "topic.subscriptions": self.table,
+            "topic.dispatch": output["dispatch"], "topic.dead-letters": output["dead-letters"],
+            "topic.journal": output["journal"],
+        }
+        return [options.carillon, "run", "--from", "earliest"] + [
+            part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+
+    def measure(self, program, workers):
+        """One run: (events/s, CPU µs a record, peak MB)."""
+        self.runs += 1
+        options, group = self.options, f"{self.name}-{self.runs}"
+        output = {kind: f"{group}.{kind}" for kind in ("dispatch", "dead-letters", "journal")}
+        self.cluster.create_topics({output["dispatch"]: (options.partitions, {}), output["dead-letters"]: (1, {}),
+                                    output["journal"]: (1, {})})
+        log_path = self.folder / f"{group}.log"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
+        with open(log_path, "wb") as log:
+            process = subprocess.Popen(self.command(program, group, output, workers), stdin=subprocess.DEVNULL, stdout=log,
+                                       stderr=log, env=environment, start_new_session=True)
+        try:
+            samples = self.follow(process, group, log_path)
+            first, last = options.events // 10, options.events * 95 // 100
+            (t0, c0), (t1, c1) = crossing(samples, first), crossing(samples, last)
+            status = pathlib.Path(f"/proc/{process.pid}/status")
+            peak = self.peak_kb
+            if process.poll() is None and status.exists():
+                peak = max(peak, self.read_peak(status))
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.check_output(output["dispatch"])
+        for future in self.cluster.admin.delete_topics(list(output.values())).values():
+            future.result(30)
+        return (last - first) / (t1 - t0), (c1 - c0) / ((last - first) * COPIES) * 1e6, peak / 1024
+
+    @staticmethod
+    def read_peak(status):
+        return next((int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")), 0)
+
+    def follow(self, process, group, log_path):
+        """Samples of (time, committed events, CPU seconds) until everything is committed."""
+        samples, self.peak_kb = [], 0
+        deadline = time.monotonic() + self.options.deadline
+        while True:
+            try:
+                cpu = cpu_seconds(process.pid)
+                self.peak_kb = max(self.peak_kb, self.read_peak(pathlib.Path(f"/proc/{process.pid}/status")))
+            except (FileNotFoundError, ProcessLookupError, IndexError):
+                cpu = samples[-1][2] if samples else 0
+            done = sum(self.cluster.committed(group, self.input).values())
+            samples.append((time.monotonic(), done, cpu))
+            if done >= self.options.events:
+                return samples
+            if process.poll() is not None and process.returncode != 0:
+                raise Failure(f"{process.args[0]} ended with {process.returncode}:\n{log_path.read_text()[-2000:]}")
+            if time.monotonic() > deadline:
+                raise Failure(f"{done:,} events after {self.options.deadline} s:\n{log_path.read_text()[-2000:]}")
+            pause(0.04)
+
+    def check_output(self, topic):
+        """Transactions' own records take offsets too, so this is a lower bound: nothing is measured that wrote too little."""
+        written = sum(self.cluster.ends(topic).values())
+        if written < self.options.events * COPIES:
+            raise Failure(f"{topic} holds {written:,} records, {self.options.events * COPIES:,} are due")
+
+    def close(self):
+        self.cluster.admin.delete_topics([self.input, self.table])
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", help=argparse.SUPPRESS, required=True)
+    parser.add_argument("--carillon", help=argparse.SUPPRESS)
+    parser.add_argument("--workers", default="2", help="a number, or several with commas; default 2")
+    parser.add_argument("--events", type=int, default=400_000)
+    parser.add_argument("--bytes", type=int, default=780, help="of an event")
+    parser.add_argument("--partitions", type=int, default=24)
+    parser.add_argument("--places", type=int, default=10_000, help=f"each with {COPIES} devices")
+    parser.add_argument("--runs", type=int, default=3, help="of each program, in turn; the medians are shown")
+    parser.add_argument("--only-limit", action="store_true", help="without carillon")
+    parser.add_argument("--deadline", type=int, default=120, help="seconds for one run")
+    options = parser.parse_args()
+    bench = Bench(options)
+    programs = ["limit"] if options.only_limit else ["limit", "carillon"]
+    try:
+        bench.load()
+        for workers in map(int, options.workers.split(",")):
+            results = {program: [] for program in programs}
+            bench.measure(programs[-1], workers)  # The broker's own code is compiled while it runs: not counted.
+            for _ in range(options.runs):
+                for program in programs:
+                    results[program].append(bench.measure(program, workers))
+                    rate, cpu, peak = results[program][-1]
+                    print(f"  {program:8} {rate:9,.0f} events/s {cpu:6.2f} µs CPU a record {peak:7.0f} MB", flush=True)
+            medians = {program: [statistics.median(column) for column in zip(*rows)] for program, rows in results.items()}
+            print(f"\n{workers} worker(s), {options.runs} runs of each, medians\n"
+                  f"{'':10} {'events/s':>12} {'records/s':>12} {'µs CPU a record':>16} {'peak MB':>9}")
+            for program, (rate, cpu, peak) in medians.items():
+                print(f"{program:10} {rate:12,.0f} {rate * COPIES:12,.0f} {cpu:16.2f} {peak:9.0f}")
+            if len(medians) == 2:
+                ratios = [mine / limit for mine, limit in zip(medians["carillon"], medians["limit"])]
+                print(f"{'ratio':10} {ratios[0]:12.2f} {ratios[0]:12.2f} {ratios[1]:16.2f} {ratios[2]:9.2f}\n", flush=True)
+    except Failure as failure:
+        print(f"FAILED: {failure}")
+        return 1
+    finally:
+        bench.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

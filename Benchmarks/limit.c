@@ -1,0 +1,358 @@
+/* The limit: what librdkafka and this machine can move with Carillon's settings when nothing is parsed or looked up.
+ *
+ *   limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES
+ *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
+ *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES
+ *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
+ *       of 600 bytes with 4 headers, in transactions of 5,000 events or 50 ms with the offsets. Ends after EVENTS events.
+ *
+ * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
+ */
+#include <inttypes.h>
+#include <librdkafka/rdkafka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TRANSACTION_EVENTS = 5000, TRANSACTION_MS = 50, PREPARED = 8192, VALUE_BYTES = 600, MAX_PARTITIONS = 1024 };
+enum { QUEUED_MESSAGES = 20000, WAKE_UP_MS = 10 };
+
+static void die(const char *what, const char *why) {
+    fprintf(stderr, "limit: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void check(rd_kafka_error_t *error, const char *what) {
+    if (error) die(what, rd_kafka_error_string(error));
+}
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
+    char why[512];
+    if (rd_kafka_conf_set(conf, name, value, why, sizeof why) != RD_KAFKA_CONF_OK) die(name, why);
+}
+
+static rd_kafka_t *make_client(rd_kafka_type_t type, const char *const settings[][2], const char *const own[][2]) {
+    char why[512];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    for (; (*settings)[0]; settings++) set(conf, (*settings)[0], (*settings)[1]);
+    for (; (*own)[0]; own++) set(conf, (*own)[0], (*own)[1]);
+    rd_kafka_t *client = rd_kafka_new(type, conf, why, sizeof why);
+    if (!client) die("client", why);
+    return client;
+}
+
+static const char *const producer_settings[][2] = {
+    {"message.max.bytes", "16777216"}, {"queue.buffering.max.messages", "500000"},
+    {"socket.timeout.ms", "10000"},    {"linger.ms", "1"},
+    {"retry.backoff.ms", "10"},        {"compression.type", "lz4"},
+    {"partitioner", "murmur2_random"}, {"batch.num.messages", "10000"},
+    {"socket.nagle.disable", "true"},  {NULL, NULL},
+};
+
+static const char *const consumer_settings[][2] = {
+    {"isolation.level", "read_committed"},
+    {"enable.auto.commit", "false"},
+    {"enable.auto.offset.store", "false"},
+    {"auto.offset.reset", "earliest"},
+    {"partition.assignment.strategy", "range"},
+    {"session.timeout.ms", "10000"},
+    {"enable.partition.eof", "true"},
+    {"check.crcs", "true"},
+    {"fetch.wait.max.ms", "50"},
+    {"queued.min.messages", "20000"},
+    {"queued.max.messages.kbytes", "16384"},
+    {"fetch.error.backoff.ms", "100"},
+    {"socket.nagle.disable", "true"},
+    {NULL, NULL},
+};
+
+/* -- load ---------------------------------------------------------------------------------------- */
+
+static int make_event(char *to, size_t size, int bytes, uint64_t *random, int places, char *key, int64_t number) {
+    static const char *const statuses[] = {"pending", "processing", "picking", "picked", "shipped", "completed"};
+    uint64_t a = next_random(random), b = next_random(random), c = next_random(random);
+    int step = (int)(c % 5), created = c % 4 == 0;
+    char change[96] = "";
+    sprintf(key, "%08x-%04x-4%03x-8%03x-%012" PRIx64, (unsigned)(a >> 32), (unsigned)(a >> 16) & 0xffff,
+            (unsigned)a & 0xfff, (unsigned)(b >> 48) & 0xfff, b & 0xffffffffffff);
+    if (!created)
+        sprintf(change, "\"previous_status\":\"%s\",\"new_status\":\"%s\",", statuses[step], statuses[step + 1]);
+    int length = snprintf(
+        to, size,
+        "{\"event_id\":\"%016" PRIx64 "%016" PRIx64 "\",\"event_type\":\"%s\",\"occurred_at\":\"2026-03-%02dT%02d:%02d:%02d.%03dZ\","
+        "%s\"order\":{\"id\":\"%s\",\"order_number\":\"ORDER-202603-%" PRId64 "\",\"reference_id\":\"REF-%u\",\"status\":\"%s\","
+        "\"order_date\":\"2026-03-01\",\"currency\":\"EUR\",\"total\":%u.%02u,\"customer\":{\"name\":\"Jürgen Groß\",\"phone\":\"+49 30 %u\"},"
+        "\"items\":[{\"sku\":\"SKU-%u\",\"name\":\"Crème fraîche 200 g\",\"quantity\":%u},{\"sku\":\"SKU-%u\",\"name\":\"Oat milk 1 l\",\"quantity\":2}],"
+        "\"place_id\":\"%08d-0000-4000-8000-000000000000\",\"shipping_info\":{\"slot\":{\"date\":\"2026-03-%02d\",\"start_time\":\"%02d:00\",\"end_time\":\"%02d:30\"}},"
+        "\"metadata\":{\"channel\":\"app\",\"note\":\"",
+        c, a ^ b, created ? "ORDER_CREATED" : "ORDER_STATUS_CHANGED", (int)(a % 28) + 1, (int)(b % 24), (int)(a % 60),
+        (int)(b % 60), (int)(c % 1000), change, key, number, (unsigned)(a % 1000000), statuses[created ? 0 : step + 1],
+        (unsigned)(b % 200), (unsigned)(b % 100), (unsigned)(c % 10000000), (unsigned)(a % 1000000), (unsigned)(b % 9) + 1,
+        (unsigned)(c % 1000000), (int)(c % (unsigned)places), (int)(b % 28) + 1, (int)(a % 12) + 7, (int)(a % 12) + 9);
+    while (length < bytes - 3) to[length++] = "etaoin shrdlu cmfwyp"[next_random(random) % 20];
+    return length + sprintf(to + length, "\"}}}");
+}
+
+static int load(char **argument) {
+    const char *const own[][2] = {{"bootstrap.servers", argument[0]}, {"enable.idempotence", "true"}, {NULL, NULL}};
+    rd_kafka_t *producer = make_client(RD_KAFKA_PRODUCER, producer_settings, own);
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, argument[1], NULL);
+    int64_t events = atoll(argument[2]);
+    int bytes = atoi(argument[3]), places = atoi(argument[4]);
+    uint64_t random = 0x9E3779B97F4A7C15;
+    char value[16384], key[64];
+    if (bytes > 8192) die("load", "at most 8,192 bytes an event");
+    for (int64_t made = 0; made < events; made++) {
+        int length = make_event(value, sizeof value, bytes, &random, places, key, made);
+        while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, value, (size_t)length, key, 36, NULL)) {
+            if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL) die("produce", rd_kafka_err2str(rd_kafka_last_error()));
+            rd_kafka_poll(producer, 10);
+        }
+        if (made % 1000 == 0) rd_kafka_poll(producer, 0);
+    }
+    if (rd_kafka_flush(producer, 60000)) die("load", "not delivered within 60 s");
+    rd_kafka_topic_destroy(topic);
+    rd_kafka_destroy(producer);
+    return 0;
+}
+
+/* -- run ----------------------------------------------------------------------------------------- */
+
+struct prepared {
+    char key[64], value[VALUE_BYTES], id[27];
+};
+
+struct worker {
+    pthread_t thread;
+    int number;
+    rd_kafka_t *consumer, *producer;
+    rd_kafka_topic_t *output;
+    rd_kafka_queue_t *control, *data;
+    int64_t next[MAX_PARTITIONS];
+    atomic_int assigned;
+    int32_t any_partition;
+    int was_full;
+    int64_t woken;
+};
+
+static struct {
+    char **argument;
+    int64_t events;
+    int workers, copies, partitions;
+    atomic_llong done;
+    struct prepared *prepared;
+    struct worker *worker;
+} run_state;
+
+static void rebalance(rd_kafka_t *consumer, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t *list, void *opaque) {
+    struct worker *worker = opaque;
+    if (what != RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+        rd_kafka_assign(consumer, NULL);
+        worker->assigned = 0;
+        return;
+    }
+    for (int i = 0; i < list->cnt; i++) {
+        rd_kafka_queue_t *queue = rd_kafka_queue_get_partition(consumer, list->elems[i].topic, list->elems[i].partition);
+        rd_kafka_queue_forward(queue, worker->data);
+        rd_kafka_queue_destroy(queue);
+        worker->any_partition = list->elems[i].partition;
+    }
+    rd_kafka_assign(consumer, list);
+    worker->assigned = list->cnt;
+}
+
+static int is_balanced(void) {
+    int assigned = 0, idle = 0;
+    for (int i = 0; i < run_state.workers; i++) {
+        int count = run_state.worker[i].assigned;
+        assigned += count;
+        idle += count == 0;
+    }
+    return assigned == run_state.partitions && !idle;
+}
+
+static void serve_control(struct worker *worker, int timeout) {
+    rd_kafka_message_t *message = rd_kafka_consume_queue(worker->control, timeout);
+    if (message) rd_kafka_message_destroy(message);
+}
+
+/* A full queue sleeps up to a second; any request to the broker wakes its thread. */
+static void wake_up(struct worker *worker) {
+    size_t length = rd_kafka_queue_length(worker->data);
+    if (length >= QUEUED_MESSAGES) worker->was_full = 1;
+    if (!worker->was_full || length > QUEUED_MESSAGES / 2 || now_ms() - worker->woken < WAKE_UP_MS) return;
+    int64_t low, high;
+    rd_kafka_query_watermark_offsets(worker->consumer, run_state.argument[2], worker->any_partition, &low, &high, 0);
+    worker->was_full = 0;
+    worker->woken = now_ms();
+}
+
+static void emit(struct worker *worker, const rd_kafka_message_t *event, int64_t number) {
+    char source[256], expires[32];
+    int source_length = snprintf(source, sizeof source, "orders.events/%d/%" PRId64, event->partition, event->offset);
+    int expires_length = snprintf(expires, sizeof expires, "%" PRId64, INT64_C(1772323200000) + number);
+    for (int copy = 0; copy < run_state.copies; copy++) {
+        struct prepared *record = &run_state.prepared[(number * run_state.copies + copy) % PREPARED];
+        rd_kafka_headers_t *headers = rd_kafka_headers_new(4);
+        rd_kafka_header_add(headers, "message-id", 10, record->id, sizeof record->id);
+        rd_kafka_header_add(headers, "platform", 8, "fcm", 3);
+        rd_kafka_header_add(headers, "source", 6, source, source_length);
+        rd_kafka_header_add(headers, "expires-at", 10, expires, expires_length);
+        rd_kafka_resp_err_t error;
+        while ((error = rd_kafka_producev(
+                    worker->producer, RD_KAFKA_V_RKT(worker->output), RD_KAFKA_V_KEY(record->key, sizeof record->key),
+                    RD_KAFKA_V_VALUE(record->value, sizeof record->value), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                    RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END)) == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+            rd_kafka_poll(worker->producer, 10);
+        if (error) die("produce", rd_kafka_err2str(error));
+    }
+}
+
+static void commit(struct worker *worker, int64_t events) {
+    rd_kafka_topic_partition_list_t *offsets = rd_kafka_topic_partition_list_new(16);
+    for (int32_t partition = 0; partition < run_state.partitions; partition++)
+        if (worker->next[partition]) {
+            rd_kafka_topic_partition_list_add(offsets, run_state.argument[2], partition)->offset = worker->next[partition];
+            worker->next[partition] = 0;
+        }
+    rd_kafka_consumer_group_metadata_t *group = rd_kafka_consumer_group_metadata(worker->consumer);
+    check(rd_kafka_send_offsets_to_transaction(worker->producer, offsets, group, -1), "send offsets");
+    check(rd_kafka_commit_transaction(worker->producer, -1), "commit");
+    rd_kafka_consumer_group_metadata_destroy(group);
+    rd_kafka_topic_partition_list_destroy(offsets);
+    run_state.done += events;
+}
+
+static void *work(void *opaque) {
+    struct worker *worker = opaque;
+    /* Nobody starts before everybody has partitions: the first transactions would meet a rebalance. */
+    while (!is_balanced()) serve_control(worker, 10);
+    int64_t number = worker->number * 1000003, began = 0, in_transaction = 0;
+    while (run_state.done < run_state.events) {
+        rd_kafka_message_t *event = rd_kafka_consume_queue(worker->data, in_transaction ? 1 : 20);
+        if (event && !event->err) {
+            if (!in_transaction++) {
+                check(rd_kafka_begin_transaction(worker->producer), "begin");
+                began = now_ms();
+            }
+            emit(worker, event, number++);
+            worker->next[event->partition] = event->offset + 1;
+        }
+        if (event) rd_kafka_message_destroy(event);
+        if (number % 64 == 0 || !event) {
+            rd_kafka_poll(worker->producer, 0);
+            serve_control(worker, 0);
+            wake_up(worker);
+        }
+        if (in_transaction >= TRANSACTION_EVENTS ||
+            (in_transaction && (number % 64 == 0 || !event) && now_ms() - began >= TRANSACTION_MS)) {
+            commit(worker, in_transaction);
+            in_transaction = 0;
+        }
+    }
+    return NULL;
+}
+
+static void start(struct worker *worker) {
+    char id[512], why[512];
+    snprintf(id, sizeof id, "%s.limit-%d", run_state.argument[1], worker->number);
+    const char *const producing[][2] = {{"bootstrap.servers", run_state.argument[0]}, {"transactional.id", id},
+                                        {"transaction.timeout.ms", "20000"}, {NULL, NULL}};
+    worker->producer = make_client(RD_KAFKA_PRODUCER, producer_settings, producing);
+    worker->output = rd_kafka_topic_new(worker->producer, run_state.argument[3], NULL);
+    check(rd_kafka_init_transactions(worker->producer, 30000), "init transactions");
+
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    for (int i = 0; consumer_settings[i][0]; i++) set(conf, consumer_settings[i][0], consumer_settings[i][1]);
+    set(conf, "bootstrap.servers", run_state.argument[0]);
+    set(conf, "group.id", run_state.argument[1]);
+    set(conf, "group.instance.id", id);
+    rd_kafka_conf_set_rebalance_cb(conf, rebalance);
+    rd_kafka_conf_set_opaque(conf, worker);
+    worker->consumer = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof why);
+    if (!worker->consumer) die("consumer", why);
+    rd_kafka_poll_set_consumer(worker->consumer);
+    worker->control = rd_kafka_queue_get_consumer(worker->consumer);
+    worker->data = rd_kafka_queue_new(worker->consumer);
+    rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(topics, run_state.argument[2], RD_KAFKA_PARTITION_UA);
+    rd_kafka_subscribe(worker->consumer, topics);
+    rd_kafka_topic_partition_list_destroy(topics);
+}
+
+static void prepare_records(void) {
+    uint64_t random = 88172645463325252;
+    run_state.prepared = calloc(PREPARED, sizeof *run_state.prepared);
+    for (int i = 0; i < PREPARED; i++) {
+        struct prepared *record = &run_state.prepared[i];
+        char value[2048];
+        for (int at = 0; at < 64; at++) record->key[at] = "0123456789abcdef"[next_random(&random) % 16];
+        snprintf(value, 28, "msg-1772323200000-%09" PRIu64, next_random(&random) % 1000000000);
+        memcpy(record->id, value, sizeof record->id);
+        int length = snprintf(
+            value, sizeof value,
+            "{\"message\":{\"token\":\"device-%.64s\",\"data\":{\"default\":\"{\\\"data\\\":{\\\"message_id\\\":\\\"%.27s\\\","
+            "\\\"order_id\\\":\\\"%016" PRIx64 "%016" PRIx64 "\\\",\\\"parent_order_id\\\":\\\"%016" PRIx64 "\\\",\\\"event_type\\\":\\\"event_order_created\\\","
+            "\\\"delivery_date\\\":\\\"2026-03-01\\\",\\\"start_time\\\":\\\"14:00\\\",\\\"end_time\\\":\\\"16:00\\\",\\\"place_id\\\":\\\"%016" PRIx64 "\\\"}}\"},"
+            "\"android\":{\"priority\":\"high\",\"ttl\":\"3600s\"},\"apns\":{\"headers\":{\"apns-push-type\":\"background\",\"apns-priority\":\"5\"}}}}",
+            record->key, record->id, next_random(&random), next_random(&random), next_random(&random), next_random(&random));
+        while (length < VALUE_BYTES) value[length++] = ' ';
+        memcpy(record->value, value, VALUE_BYTES);
+    }
+}
+
+static int count_partitions(rd_kafka_t *client, rd_kafka_topic_t *topic) {
+    const struct rd_kafka_metadata *metadata;
+    rd_kafka_resp_err_t error = rd_kafka_metadata(client, 0, topic, &metadata, 30000);
+    if (error) die("metadata", rd_kafka_err2str(error));
+    int count = metadata->topics[0].partition_cnt;
+    rd_kafka_metadata_destroy(metadata);
+    if (count < 1 || count > MAX_PARTITIONS) die("metadata", "no such topic, or too many partitions");
+    return count;
+}
+
+static int run(char **argument) {
+    run_state.argument = argument;
+    run_state.events = atoll(argument[4]);
+    run_state.workers = atoi(argument[5]);
+    run_state.copies = atoi(argument[6]);
+    run_state.worker = calloc((size_t)run_state.workers, sizeof *run_state.worker);
+    prepare_records();
+    for (int i = 0; i < run_state.workers; i++) {
+        run_state.worker[i].number = i;
+        start(&run_state.worker[i]);
+    }
+    rd_kafka_topic_t *input = rd_kafka_topic_new(run_state.worker[0].producer, argument[2], NULL);
+    run_state.partitions = count_partitions(run_state.worker[0].producer, input);
+    count_partitions(run_state.worker[0].producer, run_state.worker[0].output);
+    if (run_state.partitions < run_state.workers) die("run", "more workers than partitions");
+    rd_kafka_topic_destroy(input);
+    for (int i = 0; i < run_state.workers; i++) pthread_create(&run_state.worker[i].thread, NULL, work, &run_state.worker[i]);
+    for (int i = 0; i < run_state.workers; i++) pthread_join(run_state.worker[i].thread, NULL);
+    /* The clients go with the process: closing them is nothing that is measured. */
+    return 0;
+}
+
+int main(int count, char **argument) {
+    if (count == 7 && !strcmp(argument[1], "load")) return load(argument + 2);
+    if (count == 9 && !strcmp(argument[1], "run")) return run(argument + 2);
+    fprintf(stderr, "usage: limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES\n"
+                    "       limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES\n");
+    return 64;
+}

@@ -1,0 +1,102 @@
+# Sourced by the scripts of this folder: where the project is, what it needs, and how to say so.
+# shellcheck shell=bash
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+python="$root/.build/python/bin/python"
+
+# What the build needs, and what only the tests need.
+build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev pkg-config)
+swift_needed=6.2
+
+say() { printf '%s\n' "== $*" >&2; }
+die() { printf '%s\n' "error: $*" >&2; exit 1; }
+
+# pause: a tenth of a second. Only inside a loop that waits for a condition with a deadline.
+pause() { read -rt 0.1 <> <(:) || :; }
+
+# wait_until SECONDS CONDITION...: 0 as soon as the condition holds, 1 at the deadline.
+wait_until() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < deadline)) || return 1
+        pause
+    done
+}
+
+# Installs the Debian packages among the arguments that are missing; names them first.
+install_packages() {
+    local missing=() package as_root=()
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        say "not a Debian system: these packages, or what your system calls them, must be there: $*"
+        return 0
+    fi
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || die "missing Debian packages, and no sudo to install them: ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing missing Debian packages: ${missing[*]}"
+    if [[ -z ${apt_updated:-} ]]; then
+        ${as_root[@]+"${as_root[@]}"} apt-get update -qq >&2
+        apt_updated=1
+    fi
+    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# A Swift toolchain that is new enough, or the way to one.
+require_swift() {
+    local version
+    if ! command -v swift >/dev/null; then
+        cat >&2 <<'HOW'
+error: there is no Swift toolchain on the PATH. To get one (Debian 12, for this user only):
+
+    curl -O "https://download.swift.org/swiftly/linux/swiftly-$(uname -m).tar.gz"
+    tar zxf "swiftly-$(uname -m).tar.gz" && ./swiftly init
+
+then open a new shell and run this again. Other ways: https://www.swift.org/install/linux/
+HOW
+        exit 1
+    fi
+    version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+(\.[0-9]+)*).*/\1/p' | head -n 1)
+    [[ -n $version ]] || die "\`swift --version\` names no version"
+    [[ $(printf '%s\n' "$swift_needed" "$version" | sort -V | head -n 1) == "$swift_needed" ]] ||
+        die "Swift $version is too old: $swift_needed or newer is needed (https://www.swift.org/install/linux/)"
+}
+
+# The Python packages of the tests, in a virtual environment below .build; made anew when the list changes.
+prepare_python() {
+    local list="$root/Tests/EndToEnd/requirements.txt" home="$root/.build/python"
+    cmp -s "$list" "$home/requirements.txt" && [[ -x $python ]] && return 0
+    python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3 python3-venv
+    say "installing from PyPI into .build/python: $(grep -vE '^(#|$)' "$list" | tr '\n' ' ')"
+    rm -rf "$home"
+    python3 -m venv "$home"
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: -r "$list" >&2
+    cp "$list" "$home/requirements.txt"
+}
+
+# A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.
+# 1 where there is neither. The broker that it starts goes when the script ends.
+require_broker() {
+    [[ -z ${KAFKA_BOOTSTRAP_SERVERS:-} ]] || return 0
+    [[ -n ${KAFKA_HOME:-} ]] || return 1
+    command -v java >/dev/null || install_packages openjdk-17-jre-headless
+    broker_folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-kafka.XXXXXX")
+    trap stop_broker EXIT
+    say "starting a broker from KAFKA_HOME"
+    KAFKA_BOOTSTRAP_SERVERS=$("$root/Scripts/kafka" start "$broker_folder") || return 1
+    export KAFKA_BOOTSTRAP_SERVERS
+}
+
+stop_broker() {
+    [[ -n ${broker_folder:-} ]] || return 0
+    "$root/Scripts/kafka" stop "$broker_folder" || :
+    rm -rf "$broker_folder"
+    broker_folder=
+}

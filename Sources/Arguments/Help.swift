@@ -1,0 +1,61 @@
+/// The help of the command at the end of a path.
+struct Help {
+    let path: [any ParsableCommand.Type]
+    var name: String { path.map { $0.configuration.commandName }.joined(separator: " ") }
+    var configuration: CommandConfiguration { path[path.count - 1].configuration }
+    var subcommands: [any ParsableCommand.Type] { configuration.subcommands }
+    var declarations: [Declaration] { path[path.count - 1].init().declarations }
+
+    init(_ path: [any ParsableCommand.Type]) { self.path = path }
+
+    func problems(_ problems: [String]) -> String {
+        problems.map { "\(name): \($0)\n" }.joined() + "See '\(name) --help'.\n"
+    }
+
+    var text: String {
+        let arguments = declarations.filter { $0.kind == .argument }
+        let options = declarations.filter { $0.kind != .argument }
+        var text = configuration.abstract + "\n\nUsage: " + name
+        text += subcommands.isEmpty ? options.filter(\.isRequired).map { " " + $0.label }.joined() : " <command>"
+        text += subcommands.isEmpty ? " [options]" : ""
+        text += arguments.map { $0.isRequired ? " \($0.label)" : " [\($0.label)]" }.joined() + "\n"
+        if !configuration.discussion.isEmpty { text += "\n" + wrapped(configuration.discussion, indent: 0) + "\n" }
+        text += section("Commands", subcommands.map { ($0.configuration.commandName, $0.configuration.abstract) })
+        text += section("Arguments", arguments.map(row))
+        let common = [("-h, --help", "Show this help."), ("--version", "Show the version.")]
+        text += section("Options", options.filter { $0.section.isEmpty }.map(row) + common)
+        var titles: [String] = []
+        for option in options where !titles.contains(option.section) { titles.append(option.section) }
+        for title in titles where !title.isEmpty {
+            text += section(title, options.filter { $0.section == title }.map(row))
+        }
+        return text + "\nExamples:\n" + configuration.examples.map { "  \($0.command)\n      \($0.meaning)\n" }.joined()
+    }
+
+    private func row(_ declaration: Declaration) -> (String, String) {
+        var text = declaration.help
+        if !declaration.allowed.isEmpty { text += " One of: \(declaration.allowed.joined(separator: ", "))." }
+        if !declaration.defaultText.isEmpty { text += " Default: \(declaration.defaultText)." }
+        return (declaration.label, text + (declaration.isRepeated ? " Can be repeated." : ""))
+    }
+
+    private func section(_ title: String, _ rows: [(label: String, text: String)]) -> String {
+        let indent = 32
+        return rows.reduce(rows.isEmpty ? "" : "\n\(title):\n") { text, row in
+            let label = "  " + row.label
+            let lines = wrapped(row.text, indent: indent)
+            let start = label.count < indent ? label + lines.dropFirst(label.count) : label + "\n" + lines
+            return text + start + "\n"
+        }
+    }
+
+    private func wrapped(_ text: String, indent: Int, width: Int = 100) -> String {
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            let line = lines.removeLast()
+            let fits = line.isEmpty || line.count + word.count + 1 <= width - indent
+            lines += fits ? [line + (line.isEmpty ? "" : " ") + word] : [line, String(word)]
+        }
+        return lines.map { String(repeating: " ", count: indent) + $0 }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,44 @@
+/// Options, flags and arguments, declared as properties with ``Option``, ``Flag``, ``Argument`` and ``OptionGroup``.
+public protocol ParsableArguments: SendableMetatype {
+    init()
+    /// What is wrong with the values taken together, a line each. Called when each value by itself is right.
+    func validate() -> [String]
+}
+
+/// A command. One with subcommands only leads to them and has no options of its own.
+public protocol ParsableCommand: ParsableArguments {
+    static var configuration: CommandConfiguration { get }
+    func run() async throws
+}
+
+extension ParsableArguments {
+    public func validate() -> [String] { [] }
+}
+
+extension ParsableCommand {
+    public func run() async throws {}
+}
+
+/// What `--help` says of a command.
+public struct CommandConfiguration: Sendable {
+    public typealias Example = (command: String, meaning: String)
+    let commandName: String
+    let abstract: String
+    let discussion: String
+    let examples: [Example]
+    let version: String
+    let subcommands: [any ParsableCommand.Type]
+
+    /// - Parameter version: what `--version` prints; of the root command only.
+    public init(
+        commandName: String, abstract: String, discussion: String = "", examples: [Example], version: String = "",
+        subcommands: [any ParsableCommand.Type] = []
+    ) {
+        self.commandName = commandName
+        self.abstract = abstract
+        self.discussion = discussion
+        self.examples = examples
+        self.version = version
+        self.subcommands = subcommands
+    }
+}

@@ -1,0 +1,105 @@
+import CRDKafka
+
+extension Consumer {
+    /// Joins the group for these topics. Returns at once; the assignment comes as an event.
+    public mutating func subscribe(to topics: [String]) throws(KafkaError) {
+        let list = PartitionList(capacity: topics.count)
+        for topic in topics { list.add(TopicPartition(topic: topic, partition: RD_KAFKA_PARTITION_UA), offset: 0) }
+        let code = rd_kafka_subscribe(handle.pointer, list.pointer)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "subscribe") }
+    }
+
+    /// The next event of the control queue; nil after `timeout`.
+    public mutating func nextEvent(timeout: Duration) -> ConsumerEvent? {
+        let deadline = Deadline(after: timeout)
+        var wait = timeout.milliseconds
+        while let event = rd_kafka_queue_poll(queues.control, wait) {
+            defer { rd_kafka_event_destroy(event) }
+            if let event = consumerEvent(event) { return event }
+            wait = deadline.remaining.milliseconds
+        }
+        return nil
+    }
+
+    private func consumerEvent(_ event: OpaquePointer) -> ConsumerEvent? {
+        switch rd_kafka_event_type(event) {
+        case RD_KAFKA_EVENT_REBALANCE:
+            let partitions = rd_kafka_event_topic_partition_list(event)?.partitions ?? []
+            if rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS { return .assign(partitions) }
+            // Another code than "revoke" is a rebalance that failed: the partitions are gone.
+            let revoked = rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
+            return .revoke(partitions, isLost: !revoked || rd_kafka_assignment_lost(handle.pointer) != 0)
+        case RD_KAFKA_EVENT_ERROR:
+            return error(event).map(ConsumerEvent.error)
+        case RD_KAFKA_EVENT_STATS:
+            return rd_kafka_event_stats(event)
+                .flatMap { ClientStatistics(json: String(cString: $0)) }
+                .map(ConsumerEvent.statistics)
+        default:
+            return nil
+        }
+    }
+
+    private func error(_ event: OpaquePointer) -> KafkaError? {
+        let code = rd_kafka_event_error(event)
+        // A reader without a group has no business with a coordinator; an ACL that hides it is no error.
+        if group.isEmpty, code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED { return nil }
+        let text = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
+        if rd_kafka_event_error_is_fatal(event) != 0 || code == RD_KAFKA_RESP_ERR__FATAL, let fatal = fatalError {
+            return fatal
+        }
+        var partition: TopicPartition?
+        if let element = rd_kafka_event_topic_partition(event) {
+            partition = element.pointee.topicPartition
+            rd_kafka_topic_partition_destroy(element)
+        }
+        return handle.error(code, text, partition: partition)
+    }
+
+    /// Starts reading at these positions: the answer to ``ConsumerEvent/assign(_:)``, or a reader's own choice. Replaces what was assigned.
+    ///
+    /// The partitions' queues are forwarded before librdkafka starts to fetch, so no record reaches the control queue.
+    public mutating func assign(_ positions: [TopicPartition: Offset]) throws(KafkaError) {
+        let list = PartitionList(capacity: positions.count)
+        for (partition, offset) in positions.sorted(by: { $0.key < $1.key }) {
+            list.add(partition, offset: offset.value)
+            guard let queue = rd_kafka_queue_get_partition(handle.pointer, partition.topic, partition.partition) else {
+                throw handle.error(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, operation: "assign", partition: partition)
+            }
+            rd_kafka_queue_forward(queue, queues.data)
+            rd_kafka_queue_destroy(queue)
+        }
+        queues.forgetBrokers()
+        let code = rd_kafka_assign(handle.pointer, list.pointer)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "assign") }
+        assignment = positions.keys.sorted()
+    }
+
+    /// Stops reading: the answer to ``ConsumerEvent/revoke(_:isLost:)``, after the owner has committed. Records that were not read are dropped.
+    public mutating func unassign() throws(KafkaError) {
+        queues.forgetBrokers()
+        assignment = []
+        let code = rd_kafka_assign(handle.pointer, nil)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "unassign") }
+    }
+
+    /// Moves assigned partitions: after an abort the consumer is not rewound by itself (kafka-rules 6). Records that were fetched from elsewhere are dropped.
+    public mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError) {
+        let list = PartitionList(capacity: positions.count)
+        for (partition, offset) in positions { list.add(partition, offset: offset.value) }
+        if let error = rd_kafka_seek_partitions(handle.pointer, list.pointer, timeout.milliseconds) {
+            throw handle.error(consuming: error, operation: "seek")
+        }
+        for element in list.elements where element.err != RD_KAFKA_RESP_ERR_NO_ERROR {
+            throw handle.error(element.err, operation: "seek", partition: element.topicPartition)
+        }
+    }
+
+    /// This membership, for the transaction that commits what this generation read (kafka-rules 7).
+    public func groupMetadata() throws(KafkaError) -> GroupMetadata {
+        guard let metadata = rd_kafka_consumer_group_metadata(handle.pointer) else {
+            throw handle.error(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP, operation: "group_metadata")
+        }
+        return GroupMetadata(owning: metadata)
+    }
+}

@@ -1,0 +1,135 @@
+import CRDKafka
+
+extension Consumer {
+    /// What the group has committed.
+    ///
+    /// A partition that is not in the answer has really no commit. A dead predecessor's open transaction makes this throw with `.retry` (kafka-rules 8): ask again, with intake stopped, for up to the
+    /// transaction timeout + 10 s.
+    public func committed(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        if partitions.isEmpty { return [:] }
+        let list = PartitionList(partitions, offset: Int64(RD_KAFKA_OFFSET_INVALID))
+        let code = rd_kafka_committed(handle.pointer, list.pointer, timeout.milliseconds)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "committed") }
+        var committed: [TopicPartition: CommittedOffset] = [:]
+        for element in list.elements {
+            guard element.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                throw handle.error(element.err, operation: "committed", partition: element.topicPartition)
+            }
+            if element.offset == Int64(RD_KAFKA_OFFSET_INVALID) { continue }
+            committed[element.topicPartition] = CommittedOffset(
+                offset: Offset(element.offset), metadata: element.metadataString)
+        }
+        return committed
+    }
+
+    /// Commits outside a transaction, for `--from` and `offsets set`. Works in a generation of this member, or while the group has no members.
+    public func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {
+        if offsets.isEmpty { return }
+        let list = PartitionList(offsets)
+        guard let queue = rd_kafka_queue_new(handle.pointer) else {
+            throw .configuration("no memory for a queue", operation: "commit")
+        }
+        defer { rd_kafka_queue_destroy(queue) }
+        var code = rd_kafka_commit_queue(handle.pointer, list.pointer, queue, nil, nil)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "commit") }
+        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else {
+            throw handle.error(RD_KAFKA_RESP_ERR__TIMED_OUT, operation: "commit")
+        }
+        defer { rd_kafka_event_destroy(event) }
+        code = rd_kafka_event_error(event)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "commit") }
+        guard let answer = rd_kafka_event_topic_partition_list(event) else { return }
+        for element in UnsafeBufferPointer(start: answer.pointee.elems, count: Int(answer.pointee.cnt))
+        where element.err != RD_KAFKA_RESP_ERR_NO_ERROR {
+            throw handle.error(element.err, operation: "commit", partition: element.topicPartition)
+        }
+    }
+
+    /// The last stable offsets, in one call (kafka-rules 19): the end that a read-committed consumer can reach now.
+    public func endOffsets(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        try offsets(Int64(RD_KAFKA_OFFSET_END), of: partitions, timeout: timeout, operation: "end_offsets")
+    }
+
+    /// The first offsets that still exist.
+    public func startOffsets(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        try offsets(Int64(RD_KAFKA_OFFSET_BEGINNING), of: partitions, timeout: timeout, operation: "start_offsets")
+    }
+
+    /// The first offset at or after the time; the end (last stable offset) where there is none.
+    ///
+    /// Not while a rebalance is unanswered for long: it blocks. A failure refreshes the topics' metadata and tries again, up to 5 times (kafka-rules 16).
+    public func offsets(
+        at time: Timestamp, of partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        let deadline = Deadline(after: timeout)
+        var found = try offsets(
+            time.milliseconds, of: partitions, timeout: timeout, operation: "offsets_for_times")
+        let pastTheEnd = partitions.filter { found[$0] == nil }
+        if pastTheEnd.isEmpty { return found }
+        found.merge(try endOffsets(pastTheEnd, timeout: max(deadline.remaining, .seconds(1)))) { $1 }
+        return found
+    }
+
+    /// The high watermarks that the latest fetches brought; no call to the broker, never blocks. A partition that nothing was fetched from is not in the answer.
+    public func highWatermarks(_ partitions: [TopicPartition]) -> [TopicPartition: Offset] {
+        var watermarks: [TopicPartition: Offset] = [:]
+        for partition in partitions {
+            var low: Int64 = -1
+            var high: Int64 = -1
+            let code = rd_kafka_get_watermark_offsets(
+                handle.pointer, partition.topic, partition.partition, &low, &high)
+            if code == RD_KAFKA_RESP_ERR_NO_ERROR, high >= 0 { watermarks[partition] = Offset(high) }
+        }
+        return watermarks
+    }
+
+    /// One ListOffsets look-up for all; a partition without an answer (-1) is absent.
+    private func offsets(
+        _ time: Int64, of partitions: [TopicPartition], timeout: Duration, operation: String
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        if partitions.isEmpty { return [:] }
+        let deadline = Deadline(after: timeout)
+        var attempt = 1
+        while true {
+            do throws(KafkaError) {
+                return try offsetsOnce(time, of: partitions, timeout: deadline.remaining, operation: operation)
+            } catch {
+                if attempt == 5 || deadline.isOver || error.isFatal { throw error }
+                attempt += 1
+                for topic in Set(partitions.map(\.topic)) {
+                    _ = try? partitionCount(of: topic, timeout: deadline.remaining)
+                }
+            }
+        }
+    }
+
+    private func offsetsOnce(
+        _ time: Int64, of partitions: [TopicPartition], timeout: Duration, operation: String
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        let list = PartitionList(partitions, offset: time)
+        let code = rd_kafka_offsets_for_times(handle.pointer, list.pointer, timeout.milliseconds)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: operation) }
+        var offsets: [TopicPartition: Offset] = [:]
+        for element in list.elements {
+            guard element.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                throw handle.error(element.err, operation: operation, partition: element.topicPartition)
+            }
+            if element.offset >= 0 { offsets[element.topicPartition] = Offset(element.offset) }
+        }
+        return offsets
+    }
+
+    /// How many partitions a topic has.
+    public func partitionCount(of topic: String, timeout: Duration) throws(KafkaError) -> Int {
+        try handle.topicMetadata(topic, timeout: timeout).partitions
+    }
+
+    /// nil where no broker answers in time.
+    public func clusterID(timeout: Duration) -> String? { handle.clusterID(timeout: timeout) }
+}

@@ -1,0 +1,15 @@
+import CRDKafka
+
+/// The consumer's membership, for ``Producer/sendOffsets(_:_:deadline:)``. It belongs to the generation that consumed the records: take it after each
+/// assign, drop it at the revoke (kafka-rules 7).
+public struct GroupMetadata: ~Copyable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        rd_kafka_consumer_group_metadata_destroy(pointer)
+    }
+}

@@ -1,0 +1,132 @@
+import CRDKafka
+import Glibc
+
+/// Records as librdkafka handed them over, in the order of arrival; it owns them until ``removeAll()``.
+///
+/// One thread. Its buffers are reused from batch to batch: a record costs no allocation here, and a header none either. While it holds records it keeps their client alive, because
+/// librdkafka would wait for them in its tear-down for ever.
+package struct RecordBatch: ~Copyable {
+    /// A record's fields, read once when it arrived.
+    @usableFromInline
+    struct Entry {
+        @usableFromInline var key: UnsafeRawPointer?
+        @usableFromInline var value: UnsafeRawPointer?
+        @usableFromInline var offset: Int64
+        @usableFromInline var timestamp: Int64
+        @usableFromInline var keyCount: Int
+        @usableFromInline var valueCount: Int
+        @usableFromInline var partition: Int32
+        @usableFromInline var topic: Int32
+        @usableFromInline var headersStart: Int32
+        @usableFromInline var headersEnd: Int32
+    }
+
+    @usableFromInline var entries: [Entry] = []
+    @usableFromInline var topics = TopicNames()
+    package internal(set) var headers: [HeaderView] = []
+    /// The ends that were reached while filling: nothing below the offset is left to read (kafka-rules 19).
+    package internal(set) var endsOfPartition: [(partition: TopicPartition, offset: Offset)] = []
+    package internal(set) var errors: [KafkaError] = []
+    /// The bytes of all keys and values.
+    package internal(set) var byteCount = 0
+    private var messages: [UnsafeMutablePointer<rd_kafka_message_t>] = []
+    private var handle: ClientHandle?
+
+    package init() {}
+
+    deinit {
+        for message in messages { rd_kafka_message_destroy(message) }
+    }
+
+    @inlinable package var count: Int { entries.count }
+    @inlinable package var isEmpty: Bool { entries.isEmpty }
+
+    @inlinable
+    package subscript(index: Int) -> RecordView {
+        let entry = entries[index]
+        return RecordView(
+            topic: topics.names[Int(entry.topic)], partition: entry.partition, offset: entry.offset,
+            timestamp: entry.timestamp < 0 ? nil : entry.timestamp,
+            key: entry.key.map { UnsafeRawBufferPointer(start: $0, count: entry.keyCount) },
+            value: entry.value.map { UnsafeRawBufferPointer(start: $0, count: entry.valueCount) },
+            headers: Int(entry.headersStart)..<Int(entry.headersEnd))
+    }
+
+    /// Gives the records back to librdkafka and keeps the buffers.
+    package mutating func removeAll() {
+        for message in messages { rd_kafka_message_destroy(message) }
+        messages.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        headers.removeAll(keepingCapacity: true)
+        endsOfPartition.removeAll(keepingCapacity: true)
+        errors.removeAll(keepingCapacity: true)
+        topics.forgetHandles()
+        byteCount = 0
+        handle = nil
+    }
+
+    /// A record with bytes of its own.
+    package func record(at index: Int) -> ConsumerRecord {
+        let view = self[index]
+        return ConsumerRecord(
+            topic: view.topic, partition: view.partition, offset: Offset(view.offset),
+            timestamp: view.timestamp.map(Timestamp.init(milliseconds:)), key: view.key.map { Array($0) },
+            value: view.value.map { Array($0) },
+            headers: headers[view.headers].map {
+                RecordHeader(String(decoding: $0.name, as: UTF8.self), $0.value.map { Array($0) })
+            })
+    }
+}
+
+extension RecordBatch {
+    /// A batch holds the records of one client at a time; those of another are given back first.
+    mutating func keep(_ handle: ClientHandle) {
+        if self.handle === handle { return }
+        if self.handle != nil { removeAll() }
+        self.handle = handle
+    }
+
+    /// Takes over a record.
+    mutating func append(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+        let record = message.pointee
+        var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        let timestamp = rd_kafka_message_timestamp(message, &kind)
+        let headersStart = Int32(truncatingIfNeeded: headers.count)
+        var list: OpaquePointer?
+        if rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list { appendHeaders(list) }
+        messages.append(message)
+        entries.append(
+            Entry(
+                key: UnsafeRawPointer(record.key), value: UnsafeRawPointer(record.payload), offset: record.offset,
+                timestamp: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp, keyCount: record.key_len,
+                valueCount: record.len, partition: record.partition, topic: topics.index(of: record.rkt),
+                headersStart: headersStart, headersEnd: Int32(truncatingIfNeeded: headers.count)))
+        byteCount += record.key_len + record.len
+    }
+
+    private mutating func appendHeaders(_ list: OpaquePointer) {
+        var index = 0
+        var name: UnsafePointer<CChar>?
+        var value: UnsafeRawPointer?
+        var count = 0
+        while rd_kafka_header_get_all(list, index, &name, &value, &count) == RD_KAFKA_RESP_ERR_NO_ERROR {
+            index += 1
+            guard let name else { continue }
+            headers.append(
+                HeaderView(
+                    name: UnsafeRawBufferPointer(start: name, count: strlen(name)),
+                    value: value.map { UnsafeRawBufferPointer(start: $0, count: count) }))
+        }
+    }
+
+    /// Notes an end of a partition or an error; the message stays the caller's.
+    mutating func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, of handle: ClientHandle) {
+        let partition = UnsafePointer(message).partition
+        if message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
+            if let partition { endsOfPartition.append((partition, Offset(message.pointee.offset))) }
+            return
+        }
+        let text = rd_kafka_message_errstr(message).map { String(cString: $0) } ?? ""
+        errors.append(handle.error(message.pointee.err, text, operation: "consume", partition: partition))
+    }
+}

@@ -1,0 +1,38 @@
+import CRDKafka
+import Glibc
+
+/// The names of the topics in a batch, made once each: a record carries a handle, and a `String` a record would be an allocation a record.
+@usableFromInline
+struct TopicNames {
+    @usableFromInline var names: [String] = []
+    /// The handles seen since the batch was emptied. A handle stays valid as long as the batch has a record of it, and may name another topic later.
+    private var handles: [OpaquePointer?] = []
+    private var last: (handle: OpaquePointer?, index: Int32) = (nil, 0)
+
+    init() {}
+
+    mutating func index(of handle: OpaquePointer?) -> Int32 {
+        if let handle, handle == last.handle { return last.index }
+        let index = lookUp(handle)
+        last = (handle, index)
+        return index
+    }
+
+    mutating func forgetHandles() {
+        last = (nil, 0)
+        for index in handles.indices { handles[index] = nil }
+    }
+
+    private mutating func lookUp(_ handle: OpaquePointer?) -> Int32 {
+        if let handle, let index = handles.firstIndex(of: handle) { return Int32(index) }
+        let name = handle.flatMap { rd_kafka_topic_name($0) }
+        let bytes = UnsafeRawBufferPointer(start: name, count: name.map { strlen($0) } ?? 0)
+        if let index = names.firstIndex(where: { $0.utf8.elementsEqual(bytes) }) {
+            handles[index] = handle
+            return Int32(index)
+        }
+        names.append(String(decoding: bytes, as: UTF8.self))
+        handles.append(handle)
+        return Int32(names.count - 1)
+    }
+}

@@ -1,0 +1,84 @@
+import CRDKafka
+
+/// What librdkafka's callbacks write to. It outlives the handle.
+///
+/// Only `sink` is used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
+final class ClientCallbacks {
+    let sink: ClientLog.Sink
+    /// Records that failed for good, since they were last taken.
+    var failures: [DeliveryFailure] = []
+    /// Codes and sentences of errors that came by themselves; the oldest go first.
+    var errors: [(code: rd_kafka_resp_err_t, text: String)] = []
+    var statistics: String?
+
+    static let maxErrors = 100
+    static let maxFailures = 10_000
+
+    init(sink: @escaping ClientLog.Sink) {
+        self.sink = sink
+    }
+
+    static func of(_ opaque: UnsafeMutableRawPointer?) -> ClientCallbacks? {
+        opaque.map { Unmanaged<ClientCallbacks>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+// Free functions: a closure written where an actor is in force would be bound to it, and trap on librdkafka's thread.
+
+func logReceived(
+    _ client: OpaquePointer?, _ level: Int32, _ facility: UnsafePointer<CChar>?, _ message: UnsafePointer<CChar>?
+) {
+    guard let client, let callbacks = ClientCallbacks.of(rd_kafka_opaque(client)) else { return }
+    callbacks.sink(
+        ClientLog(
+            level: ClientLog.Level(syslog: level), facility: facility.map { String(cString: $0) } ?? "",
+            client: String(cString: rd_kafka_name(client)), message: message.map { String(cString: $0) } ?? ""))
+}
+
+func deliveryReported(
+    _ client: OpaquePointer?, _ message: UnsafePointer<rd_kafka_message_t>?, _ opaque: UnsafeMutableRawPointer?
+) {
+    guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+    let error = KafkaError(message.pointee.err, operation: "produce", partition: message.partition)
+    if error.kind == .purged { return }
+    guard let callbacks = ClientCallbacks.of(opaque), callbacks.failures.count < ClientCallbacks.maxFailures else {
+        return
+    }
+    callbacks.failures.append(DeliveryFailure(tag: UInt64(UInt(bitPattern: message.pointee._private)), error: error))
+}
+
+func errorRaised(
+    _ client: OpaquePointer?, _ code: Int32, _ text: UnsafePointer<CChar>?, _ opaque: UnsafeMutableRawPointer?
+) {
+    guard let callbacks = ClientCallbacks.of(opaque) else { return }
+    if callbacks.errors.count == ClientCallbacks.maxErrors { callbacks.errors.removeFirst() }
+    callbacks.errors.append((rd_kafka_resp_err_t(rawValue: code), text.map { String(cString: $0) } ?? ""))
+}
+
+func statisticsEmitted(
+    _ client: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?, _ count: Int, _ opaque: UnsafeMutableRawPointer?
+) -> Int32 {
+    if let text { ClientCallbacks.of(opaque)?.statistics = String(cString: text) }
+    // 0: librdkafka frees the text.
+    return 0
+}
+
+extension UnsafePointer<rd_kafka_message_t> {
+    var partition: TopicPartition? {
+        guard let topic = pointee.rkt, let name = rd_kafka_topic_name(topic) else { return nil }
+        return TopicPartition(topic: String(cString: name), partition: pointee.partition)
+    }
+}
+
+extension ClientLog.Level {
+    init(syslog level: Int32) {
+        switch level {
+        case ...2: self = .critical
+        case 3: self = .error
+        case 4: self = .warning
+        case 5: self = .notice
+        case 6: self = .info
+        default: self = .debug
+        }
+    }
+}

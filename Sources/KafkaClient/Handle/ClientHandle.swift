@@ -1,0 +1,103 @@
+import CRDKafka
+
+/// The one owner of an `rd_kafka_t`. It goes last: whoever holds something that librdkafka would wait for (a message, a queue) holds the handle too, so that
+/// `rd_kafka_destroy` never hangs on it.
+///
+/// One thread; only the log callback comes from librdkafka's own.
+final class ClientHandle {
+    let pointer: OpaquePointer
+    let callbacks: ClientCallbacks
+    let settings: Settings
+    private let retainedCallbacks: Unmanaged<ClientCallbacks>
+
+    /// - Parameter events: `RD_KAFKA_EVENT_…` that come over the queue instead of a callback.
+    init(_ type: rd_kafka_type_t, settings: Settings, callbacks: ClientCallbacks, events: Int32 = 0) throws(KafkaError)
+    {
+        guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
+        var error = [CChar](repeating: 0, count: 512)
+        var problems: [String] = []
+        for (name, value) in settings.sorted(by: { $0.key < $1.key })
+        where rd_kafka_conf_set(configuration, name, value, &error, error.count) != RD_KAFKA_CONF_OK {
+            problems.append(error.sentence)
+        }
+        guard problems.isEmpty else {
+            rd_kafka_conf_destroy(configuration)
+            throw .configuration(problems.joined(separator: "; "))
+        }
+        let retained = Unmanaged.passRetained(callbacks)
+        rd_kafka_conf_set_opaque(configuration, retained.toOpaque())
+        rd_kafka_conf_set_log_cb(configuration, logReceived)
+        if events != 0 { rd_kafka_conf_set_events(configuration, events) }
+        if type == RD_KAFKA_PRODUCER {
+            rd_kafka_conf_set_dr_msg_cb(configuration, deliveryReported)
+            rd_kafka_conf_set_error_cb(configuration, errorRaised)
+            rd_kafka_conf_set_stats_cb(configuration, statisticsEmitted)
+        }
+        guard let pointer = rd_kafka_new(type, configuration, &error, error.count) else {
+            // librdkafka takes the configuration on success only.
+            rd_kafka_conf_destroy(configuration)
+            retained.release()
+            throw .configuration(error.sentence)
+        }
+        self.pointer = pointer
+        self.callbacks = callbacks
+        self.settings = settings
+        retainedCallbacks = retained
+    }
+
+    deinit {
+        // A consumer that wants to leave its group has been closed before; without this flag a fatal one would wait here.
+        rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        retainedCallbacks.release()
+    }
+
+    var saslMechanism: String? { settings["sasl.mechanism"] ?? settings["sasl.mechanisms"] }
+}
+
+extension ClientHandle {
+    var fatalError: KafkaError? {
+        var text = [CChar](repeating: 0, count: 512)
+        let code = rd_kafka_fatal_error(pointer, &text, text.count)
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        var error = KafkaError(code, text.sentence, saslMechanism: saslMechanism)
+        error.isFatal = true
+        error.recovery = error.kind == .fencedInstanceID ? .giveUp : .recreateClient
+        return error
+    }
+
+    /// From a bare code; `_FATAL` stands for the fatal error that the client holds.
+    func error(
+        _ code: rd_kafka_resp_err_t, _ text: String = "", operation: String = "", partition: TopicPartition? = nil
+    ) -> KafkaError {
+        if code == RD_KAFKA_RESP_ERR__FATAL, var fatal = fatalError {
+            fatal.operation = operation
+            return fatal
+        }
+        return KafkaError(code, text, operation: operation, partition: partition, saslMechanism: saslMechanism)
+    }
+
+    /// From librdkafka's error object, which is freed. Three questions in this order: fatal, abortable, retriable; else as if it were fatal (kafka-rules 5).
+    func error(consuming object: OpaquePointer, operation: String) -> KafkaError {
+        defer { rd_kafka_error_destroy(object) }
+        let code = rd_kafka_error_code(object)
+        var error = self.error(code, String(cString: rd_kafka_error_string(object)), operation: operation)
+        if rd_kafka_error_is_fatal(object) != 0 || error.isFatal {
+            error.isFatal = true
+            error.recovery = error.kind == .fencedInstanceID ? .giveUp : .recreateClient
+        } else if rd_kafka_error_txn_requires_abort(object) != 0 {
+            error.recovery = .abortTransaction
+        } else if rd_kafka_error_is_retriable(object) != 0 {
+            error.recovery = .retry
+        } else {
+            error.recovery = .recreateClient
+        }
+        return error
+    }
+}
+
+extension [CChar] {
+    /// The text up to the NUL.
+    var sentence: String {
+        String(decoding: prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,15 @@
+import CRDKafka
+import Glibc
+
+/// What this process runs on.
+public enum LibraryVersions {
+    /// `2.0.2`
+    public static var librdkafka: String { String(cString: rd_kafka_version_str()) }
+
+    /// The OpenSSL that librdkafka has loaded, `OpenSSL 3.0.17 1 Jul 2025`; "none" where it was built without.
+    public static var openSSL: String {
+        typealias Version = @convention(c) (Int32) -> UnsafePointer<CChar>?
+        guard let symbol = dlsym(nil, "OpenSSL_version") else { return "none" }
+        return unsafeBitCast(symbol, to: Version.self)(0).map { String(cString: $0) } ?? "none"
+    }
+}

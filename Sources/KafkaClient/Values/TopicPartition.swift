@@ -1,0 +1,57 @@
+/// A partition of a topic.
+public struct TopicPartition: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public var topic: String
+    public var partition: Int32
+
+    public init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    public static func < (left: TopicPartition, right: TopicPartition) -> Bool {
+        (left.topic, left.partition) < (right.topic, right.partition)
+    }
+
+    /// `orders.events/3`
+    public var description: String { "\(topic)/\(partition)" }
+}
+
+/// The place of a record in its partition: never negative. librdkafka's logical offsets (beginning, end, none) never appear as one.
+public struct Offset: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public var value: Int64
+
+    @inlinable
+    public init(_ value: Int64) {
+        self.value = value
+    }
+
+    @inlinable
+    public static func < (left: Offset, right: Offset) -> Bool { left.value < right.value }
+
+    public var description: String { String(value) }
+}
+
+/// An instant: milliseconds since 1970-01-01T00:00:00Z.
+public struct Timestamp: Hashable, Comparable, Sendable {
+    public var milliseconds: Int64
+
+    @inlinable
+    public init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    @inlinable
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
+}
+
+/// What a group has committed for a partition: the next offset to read, and a string that travels with it.
+public struct CommittedOffset: Hashable, Sendable {
+    public var offset: Offset
+    /// "" is none. The broker refuses more than `offset.metadata.max.bytes` (4,096) bytes.
+    public var metadata: String
+
+    public init(offset: Offset, metadata: String = "") {
+        self.offset = offset
+        self.metadata = metadata
+    }
+}

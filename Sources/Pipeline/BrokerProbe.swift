@@ -1,0 +1,78 @@
+import FanOut
+import KafkaClient
+import Telemetry
+
+/// Waits for the broker at the start and looks whether what the pipeline needs is there.
+struct BrokerProbe: ~Copyable {
+    private let context: WorkerContext
+    private let logger: Logger
+
+    init(context: WorkerContext, logger: Logger) {
+        self.context = context
+        self.logger = logger
+    }
+
+    /// Waits until every topic answers. A missing one, a refused login or ACL ends it after 30 s.
+    func waitForTopics(_ topics: [String]) throws {
+        var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
+        try context.untilItWorks(logger) { () throws(KafkaError) in
+            try Self.check(topics, with: &consumer)
+        }
+    }
+
+    /// One look at every topic; an error that came by itself says more than a time-out.
+    private static func check(_ topics: [String], with consumer: inout Consumer) throws(KafkaError) {
+        var missing: [String] = []
+        var lastMissing: KafkaError?
+        for topic in topics {
+            do {
+                _ = try consumer.partitionCount(of: topic, timeout: .seconds(3))
+            } catch {
+                var cause = error
+                while let event = consumer.nextEvent(timeout: .zero) {
+                    if case .error(let error) = event, error.kind == .authentication || error.kind == .tls { cause = error }
+                }
+                guard cause.kind == .unknownTopicOrPartition else { throw cause }
+                missing.append(topic)
+                lastMissing = cause
+            }
+        }
+        if var error = lastMissing {
+            error.message =
+                "no such topic: \(missing.joined(separator: ", ")); `carillon topics create` makes what is missing"
+            error.partition = nil
+            error.operation = ""
+            throw error
+        }
+    }
+
+    /// What the subscriptions topic looks like now, to judge a stored table by.
+    func subscriptionTopic() throws -> SubscriptionTopic {
+        let name = context.configuration.topics.subscriptions
+        let settings = context.configuration.kafka
+        let consumer = try Consumer(assigning: settings, logger: logger.clientSink)
+        let (starts, ends) = try context.untilItWorks(logger) { () throws(KafkaError) -> ([Int64], [Int64]) in
+            let count = try consumer.partitionCount(of: name, timeout: .seconds(5))
+            let partitions = (0..<count).map { TopicPartition(topic: name, partition: Int32($0)) }
+            let starts = try consumer.startOffsets(partitions, timeout: .seconds(5))
+            let ends = try consumer.endOffsets(partitions, timeout: .seconds(5))
+            return (partitions.map { starts[$0]?.value ?? 0 }, partitions.map { ends[$0]?.value ?? 0 })
+        }
+        return SubscriptionTopic(
+            name: name, startOffsets: starts, endOffsets: ends, deleteRetention: deleteRetention(of: name))
+    }
+
+    /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
+    private func deleteRetention(of topic: String) -> Duration {
+        let kafkaDefault = Duration.seconds(86_400)
+        do {
+            let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
+            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
+            guard let text = found?["delete.retention.ms"], let milliseconds = Int64(text) else { return kafkaDefault }
+            return .milliseconds(milliseconds)
+        } catch {
+            logger.notice("delete.retention.ms of \(topic) is not known, one day is assumed: \(error)")
+            return kafkaDefault
+        }
+    }
+}

@@ -1,0 +1,47 @@
+extension PipelineConfiguration {
+    /// Limits that do not fit together. All relations between settings are here.
+    public func limitProblems() -> [ConfigurationProblem] {
+        var problems: [ConfigurationProblem] = []
+
+        func require(_ holds: Bool, _ key: String, _ value: Duration, _ relation: String, _ other: String) {
+            guard !holds else { return }
+            problems.append(
+                ConfigurationProblem(
+                    subject: key, message: "\(ConfigurationText.text(value)) \(relation) \(other)"))
+        }
+        let maxPoll =
+            kafka["max.poll.interval.ms"].flatMap(Int64.init).map { Duration.milliseconds($0) }
+            ?? .seconds(120)
+
+        require(
+            commitInterval * 4 <= transactionTimeout, "commit.interval", commitInterval,
+            "must be at most a quarter of", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
+        // What is not drained in time must be over soon after: the broker aborts it (exit code 75).
+        require(
+            shutdownTimeout <= transactionTimeout, "shutdown.timeout", shutdownTimeout,
+            "must be at most", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
+        // kafka-rules 8: a revoke finishes the transaction within half of the smaller of the two.
+        require(
+            transactionTimeout < maxPoll, "transaction.timeout", transactionTimeout,
+            "must be less than", "kafka.max.poll.interval.ms (\(ConfigurationText.text(maxPoll)))")
+        require(
+            sessionTimeout <= maxPoll, "session.timeout", sessionTimeout,
+            "must be at most", "kafka.max.poll.interval.ms (\(ConfigurationText.text(maxPoll)))")
+        problems += topicProblems()
+        return problems
+    }
+
+    /// Two roles on one topic would feed the pipeline its own output.
+    private func topicProblems() -> [ConfigurationProblem] {
+        let named = [
+            ("topic.events", topics.events), ("topic.subscriptions", topics.subscriptions),
+            ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
+            ("topic.journal", topics.journal),
+        ]
+        return named.enumerated().compactMap { index, topic in
+            named[..<index].first { $0.1 == topic.1 }.map { other in
+                ConfigurationProblem(subject: topic.0, message: "'\(topic.1)' is also \(other.0)")
+            }
+        }
+    }
+}

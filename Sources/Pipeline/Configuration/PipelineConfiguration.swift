@@ -1,0 +1,103 @@
+import Extraction
+import FanOut
+import KafkaClient
+import Telemetry
+
+/// Everything that a pipeline can be told, as one value (design §3 "Configuration").
+///
+/// A program that embeds the pipeline fills it in by hand; the command line makes it from files, environment and flags
+/// with ``ConfigurationLoader``. Whoever made it, ``limitProblems()`` says whether its limits fit together.
+public struct PipelineConfiguration: Sendable {
+    /// librdkafka's own settings, by their own names, without those that the pipeline decides itself.
+    public var kafka: Settings
+    /// The consumer group. Transactional ids and member ids are made from it and the slot (design §6 "Slots").
+    public var groupID = "carillon"
+    /// The name of this process within its group; two live processes never share one.
+    public var instanceID: String
+    /// Threads, each with its own consumer and producer.
+    public var workers: Int
+    /// A worker that comes back within the session timeout takes its partitions over without a rebalance.
+    public var staticMembership = true
+    /// Where a partition without a committed offset starts; nil stops the worker there.
+    public var from: StartPosition?
+    public var topics = Topics()
+    /// The folder of the subscriptions table and of the instance's lock. It holds tokens, and is always safe to delete.
+    public var stateDirectory: String
+    public var rules: ExtractionRules
+    public var rendering = RenderSettings()
+    /// A device that was last seen longer ago gets nothing (push-rules §1.7).
+    public var subscriptionsMaxAge: Duration = .days(270)
+    /// Fan-out pauses when the table has not stood at its topic's end for so long (design §6).
+    public var subscriptionsMaxLag: Duration = .seconds(30)
+    /// An event with more devices becomes a dead letter, `too_many_devices`.
+    public var maxDevicesPerEvent = 200_000
+    /// A transaction is committed when it is this old,
+    public var commitInterval: Duration = .milliseconds(50)
+    /// or has this many events,
+    public var commitMaxEvents = 5_000
+    /// or this many records to dispatch.
+    public var commitMaxRecords = 50_000
+    /// The broker aborts a transaction that is older.
+    public var transactionTimeout: Duration = .seconds(20)
+    /// The broker takes a silent worker's partitions away after this.
+    public var sessionTimeout: Duration = .seconds(10)
+    /// How long a stopping pipeline drains and commits.
+    public var shutdownTimeout: Duration = .seconds(10)
+    public var logLevel: Logger.Level = .info
+    /// nil: text on a terminal, JSON lines elsewhere.
+    public var logFormat: LogFormat?
+
+    /// The defaults of every setting.
+    /// - Parameters:
+    ///   - kafka: at least `bootstrap.servers`.
+    ///   - stateDirectory: a folder of this instance alone; it is made when it is missing.
+    public init(
+        kafka: Settings,
+        stateDirectory: String,
+        rules: ExtractionRules,
+        instanceID: String = PipelineConfiguration.defaultInstanceID,
+        workers: Int = PipelineConfiguration.defaultWorkers
+    ) {
+        self.kafka = kafka
+        self.stateDirectory = stateDirectory
+        self.rules = rules
+        self.instanceID = instanceID
+        self.workers = workers
+    }
+}
+
+extension PipelineConfiguration {
+    /// The names of the topics (design §4).
+    public struct Topics: Sendable, Equatable {
+        public var events = "orders.events"
+        public var subscriptions = "notifications.subscriptions"
+        public var dispatch = "notifications.dispatch"
+        public var deadLetters = "notifications.dead-letters"
+        public var journal = "notifications.journal"
+
+        public init() {}
+    }
+
+    /// Where to start reading a partition that has no committed offset.
+    public enum StartPosition: Sendable, Equatable {
+        case earliest
+        case latest
+        /// The first record at or after this time, in milliseconds since 1970.
+        case time(milliseconds: Int64)
+
+        /// `earliest`, `latest` or an ISO time such as `2026-11-21T10:00:00Z`; nil where the text is none of these.
+        public init?(_ text: String) {
+            switch text.lowercased() {
+            case "earliest": self = .earliest
+            case "latest": self = .latest
+            default:
+                guard let milliseconds = ConfigurationText.time(text) else { return nil }
+                self = .time(milliseconds: milliseconds)
+            }
+        }
+    }
+
+    public enum LogFormat: String, CaseIterable, Sendable {
+        case text, json
+    }
+}

@@ -1,0 +1,161 @@
+import Extraction
+import FanOut
+import Foundation
+import Telemetry
+
+extension Setting {
+    /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`,
+    /// help and the README.
+    public static let all: [Setting] = identity + topics + state + rules + rendering + fanOut + transactions + logging
+
+    private static let identity: [Setting] = [
+        .name("group.id", \.configuration.groupID, default: .value("carillon"), "The consumer group."),
+        .name(
+            "instance.id", \.configuration.instanceID, default: .computed("the host's name"),
+            "This process within its group. Two live processes never share one."),
+        .integer(
+            "workers", \.configuration.workers, default: .computed("one per core"), 1...64,
+            "Threads, each with its own consumer and transactional producer."),
+        .boolean(
+            "static-membership", \.configuration.staticMembership, default: "true",
+            "A worker that comes back within session.timeout keeps its partitions; false for autoscaling."),
+        .custom(
+            "from", default: .none, allowed: "earliest, latest or an ISO time such as 2026-11-21T10:00:00Z",
+            "Where a partition without a committed offset starts. Needed at a group's first start."
+        ) { text, draft in
+            guard let position = PipelineConfiguration.StartPosition(text) else { return false }
+            draft.configuration.from = position
+            return true
+        },
+    ]
+
+    private static let topics: [Setting] = [
+        .name("topic.events", \.configuration.topics.events, default: .value("orders.events"), "Order events, in."),
+        .name(
+            "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
+            "Who is subscribed to what; compacted."),
+        .name(
+            "topic.dispatch", \.configuration.topics.dispatch, default: .value("notifications.dispatch"),
+            "One record per device, out."),
+        .name(
+            "topic.dead-letters", \.configuration.topics.deadLetters, default: .value("notifications.dead-letters"),
+            "Events that cannot be processed, as they came, with the reason."),
+        .name(
+            "topic.journal", \.configuration.topics.journal, default: .value("notifications.journal"),
+            "One record per transaction: what it covered."),
+    ]
+
+    private static let state: [Setting] = [
+        .custom(
+            "state.dir", default: .computed("<base>/<group.id>/<instance.id>"), allowed: "the path of a folder",
+            "Folder of the subscriptions table. It holds tokens; it is always safe to delete."
+        ) { text, draft in
+            draft.stateDirectory = text
+            return !text.isEmpty
+        }
+    ]
+
+    private static let rules: [Setting] = [
+        .custom(
+            "time-zone", default: .value("UTC"), allowed: "a time zone such as Europe/Berlin",
+            "The zone of times that name none."
+        ) { text, draft in
+            draft.timeZone = text
+            return !text.isEmpty
+        },
+        .custom(
+            "place-time-zones", default: .none, allowed: "place=Zone,… or @FILE with a line place=Zone for each",
+            "Zones of single places, by place id."
+        ) { text, draft in
+            guard let zones = placeTimeZones(text) else { return false }
+            draft.placeTimeZones = zones
+            return true
+        },
+        .choice(
+            "on-missing-order-id", \.onMissingOrderID, default: .value("send"),
+            ["send": .send, "dead-letter": .deadLetter],
+            "What becomes of an event without an order id."),
+    ]
+
+    private static let rendering: [Setting] = [
+        .duration(
+            "notification.ttl", \.configuration.rendering.timeToLive, default: "3600s", .zero ... .days(28),
+            "How long after its event a notification is worth delivering."),
+        .choice(
+            "notification.android-priority", \.configuration.rendering.androidPriority, default: .value("high"),
+            ["high": .high, "normal": .normal], "The delivery priority on Android."),
+        .custom(
+            "dispatch.headers", default: .value(""),
+            allowed: "any of event-type, audience, order-id, with commas between",
+            "Headers of a dispatch record beyond the standard ones; each costs time."
+        ) { text, draft in
+            let words = text.split(separator: ",").map { $0.trimmed }
+            let headers = words.compactMap(RenderSettings.OptionalHeader.init(rawValue:))
+            draft.configuration.rendering.optionalHeaders = Set(headers)
+            return headers.count == words.count
+        },
+    ]
+
+    private static let fanOut: [Setting] = [
+        .duration(
+            "subscriptions.max-age", \.configuration.subscriptionsMaxAge, default: "270d", .days(1) ... .days(3_650),
+            "A device that was last seen longer ago gets nothing."),
+        .duration(
+            "subscriptions.max-lag", \.configuration.subscriptionsMaxLag, default: "30s",
+            .seconds(1) ... .seconds(3_600),
+            "Fan-out pauses when the subscriptions table has been behind its topic for so long."),
+        .integer(
+            "fan-out.max-devices", \.configuration.maxDevicesPerEvent, default: .value("200000"), 1...250_000,
+            "An event with more devices becomes a dead letter."),
+    ]
+
+    private static let transactions: [Setting] = [
+        .duration(
+            "commit.interval", \.configuration.commitInterval, default: "50ms", .milliseconds(1) ... .seconds(10),
+            "A transaction is committed when it is this old,"),
+        .integer(
+            "commit.max-events", \.configuration.commitMaxEvents, default: .value("5000"), 1...100_000,
+            "or has this many events,"),
+        .integer(
+            "commit.max-records", \.configuration.commitMaxRecords, default: .value("50000"), 1...250_000,
+            "or this many records to dispatch."),
+        .duration(
+            "transaction.timeout", \.configuration.transactionTimeout, default: "20s", .seconds(1) ... .seconds(900),
+            "The broker aborts an older transaction."),
+        .duration(
+            "session.timeout", \.configuration.sessionTimeout, default: "10s", .seconds(6) ... .seconds(1_800),
+            "The broker takes a silent worker's partitions away after this."),
+        .duration(
+            "shutdown.timeout", \.configuration.shutdownTimeout, default: "10s", .seconds(1) ... .seconds(600),
+            "How long a stopping process drains and commits."),
+    ]
+
+    private static let logging: [Setting] = [
+        .choice(
+            "log.level", \.configuration.logLevel, default: .value("info"),
+            [
+                "trace": .trace, "debug": .debug, "info": .info, "notice": .notice, "warning": .warning,
+                "error": .error, "critical": .critical,
+            ], "What is less severe is not logged."),
+        .choice(
+            "log.format", \.configuration.logFormat, default: .computed("text on a terminal, else json"),
+            ["text": .text, "json": .json], "The form of log lines on standard error."),
+    ]
+
+    /// nil where it is malformed.
+    private static func placeTimeZones(_ text: String) -> [String: String]? {
+        let file: PropertiesFile
+        if text.hasPrefix("@") {
+            guard let read = try? PropertiesFile.read(String(text.dropFirst())) else { return nil }
+            file = read
+        } else {
+            file = PropertiesFile(text.split(separator: ",").joined(separator: "\n"))
+        }
+        guard file.malformed.isEmpty else { return nil }
+        return Dictionary(file.lines.map { ($0.key, $0.value) }) { _, last in last }
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String { String(self).trimmingCharacters(in: .whitespaces) }
+}

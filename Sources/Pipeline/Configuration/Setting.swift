@@ -1,0 +1,110 @@
+import Extraction
+
+/// One setting: what it is called, what it may be, and where it goes.
+public struct Setting: Sendable {
+    /// As in a file: `commit.interval`.
+    public let key: String
+    public let defaultValue: Default
+    /// What a value may be, for a person: `a duration from 1ms to 10s`.
+    public let allowed: String
+    /// One sentence for help and README.
+    public let summary: String
+    /// Puts a value into the configuration.
+    let read: @Sendable (String, inout ConfigurationDraft) throws(InvalidValue) -> Void
+
+    public enum Default: Equatable, Sendable {
+        case value(String)
+        /// Made at the start; the text says from what.
+        case computed(String)
+        case none
+    }
+
+    /// The environment variable: `CARILLON_COMMIT_INTERVAL`.
+    public var variable: String {
+        "CARILLON_"
+            + String(key.uppercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
+    }
+}
+
+/// A configuration while it is being read: the rules are made last, from several settings.
+struct ConfigurationDraft: Sendable {
+    var configuration: PipelineConfiguration
+    var stateDirectory: String?
+    var timeZone = "UTC"
+    var placeTimeZones: [String: String] = [:]
+    var onMissingOrderID = ExtractionRules.MissingOrderID.send
+}
+
+extension Setting {
+    typealias Path<Value> = WritableKeyPath<ConfigurationDraft, Value> & Sendable
+
+    static func duration(
+        _ key: String, _ path: Path<Duration>, default value: String, _ range: ClosedRange<Duration>, _ summary: String
+    ) -> Setting {
+        let bounds = "\(ConfigurationText.text(range.lowerBound)) to \(ConfigurationText.text(range.upperBound))"
+        let allowed = "a duration from \(bounds), such as \(value)"
+        return Setting(key: key, defaultValue: .value(value), allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard let duration = ConfigurationText.duration(text), range.contains(duration) else {
+                throw InvalidValue(allowed: allowed)
+            }
+            draft[keyPath: path] = duration
+        }
+    }
+
+    static func integer(
+        _ key: String, _ path: Path<Int>, default value: Default, _ range: ClosedRange<Int>, _ summary: String
+    ) -> Setting {
+        let allowed = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return Setting(key: key, defaultValue: value, allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard let number = Int(text), range.contains(number) else { throw InvalidValue(allowed: allowed) }
+            draft[keyPath: path] = number
+        }
+    }
+
+    static func boolean(_ key: String, _ path: Path<Bool>, default value: String, _ summary: String) -> Setting {
+        let allowed = "true or false"
+        return Setting(key: key, defaultValue: .value(value), allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard let flag = ConfigurationText.boolean(text) else { throw InvalidValue(allowed: allowed) }
+            draft[keyPath: path] = flag
+        }
+    }
+
+    /// A name of a topic, a group or a member.
+    static func name(_ key: String, _ path: Path<String>, default value: Default, _ summary: String) -> Setting {
+        let allowed = "letters, digits, '.', '_' and '-', at most 200"
+        return Setting(key: key, defaultValue: value, allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard ConfigurationText.isName(text) else { throw InvalidValue(allowed: allowed) }
+            draft[keyPath: path] = text
+        }
+    }
+
+    /// One of some words.
+    static func choice<Value: Sendable>(
+        _ key: String, _ path: Path<Value>, default value: Default, _ words: KeyValuePairs<String, Value>,
+        _ summary: String
+    ) -> Setting {
+        let words = words.map { (word: $0.key, value: $0.value) }
+        let allowed = "one of " + words.map(\.word).joined(separator: ", ")
+        return Setting(key: key, defaultValue: value, allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard let match = words.first(where: { $0.word == text.lowercased() }) else {
+                throw InvalidValue(allowed: allowed)
+            }
+            draft[keyPath: path] = match.value
+        }
+    }
+
+    static func custom(
+        _ key: String, default value: Default, allowed: String, _ summary: String,
+        _ read: @escaping @Sendable (String, inout ConfigurationDraft) -> Bool
+    ) -> Setting {
+        Setting(key: key, defaultValue: value, allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard read(text, &draft) else { throw InvalidValue(allowed: allowed) }
+        }
+    }
+}

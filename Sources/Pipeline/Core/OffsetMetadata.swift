@@ -1,0 +1,45 @@
+/// What a committed offset carries beside itself, in its metadata string: `v1 w=<ms> n=<partitions> t=<ms>`.
+///
+/// Every commit of the pipeline carries it; one without it would erase it. An operator's reset, and the expiry of the
+/// group's offsets, leave an offset without metadata: see ``init(parsing:)``.
+public struct OffsetMetadata: Hashable, Sendable {
+    /// The timer watermark W: timers due at or before it have fired, or never will. Milliseconds since 1970.
+    public var watermark: Int64
+    /// The partition count of orders.events when the offset was committed: keys have moved where it differs now.
+    public var partitions: Int32
+    /// The newest record timestamp of the partition below the offset, in milliseconds; 0 where there was none.
+    public var newestTimestamp: Int64
+
+    public init(watermark: Int64, partitions: Int32, newestTimestamp: Int64) {
+        self.watermark = watermark
+        self.partitions = partitions
+        self.newestTimestamp = newestTimestamp
+    }
+
+    /// Reads metadata; nil where it is not ours or not readable. Members of later versions are passed over.
+    public init?(parsing text: String) {
+        var words = text.split(separator: " ")
+        guard words.first == "v1" else { return nil }
+        words.removeFirst()
+        var watermark: Int64?
+        var partitions: Int32?
+        var newestTimestamp: Int64?
+        for word in words {
+            let pair = word.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2 else { return nil }
+            switch pair[0] {
+            case "w": watermark = Int64(pair[1])
+            case "n": partitions = Int32(pair[1])
+            case "t": newestTimestamp = Int64(pair[1])
+            default: continue
+            }
+        }
+        guard let watermark, let partitions, partitions > 0, let newestTimestamp else { return nil }
+        self.init(watermark: watermark, partitions: partitions, newestTimestamp: newestTimestamp)
+    }
+
+    /// The metadata string, at most 60 bytes.
+    public var text: String {
+        "v1 w=\(watermark) n=\(partitions) t=\(newestTimestamp)"
+    }
+}

@@ -1,0 +1,181 @@
+import Extraction
+import FanOut
+
+/// The whole flow, with no broker in it: records in, records out.
+///
+///     orders.events ─► extract ─► resolve (who) ─► render (what) ─► dispatch
+///                         └───────────┴──────────────┴───────────► dead letters
+///
+/// Deterministic: what it writes depends on the records, the rules and the snapshot of the subscriptions alone. It reads
+/// no clock and does no I/O. One owner; not to be shared between threads.
+package struct PipelineCore: ~Copyable {
+    private var extractor: Extractor
+    private var fanOut: FanOut
+    private var renderer: MessageRenderer
+    private var deadLetters = DeadLetterHeaders()
+    private let maxDevicesPerEvent: Int
+    /// What came of each extracted record, from ``firstExtracted`` on.
+    private var outcomes: [ExtractionOutcome] = []
+    private var firstExtracted = 0
+    /// The notifications before this one have been emitted, or were skipped with their event.
+    private var nextNotification = 0
+    private var resolvedEnd = 0
+
+    /// What has been emitted since ``beginTransaction()``.
+    package private(set) var counts = Counts()
+
+    package init(
+        rules: ExtractionRules, rendering: RenderSettings, maxDevicesPerEvent: Int, fanOut: consuming FanOut
+    ) {
+        self.extractor = Extractor(rules: rules)
+        self.fanOut = fanOut
+        self.renderer = MessageRenderer(settings: rendering)
+        self.maxDevicesPerEvent = maxDevicesPerEvent
+    }
+
+    /// Takes a new snapshot of the subscriptions and counts from zero.
+    package mutating func beginTransaction() throws {
+        counts.reset()
+        resolvedEnd = nextNotification
+        try fanOut.beginTransaction()
+    }
+
+    /// What was odd about the events since the last call.
+    package mutating func takeNotes() -> ExtractionNotes {
+        defer { extractor.notes = ExtractionNotes() }
+        return extractor.notes
+    }
+
+    /// The next offset of each partition of the subscriptions topic in the snapshot.
+    package var tableOffsets: [Int64]? { fanOut.tableOffsets }
+
+    /// Extracts the records of a batch from `first` on, as many as the batch has room for, at least one.
+    ///
+    /// - Returns: the first record that was not extracted. Emit what was before the next call.
+    package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
+        batch.notifications.removeAll(keepingCapacity: true)
+        batch.text.removeAll(keepingCapacity: true)
+        outcomes.removeAll(keepingCapacity: true)
+        firstExtracted = first
+        nextNotification = 0
+        resolvedEnd = 0
+        var record = first
+        while record < batch.records.count, record == first || !batch.isFull {
+            outcomes.append(extractor.extract(record, in: &batch))
+            record += 1
+        }
+        return record
+    }
+
+    /// Dead-letters a record of the extracted batch, whatever came of it.
+    package mutating func condemn(record: Int, _ letter: DeadLetter) {
+        outcomes[record - firstExtracted] = .deadLetter(letter)
+    }
+
+    package func isDeadLetter(record: Int) -> Bool {
+        if case .deadLetter = outcomes[record - firstExtracted] { true } else { false }
+    }
+
+    /// Writes what these extracted records give, event by event, until `limit` records have been written
+    /// in this transaction; an event is never split, and at least one is written.
+    ///
+    /// - Returns: the first record that has not been written.
+    /// - Throws: what the sink, the resolver or the audience rule throws; the batch is then to be emitted anew.
+    package mutating func emit<Sink: RecordSink & ~Copyable>(
+        _ batch: borrowing EventBatch, _ records: Range<Int>, limit: Int, into sink: inout Sink
+    ) throws -> Int {
+        var record = records.lowerBound
+        while record < records.upperBound, written < limit || record == records.lowerBound {
+            counts.events += 1
+            switch outcomes[record - firstExtracted] {
+            case .deadLetter(let letter):
+                skipNotifications(of: record, in: batch)
+                try emit(letter, for: record, in: batch, into: &sink)
+            case .suppressed(let reason):
+                suppress(record, in: batch, because: reason, into: &sink)
+            case .notifications(let count):
+                try emit(count, notificationsOf: record, in: batch, limit: limit, into: &sink)
+            }
+            record += 1
+        }
+        return record
+    }
+
+    private var written: Int { counts.dispatches + counts.deadLetters }
+
+    private mutating func emit<Sink: RecordSink & ~Copyable>(
+        _ count: Int, notificationsOf record: Int, in batch: borrowing EventBatch, limit: Int, into sink: inout Sink
+    ) throws {
+        let notifications = nextNotification..<nextNotification + count
+        nextNotification = notifications.upperBound
+        if resolvedEnd < notifications.upperBound {
+            let room = max(limit - written, 1)
+            resolvedEnd = try fanOut.resolve(batch, from: notifications.lowerBound, limit: room)
+        }
+        if let letter = refusal(of: notifications, in: batch) {
+            return try emit(letter, for: record, in: batch, into: &sink)
+        }
+        var devices = 0
+        var stale = 0
+        for index in notifications {
+            let recipients = fanOut.recipients(of: index, in: batch)
+            stale += recipients.stale
+            counts.count(batch.notifications[index].sources)
+            guard !recipients.devices.isEmpty else { continue }
+            devices += recipients.devices.count
+            _ = renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms)
+            for position in recipients.devices {
+                let device = fanOut.recipient(position)
+                let message = renderer.render(device, audience: fanOut.audience(of: device))
+                try sink.dispatch(
+                    key: message.key, value: message.value, headers: message.headers,
+                    for: batch.notifications[index], from: batch.records[record])
+            }
+        }
+        counts.notifications += count
+        counts.dispatches += devices
+        counts.staleDevices += stale
+        if devices == 0 { suppress(record, in: batch, because: stale > 0 ? .staleToken : .noSubscriber, into: &sink) }
+    }
+
+    /// Why an event cannot be sent at all: known before its first record is written.
+    private mutating func refusal(of notifications: Range<Int>, in batch: borrowing EventBatch) -> DeadLetter? {
+        var devices = 0
+        for index in notifications {
+            let recipients = fanOut.recipients(of: index, in: batch)
+            devices += recipients.devices.count
+            if devices > maxDevicesPerEvent {
+                return DeadLetter(
+                    .tooManyDevices,
+                    "more than \(maxDevicesPerEvent) devices would get this event: see fan-out.max-devices")
+            }
+            if let letter = renderer.problem(batch.notifications[index], in: batch, platforms: recipients.platforms) {
+                return letter
+            }
+        }
+        return nil
+    }
+
+    private mutating func emit<Sink: RecordSink & ~Copyable>(
+        _ letter: DeadLetter, for record: Int, in batch: borrowing EventBatch, into sink: inout Sink
+    ) throws {
+        counts.countDeadLetter(letter.code)
+        let event = batch.records[record]
+        try deadLetters.withHeaders(of: letter, for: event, original: batch.headers) { headers in
+            try sink.deadLetter(letter, key: event.key, value: event.value, headers: headers, from: event)
+        }
+    }
+
+    private mutating func suppress<Sink: RecordSink & ~Copyable>(
+        _ record: Int, in batch: borrowing EventBatch, because reason: SuppressionReason, into sink: inout Sink
+    ) {
+        counts.countSuppressed(reason)
+        sink.suppress(batch.records[record], because: reason)
+    }
+
+    private mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
+        while nextNotification < batch.notifications.count, batch.notifications[nextNotification].record == record {
+            nextNotification += 1
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import Extraction
+
+/// Where the core writes to: a transaction of Kafka, the lines of `carillon render`, or a test's array.
+///
+/// Keys, values and headers are valid during the call only.
+package protocol RecordSink: ~Copyable {
+    /// A record for the dispatch topic: one device's push.
+    mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws
+
+    /// An event that notifies nobody.
+    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason)
+
+    /// A record for the dead letters: the original key, value and headers, and the reason's headers after them.
+    mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) throws
+}
+
+extension RecordSink where Self: ~Copyable {
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {}
+}

@@ -1,0 +1,23 @@
+import Extraction
+import FanOut
+import Foundation
+
+/// What decides the payloads besides the events, in 16 hex digits: the rules' version, the effective settings, and the
+/// version of the time zone data. Two journal entries with one hash were written by the same rules.
+package struct RulesHash: Equatable, Sendable {
+    package let text: String
+
+    package init(rules: ExtractionRules, rendering: RenderSettings) {
+        var parts = [
+            "rules=\(ExtractionRules.version)",
+            "zones=\(TimeZone.timeZoneDataVersion)",
+            "time-zone=\(rules.timeZone)",
+            "on-missing-order-id=\(rules.onMissingOrderID.rawValue)",
+            "ttl=\(rendering.timeToLiveSeconds)",
+            "android-priority=\(rendering.androidPriority.rawValue)",
+        ]
+        parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
+        parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
+        text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Synchronization
+
+/// The threads of a pipeline, and how each of them ended.
+final class Crew: Sendable {
+    private struct State {
+        var running: Set<String> = []
+        var failures: [any Error] = []
+    }
+
+    private let state = Mutex(State())
+    private let ended = DispatchSemaphore(value: 0)
+
+    func start(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
+        _ = state.withLock { $0.running.insert(name) }
+        Thread.start("carillon-\(name)") {
+            let failure = Result { try body() }.failure
+            self.state.withLock { state in
+                state.running.remove(name)
+                if let failure { state.failures.append(failure) }
+            }
+            self.ended.signal()
+        }
+    }
+
+    /// Waits until a thread ends, or for `seconds`.
+    func wait(seconds: Double) {
+        _ = ended.wait(timeout: .now() + seconds)
+    }
+
+    var isEmpty: Bool { state.withLock { $0.running.isEmpty } }
+
+    /// The failure that says most: what ended the first thread, unless a later one says what to do.
+    var failure: (any Error)? {
+        state.withLock { state in
+            state.failures.first { $0 is PipelineError } ?? state.failures.first { !($0 is PipelineEnded) }
+        }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+extension Thread {
+    /// Starts a thread of this name; librdkafka and LMDB want one owner each, which no pool gives.
+    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
+        thread.name = name
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+}

@@ -1,0 +1,142 @@
+import Extraction
+import FanOut
+import Foundation
+import KafkaClient
+import Synchronization
+import Telemetry
+
+/// Order events in, one rendered push per subscribed device out, exactly once.
+///
+///     let pipeline = NotificationPipeline(configuration: configuration)
+///     try await pipeline.run()        // until shutdown() or an error
+///
+/// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once and leaves what is open to
+/// time out; ``shutdown()`` drains and commits. One `run()` per pipeline.
+public final class NotificationPipeline: Sendable {
+    private let configuration: PipelineConfiguration
+    private let resolver: (any TokenResolver)?
+    private let logger: Logger
+    private let context: Mutex<WorkerContext?>
+    private let audienceRule: any AudienceRule
+    private let isShutDown = Atomic<Bool>(false)
+    private let isCancelled = Atomic<Bool>(false)
+    /// What has been done so far.
+    public let meter: PipelineMeter
+
+    /// - Parameters:
+    ///   - resolver: finds the devices of audiences; nil reads notifications.subscriptions into a table of its own.
+    ///   - audienceRule: decides who a notification is for.
+    ///   - logger: with the host's own sink, for example a bridge to swift-log.
+    ///   - metrics: the host's registry.
+    public init(
+        configuration: PipelineConfiguration, resolver: (any TokenResolver)? = nil,
+        audienceRule: any AudienceRule = PlaceAudience(), logger: Logger = Logger(label: "carillon"),
+        metrics: Metrics = Metrics()
+    ) {
+        self.configuration = configuration
+        self.resolver = resolver
+        self.audienceRule = audienceRule
+        self.logger = logger
+        self.context = Mutex(nil)
+        self.meter = PipelineMeter(metrics: metrics)
+    }
+
+    /// Drains and commits, and lets ``run()`` return. Any thread, any number of times.
+    public func shutdown() {
+        isShutDown.store(true, ordering: .sequentiallyConsistent)
+        context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Works until ``shutdown()``.
+    ///
+    /// - Throws: ``PipelineError``; `CancellationError` when its task is cancelled.
+    public func run() async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                Thread.start("carillon") {
+                    continuation.resume(with: Result { try self.supervise() })
+                }
+            }
+            try Task.checkCancellation()
+        } onCancel: {
+            isCancelled.store(true, ordering: .sequentiallyConsistent)
+            context.withLock { $0?.isStopping.store(true, ordering: .sequentiallyConsistent) }
+        }
+    }
+
+    /// The life of this process's part of the group: folder, broker, table, threads.
+    private func supervise() throws {
+        let context = makeContext()
+        do {
+            if let resolver {
+                context.gate.pass(.max)
+                try BrokerProbe(context: context, logger: logger).waitForTopics(topics)
+                try supervise(context, recipients: .resolver(resolver), table: nil)
+            } else {
+                let folder = try StateFolder(path: configuration.stateDirectory)
+                let probe = BrokerProbe(context: context, logger: logger)
+                try probe.waitForTopics(topics + [configuration.topics.subscriptions])
+                let table = try open(folder.table, as: try probe.subscriptionTopic())
+                try supervise(context, recipients: .table(table), table: table)
+                try table.close()
+            }
+        } catch is PipelineEnded {
+            return
+        }
+    }
+
+    private var topics: [String] {
+        let names = configuration.topics
+        return [names.events, names.dispatch, names.deadLetters, names.journal]
+    }
+
+    private func makeContext() -> WorkerContext {
+        let context = WorkerContext(configuration: configuration, audienceRule: audienceRule, meter: meter)
+        self.context.withLock { $0 = context }
+        if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }
+        if isCancelled.load(ordering: .sequentiallyConsistent) { context.isStopping.store(true, ordering: .releasing) }
+        return context
+    }
+
+    private func open(_ directory: String, as topic: SubscriptionTopic) throws(PipelineError) -> SubscriptionTable {
+        do {
+            let now = EventTime(milliseconds: WallClock.now())
+            let (table, opening) = try SubscriptionTable.open(directory: directory, topic: topic, now: now)
+            switch opening {
+            case .created: logger.info("the subscriptions table is new")
+            case .resumed(let devices): logger.info("the subscriptions table goes on", ["devices": "\(devices)"])
+            case .checked(let devices):
+                logger.notice("the subscriptions table was not closed; every entry is sound", ["devices": "\(devices)"])
+            case .rebuilt(let reason): logger.notice("the subscriptions table is read anew: \(reason)")
+            }
+            return table
+        } catch {
+            switch error.recovery {
+            case .giveUp: throw .decisionNeeded("\(error)")
+            case .wipe, .retry: throw .defect("the subscriptions table cannot be opened: \(error)")
+            }
+        }
+    }
+
+    /// Runs the workers and the table's follower, each on a thread of its own, until all have ended.
+    private func supervise(_ context: WorkerContext, recipients: RecipientSource, table: SubscriptionTable?) throws {
+        let crew = Crew()
+        for number in 0..<configuration.workers {
+            let slot = Slot(instance: configuration.instanceID, number: number)
+            var logger = self.logger
+            logger.metadata["worker"] = slot.description
+            crew.start("worker-\(number)") { [logger] in
+                var worker = try Worker(slot: slot, context: context, recipients: recipients, logger: logger)
+                try worker.run()
+                worker.close()
+            }
+        }
+        if let table {
+            crew.start("subscriptions") { [logger] in
+                var follower = try TableFollower(table: table, context: context, logger: logger)
+                try follower.run()
+            }
+        }
+        try Supervision(context: context, crew: crew, logger: logger).untilAllHaveEnded()
+    }
+}

@@ -1,0 +1,23 @@
+/// Why a pipeline ended other than by having drained. The command line turns it into its exit code.
+public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Another process works with this instance's state folder, or has taken one of its slots.
+    case instanceInUse(String)
+    /// A defect of this program or of its machine: the watchdog, a store that cannot be written.
+    case defect(String)
+    /// A record that can be placed nowhere, not even as a cut dead letter.
+    case unplaceableRecord(String)
+    /// The drain did not end in time. Nothing is lost: the open transaction times out.
+    case notDrained(String)
+    /// The broker refused the login, or an ACL is missing.
+    case notAuthorized(String)
+    /// A setting is wrong, or only a person can decide what to do.
+    case decisionNeeded(String)
+
+    public var description: String {
+        switch self {
+        case .instanceInUse(let text), .defect(let text), .unplaceableRecord(let text), .notDrained(let text),
+            .notAuthorized(let text), .decisionNeeded(let text):
+            text
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Extraction
+import Foundation
+import JSONReader
+
+/// One record as a line of JSON: in the envelope that `kcat -J` prints, or a bare value.
+///
+/// `{"topic","partition","offset","tstype","ts","key","headers":[name,value,…],"payload"}`. What is not UTF-8 stands as
+/// `key_base64`, `payload_base64` and `headers_base64`, because `kcat -J` is not byte-safe. A line that is no such
+/// envelope is the value itself, byte for byte.
+struct RecordLine: ~Copyable {
+    private var reader = JSONReader()
+    private(set) var topic = ""
+    private(set) var partition: Int32 = 0
+    private(set) var offset: Int64 = 0
+    /// Milliseconds since 1970; nil where the line does not say.
+    private(set) var timestamp: Int64?
+    private(set) var key: UnsafeRawBufferPointer?
+    private(set) var value: UnsafeRawBufferPointer?
+    private(set) var headers: [EventHeader] = []
+    /// What base64 gave, alive as long as the line.
+    private var decoded: [UnsafeMutableRawBufferPointer] = []
+
+    init() {}
+
+    deinit {
+        for bytes in decoded { bytes.deallocate() }
+    }
+
+    /// Reads a line; everything in it is valid until the next call, and as long as `line` is.
+    ///
+    /// - Parameters:
+    ///   - bareTopic: the topic of a bare value.
+    ///   - bareOffset: its offset.
+    mutating func read(_ line: UnsafeRawBufferPointer, bareTopic: String, bareOffset: Int64) {
+        for bytes in decoded { bytes.deallocate() }
+        decoded.removeAll(keepingCapacity: true)
+        headers.removeAll(keepingCapacity: true)
+        topic = bareTopic
+        partition = 0
+        offset = bareOffset
+        timestamp = 0
+        key = nil
+        value = line
+        guard let document = try? reader.parse(line), document.isObject, document.member("topic")?.isString == true,
+            document.member("payload") != nil || document.member("payload_base64") != nil
+        else { return }
+        readEnvelope(document)
+    }
+
+    private mutating func readEnvelope(_ document: JSONValue) {
+        timestamp = nil
+        value = nil
+        var members = document.members
+        while let (name, member) = members.next() {
+            let text = member.string?.bytes
+            if name == "topic", let text { topic = String(decoding: text, as: UTF8.self) }
+            if name == "partition", let number = member.integer { partition = Int32(clamping: number) }
+            if name == "offset", let number = member.integer { offset = number }
+            if name == "ts", let number = member.integer, number >= 0 { timestamp = number }
+            if name == "key" { key = text }
+            if name == "payload" { value = text }
+            if name == "key_base64", let text { key = decode(text) }
+            if name == "payload_base64", let text { value = decode(text) }
+            if name == "headers", member.isArray { readHeaders(member, isBase64: false) }
+            if name == "headers_base64", member.isArray { readHeaders(member, isBase64: true) }
+        }
+    }
+
+    private mutating func readHeaders(_ list: JSONValue, isBase64: Bool) {
+        var elements = list.elements
+        while let name = elements.next() {
+            guard let text = name.string?.bytes else { return }
+            let value = elements.next()?.string?.bytes
+            headers.append(EventHeader(name: text, value: isBase64 ? value.map { decode($0) } : value))
+        }
+    }
+
+    private mutating func decode(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let data = Data(base64Encoded: Data(text)) ?? Data()
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 1)
+        data.copyBytes(to: bytes)
+        decoded.append(bytes)
+        return UnsafeRawBufferPointer(bytes)
+    }
+}

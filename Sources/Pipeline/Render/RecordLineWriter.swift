@@ -1,0 +1,129 @@
+import Extraction
+import Foundation
+import Glibc
+import NotificationPayload
+
+/// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time: those are the
+/// broker's to give.
+struct RecordLineWriter: ~Copyable, RecordSink {
+    private let descriptor: Int32
+    private let topics: PipelineConfiguration.Topics
+    /// Whether each line says where its fields came from.
+    private let explains: Bool
+    private var output = ByteWriter(capacity: 128 * 1024)
+
+    init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
+        self.descriptor = descriptor
+        self.topics = topics
+        self.explains = explains
+    }
+
+    mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Extraction.Notification, from event: EventRecord
+    ) throws(FileError) {
+        begin(topic: topics.dispatch, key: key, value: value, headers: headers)
+        if explains {
+            let sources = notification.sources
+            explain(event, [
+                ("time_slot", "\(sources.timeSlot)"), ("date", "\(sources.date)"), ("order_id", "\(sources.orderID)"),
+            ])
+        }
+        try end()
+    }
+
+    mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) throws(FileError) {
+        begin(topic: topics.deadLetters, key: key, value: value, headers: headers)
+        if explains { explain(event, [("dead_letter", letter.code.label)]) }
+        try end()
+    }
+
+    /// With `--explain` an event that notifies nobody has a line too: one without a topic.
+    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        guard explains else { return }
+        output.append(#"{"suppressed":""#)
+        append(reason.label)
+        output.append(#"""#)
+        explain(event, [])
+        output.append("}\n")
+    }
+
+    private mutating func begin(
+        topic: String, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>
+    ) {
+        output.append(#"{"topic":""#)
+        append(topic)
+        output.append(#"","headers"#)
+        let isText = headers.allSatisfy { $0.value?.isUTF8 ?? true }
+        output.append(isText ? #"":["# : #"_base64":["#)
+        for (index, header) in headers.enumerated() {
+            if index > 0 { output.append(",") }
+            output.append(#"""#)
+            output.appendEscaped(header.name)
+            output.append(#"","#)
+            append(header.value, asText: isText)
+        }
+        output.append("]")
+        append("key", key)
+        append("payload", value)
+    }
+
+    private mutating func append(_ name: StaticString, _ bytes: UnsafeRawBufferPointer?) {
+        let isText = bytes?.isUTF8 ?? true
+        output.append(#",""#)
+        output.append(name)
+        output.append(isText ? #"":"# : #"_base64":"#)
+        append(bytes, asText: isText)
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer?, asText isText: Bool) {
+        guard let bytes else { return output.append("null") }
+        output.append(#"""#)
+        if isText { output.appendEscaped(bytes) } else { append(Data(bytes).base64EncodedString()) }
+        output.append(#"""#)
+    }
+
+    private mutating func explain(_ event: EventRecord, _ members: [(name: StaticString, value: String)]) {
+        output.append(#","explain":{"source":""#)
+        append("\(event.topic)/\(event.partition)/\(event.offset)")
+        for (name, value) in members {
+            output.append(#"",""#)
+            output.append(name)
+            output.append(#"":""#)
+            append(value)
+        }
+        output.append(#""}"#)
+    }
+
+    private mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { output.appendEscaped(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func end() throws(FileError) {
+        output.append("}\n")
+        if output.count > 64 * 1024 { try flush() }
+    }
+
+    mutating func flush() throws(FileError) {
+        var rest = output.bytes[...]
+        while !rest.isEmpty {
+            let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if written < 0, errno == EINTR { continue }
+            guard written >= 0 else { throw FileError(path: "output", reason: String(cString: strerror(errno))) }
+            rest = rest[(rest.startIndex + written)...]
+        }
+        output.removeAll()
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the bytes are valid UTF-8.
+    fileprivate var isUTF8: Bool {
+        (try? UTF8Span(validating: Span(_unsafeElements: bindMemory(to: UInt8.self)))) != nil
+    }
+}

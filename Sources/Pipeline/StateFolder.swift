@@ -1,0 +1,41 @@
+import Foundation
+import Glibc
+
+/// The folder of one instance's state, held by one process at a time.
+///
+/// The lock is the kernel's and goes with the process, so a crash leaves none behind. The folder is 0700: it holds tokens.
+package struct StateFolder: ~Copyable {
+    package let path: String
+    private let descriptor: Int32
+
+    /// Makes the folder and takes its lock.
+    ///
+    /// - Throws: ``PipelineError/instanceInUse(_:)`` where another process has it, ``PipelineError/decisionNeeded(_:)``
+    ///   where it cannot be made.
+    package init(path: String) throws(PipelineError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw .decisionNeeded("state.dir: cannot make \(path): \(error.localizedDescription)")
+        }
+        let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw .decisionNeeded("state.dir: cannot write in \(path): \(String(cString: strerror(errno)))")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw .instanceInUse(
+                "another process works in \(path): a second process on a host needs its own instance.id")
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    /// Where the subscriptions table lives.
+    package var table: String { path + "/subscriptions" }
+
+    deinit {
+        close(descriptor)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Telemetry
+
+/// Looks after the threads until all have ended: one failure drains the rest, a drain has its deadline, a worker that
+/// hangs ends the process, and a line of status is logged every 10 s.
+struct Supervision {
+    let context: WorkerContext
+    let crew: Crew
+    let logger: Logger
+
+    /// - Throws: what ended the first thread; ``PipelineError/notDrained(_:)``, ``PipelineError/defect(_:)``.
+    func untilAllHaveEnded() throws {
+        var drainEnds: ContinuousClock.Instant?
+        var status = StatusReport(context.meter.reading)
+        while !crew.isEmpty {
+            crew.wait(seconds: 0.2)
+            if crew.failure != nil { context.isDraining.store(true, ordering: .sequentiallyConsistent) }
+            if context.mustEnd, drainEnds == nil {
+                logger.info("drains and commits")
+                drainEnds = .now + context.configuration.shutdownTimeout
+            }
+            if let drainEnds, .now > drainEnds { throw giveUp() }
+            if context.mustStop, crew.failure == nil, drainEnds.map({ .now > $0 }) == true { return }
+            try checkForHang()
+            if status.isDue { logger.info("\(status.next(context.meter.reading))") }
+        }
+        logger.info("\(status.total(context.meter.reading))")
+        if let failure = crew.failure { throw failure }
+    }
+
+    private func giveUp() -> any Error {
+        context.isStopping.store(true, ordering: .sequentiallyConsistent)
+        return crew.failure
+            ?? PipelineError.notDrained(
+                "not drained within \(context.configuration.shutdownTimeout): nothing is lost, the open transactions "
+                    + "time out and are done again")
+    }
+
+    private func checkForHang() throws {
+        let limit = context.configuration.transactionTimeout * 2 + .seconds(20)
+        if let worker = context.watch.hangs(longerThan: limit) {
+            throw PipelineError.defect("worker \(worker) has hung in a transaction call for more than \(limit)")
+        }
+    }
+}
+
+/// The line of status: what was committed since the last one, and the totals at the end.
+struct StatusReport {
+    private var last: PipelineMeter.Reading
+    private var lastTime = ContinuousClock.now
+    private let start = ContinuousClock.now
+
+    init(_ reading: PipelineMeter.Reading) {
+        last = reading
+    }
+
+    var isDue: Bool { .now - lastTime >= .seconds(10) }
+
+    mutating func next(_ reading: PipelineMeter.Reading) -> String {
+        let seconds = max(0.001, (ContinuousClock.now - lastTime).seconds)
+        defer {
+            last = reading
+            lastTime = .now
+        }
+        let events = Double(reading.counts.events - last.counts.events) / seconds
+        let dispatches = Double(reading.counts.dispatches - last.counts.dispatches) / seconds
+        return "\(Int(events)) events/s, \(Int(dispatches)) dispatches/s, lag \(reading.lag.map(String.init) ?? "unknown"), "
+            + "\(reading.counts.deadLetters) dead letters, \(reading.partitions) partitions"
+    }
+
+    func total(_ reading: PipelineMeter.Reading) -> String {
+        "ended: \(reading.counts.events) events, \(reading.counts.dispatches) dispatches, "
+            + "\(reading.counts.deadLetters) dead letters in \(Int((ContinuousClock.now - start).seconds)) s"
+    }
+}
+
+extension Duration {
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

@@ -1,0 +1,141 @@
+import Extraction
+import FanOut
+import KafkaClient
+import Telemetry
+
+/// Keeps the subscriptions table at the end of its topic: one thread, one reader of every partition.
+struct TableFollower: ~Copyable {
+    private let table: SubscriptionTable
+    private let context: WorkerContext
+    private let logger: Logger
+    private let topic: String
+    private var consumer: Consumer
+    private var records = RecordBatch()
+    private var applied: [Int64]
+    /// The ends that the latest query returned, and the barrier that it stands for.
+    private var ends: [Int64]?
+    private var barrier = 0
+    private var askedAt: ContinuousClock.Instant?
+    private var stoodAtEnd = ContinuousClock.now
+    private var touchedAt = ContinuousClock.now
+
+    private static let batchLimit = 5_000
+
+    init(table: SubscriptionTable, context: WorkerContext, logger: Logger) throws {
+        let topic = context.configuration.topics.subscriptions
+        let applied = table.appliedOffsets
+        var settings = context.configuration.kafka
+        settings["auto.offset.reset"] = "error"
+        var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
+        var positions: [TopicPartition: Offset] = [:]
+        for (partition, offset) in applied.enumerated() {
+            positions[TopicPartition(topic: topic, partition: Int32(partition))] = Offset(offset)
+        }
+        try consumer.assign(positions)
+        self.table = table
+        self.context = context
+        self.logger = logger
+        self.topic = topic
+        self.applied = applied
+        self.consumer = consumer
+    }
+
+    /// Follows the topic until the pipeline ends.
+    ///
+    /// - Throws: ``PipelineError`` where the table cannot be kept.
+    mutating func run() throws {
+        while !context.mustEnd {
+            try askForEnds()
+            try follow()
+            try judge()
+        }
+    }
+
+    /// Asks for the topic's ends when somebody waits for them, and once a second.
+    private mutating func askForEnds() throws {
+        let isAwaited = context.gate.isAwaited && barrier < context.gate.newestRequest
+        if !isAwaited, let askedAt, .now - askedAt < .seconds(1) { return }
+        let request = context.gate.newestRequest
+        do {
+            let partitions = applied.indices.map { TopicPartition(topic: topic, partition: Int32($0)) }
+            let found = try consumer.endOffsets(partitions, timeout: .seconds(2))
+            ends = partitions.map { found[$0]?.value ?? 0 }
+            barrier = request
+        } catch {
+            if try context.patience.consider(error) { logger.warning("the subscriptions' ends are not known: \(error)") }
+        }
+        askedAt = .now
+    }
+
+    private mutating func follow() throws {
+        records.removeAll()
+        consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20))
+        while let event = consumer.nextEvent(timeout: .zero) {
+            if case .error(let error) = event { try consider(error) }
+        }
+        for error in records.errors { try consider(error) }
+        if records.isEmpty, records.endsOfPartition.isEmpty { return }
+        var batch: [SubscriptionRecord] = []
+        batch.reserveCapacity(records.count)
+        for index in 0..<records.count {
+            let record = records[index]
+            guard record.offset >= applied[Int(record.partition)] else { continue }
+            batch.append(
+                SubscriptionRecord(
+                    partition: record.partition, offset: record.offset, key: record.key, value: record.value))
+            applied[Int(record.partition)] = record.offset + 1
+        }
+        for end in records.endsOfPartition {
+            applied[Int(end.partition.partition)] = max(applied[Int(end.partition.partition)], end.offset.value)
+        }
+        try apply(batch)
+    }
+
+    private mutating func apply(_ batch: [SubscriptionRecord]) throws {
+        do {
+            let change = try table.apply(batch, nextOffsets: applied, at: EventTime(milliseconds: WallClock.now()))
+            touchedAt = .now
+            guard change.malformed > 0 else { return }
+            context.meter.update { $0.malformedSubscriptions += change.malformed }
+            for example in change.examples {
+                logger.warning(
+                    "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
+                    [
+                        "partition": "\(topic)/\(example.partition)", "offset": "\(example.offset)",
+                        "key_sha256": example.keyHash,
+                    ])
+            }
+        } catch {
+            throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
+        }
+    }
+
+    /// Opens the gate for whoever waits for the ends that were asked for; closes it when the table lags for too long.
+    private mutating func judge() throws {
+        guard let ends else { return }
+        let lag = zip(ends, applied).reduce(0) { $0 + max(0, $1.0 - $1.1) }
+        context.meter.update { $0.tableLag = Int(lag) }
+        if lag == 0 {
+            stoodAtEnd = .now
+            context.gate.pass(barrier)
+            if .now - touchedAt > .seconds(60) { try apply([]) }
+        }
+        let isLagging = .now - stoodAtEnd > context.configuration.subscriptionsMaxLag
+        if isLagging != context.gate.isLagging {
+            context.gate.setLagging(isLagging)
+            logger.notice(
+                isLagging
+                    ? "fan-out pauses: the subscriptions table has not stood at its topic's end for too long"
+                    : "fan-out goes on: the subscriptions table stands at its topic's end", ["lag": "\(lag)"])
+        }
+    }
+
+    private func consider(_ error: KafkaError) throws {
+        if error.kind == .offsetOutOfRange {
+            throw PipelineError.decisionNeeded(
+                "\(topic) was cut or made anew while it was read: start again to rebuild the table (\(error))")
+        }
+        if error.isFatal { throw PipelineError.defect("the subscriptions' reader failed: \(error)") }
+        if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+    }
+}

@@ -1,0 +1,86 @@
+import Extraction
+
+/// The coordinates of a record of orders.events.
+package struct Coordinates: Hashable, Sendable {
+    package var partition: Int32
+    package var offset: Int64
+
+    package init(partition: Int32, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// Finds the event whose own records the broker refuses for good, so that no batch loops for ever (kafka-rules 20).
+///
+/// After two aborts with the same permanent error of one record, the events of the batch run one in a transaction; the
+/// one that fails alone is dead-lettered; a dead letter that fails too is cut; and if that fails, the pipeline stops.
+/// Errors of the environment never come here.
+package struct Isolation {
+    /// How an event that runs alone is written.
+    package enum Treatment: Equatable {
+        case asItIs
+        case deadLetter
+        case truncatedDeadLetter
+    }
+
+    package enum Action: Equatable {
+        /// Process the batch anew.
+        case retry
+        /// Nothing is left to try with this event.
+        case giveUp(Coordinates)
+    }
+
+    package private(set) var lastError: String?
+    private var aborts = 0
+    /// By partition: events below this offset run one in a transaction.
+    private var aloneBelow: [Int32: Int64] = [:]
+    private var treatments: [Coordinates: Treatment] = [:]
+
+    package init() {}
+
+    /// Whether every event of the next transaction is to run alone.
+    package var isActive: Bool { !aloneBelow.isEmpty }
+
+    package func treatment(of event: Coordinates) -> Treatment {
+        treatments.isEmpty ? .asItIs : treatments[event] ?? .asItIs
+    }
+
+    /// A transaction was aborted because the broker, or the client, refused a record for good.
+    ///
+    /// - Parameters:
+    ///   - error: the error's name.
+    ///   - batch: the offset after the last event of the transaction, of each partition.
+    ///   - alone: the event of the transaction, where it had just one.
+    ///   - wasDeadLetter: whether what was refused is that event's dead letter.
+    package mutating func recordRefused(
+        error: String, batch: [Int32: Int64], alone: Coordinates?, wasDeadLetter: Bool
+    ) -> Action {
+        if isActive, let alone {
+            switch treatment(of: alone) {
+            case .asItIs: treatments[alone] = wasDeadLetter ? .truncatedDeadLetter : .deadLetter
+            case .deadLetter: treatments[alone] = .truncatedDeadLetter
+            case .truncatedDeadLetter: return .giveUp(alone)
+            }
+            return .retry
+        }
+        aborts = lastError == error ? aborts + 1 : 1
+        lastError = error
+        if aborts >= 2 { aloneBelow = batch }
+        return .retry
+    }
+
+    /// A transaction has been committed up to these offsets.
+    package mutating func committed(upTo next: (Int32) -> Int64?) {
+        lastError = nil
+        aborts = 0
+        guard isActive else { return }
+        treatments.removeAll()
+        aloneBelow = aloneBelow.filter { partition, end in (next(partition) ?? end) < end }
+    }
+
+    /// The partitions were taken away: whoever owns them now finds out for itself.
+    package mutating func reset() {
+        self = Isolation()
+    }
+}

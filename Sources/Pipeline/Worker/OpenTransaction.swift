@@ -1,0 +1,41 @@
+/// The transaction that a worker has open.
+struct OpenTransaction {
+    let began: ContinuousClock.Instant
+    /// The wall clock when it began, in milliseconds since 1970: what the journal calls its clock.
+    let clock: Int64
+    var events = 0
+    /// The only event of a transaction that isolates one.
+    var alone: Coordinates?
+    var aloneIsDeadLetter = false
+
+    func remaining(of interval: Duration) -> Duration {
+        max(.zero, interval - (.now - began))
+    }
+
+    func isDue(_ configuration: PipelineConfiguration) -> Bool {
+        events >= configuration.commitMaxEvents || .now - began >= configuration.commitInterval
+    }
+}
+
+/// How often a producer was fenced with nobody seen who took its slot: its own transaction had timed out.
+struct Fencings {
+    private var times: [ContinuousClock.Instant] = []
+
+    /// Counts one; whether it is the third in 10 minutes.
+    mutating func isTooMany(now: ContinuousClock.Instant = .now) -> Bool {
+        times = times.filter { now - $0 < .seconds(600) } + [now]
+        return times.count >= 3
+    }
+}
+
+/// The wait before the next attempt: 100 ms, doubled each time, at most 10 s.
+struct Backoff {
+    private var attempts = 0
+
+    mutating func next() -> Duration {
+        attempts += 1
+        return min(.seconds(10), .milliseconds(100) * (1 << min(attempts - 1, 7)))
+    }
+
+    mutating func reset() { attempts = 0 }
+}

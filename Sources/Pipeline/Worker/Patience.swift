@@ -1,0 +1,73 @@
+import KafkaClient
+import Synchronization
+
+/// How long the pipeline puts up with its environment.
+///
+/// An unreachable broker is waited for, always. What a person has to mend (a missing topic, a refused login, a refused
+/// ACL) ends a pipeline that has not worked yet after 30 s, and is waited for by one that has. Shared by the workers.
+package final class Patience: Sendable {
+    private struct State {
+        var hasWorked = false
+        var firstRefusal: ContinuousClock.Instant?
+        var lastLine: [String: ContinuousClock.Instant] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let grace: Duration
+
+    package init(grace: Duration = .seconds(30)) {
+        self.grace = grace
+    }
+
+    /// Something was committed: from now on everything is waited for.
+    package func hasWorked() {
+        state.withLock { state in
+            state.hasWorked = true
+            state.firstRefusal = nil
+        }
+    }
+
+    /// Takes an error of the environment.
+    ///
+    /// - Returns: whether to log it now: each kind once in 10 s.
+    /// - Throws: the end of the pipeline, where its grace is over.
+    package func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) throws(PipelineError) -> Bool {
+        if error.kind == .configuration { throw .decisionNeeded(error.description) }
+        let (isOver, isDue) = state.withLock { state in
+            var isOver = false
+            if error.needsAPerson, !state.hasWorked {
+                let first = state.firstRefusal ?? now
+                state.firstRefusal = first
+                isOver = now - first >= grace
+            }
+            let key = "\(error.kind)"
+            let isDue = state.lastLine[key].map { now - $0 >= .seconds(10) } ?? true
+            if isDue { state.lastLine[key] = now }
+            return (isOver, isDue)
+        }
+        guard isOver else { return isDue }
+        switch error.kind {
+        case .authentication, .authorization, .tls: throw .notAuthorized(error.description)
+        default: throw .decisionNeeded(error.description)
+        }
+    }
+
+    /// Whether a line of this kind is due, once in 10 s.
+    package func isDue(_ key: String, now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { state in
+            if let last = state.lastLine[key], now - last < .seconds(10) { return false }
+            state.lastLine[key] = now
+            return true
+        }
+    }
+}
+
+extension KafkaError {
+    /// Waiting does not mend it.
+    var needsAPerson: Bool {
+        switch kind {
+        case .authentication, .authorization, .tls, .unknownTopicOrPartition: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import KafkaClient
+
+/// Where a group may start, and what only a person can decide (design §6, "Where a group starts").
+enum StartRules {
+    /// Reads the metadata of committed offsets.
+    ///
+    /// - Parameter now: the watermark to go on with where the metadata has none, in milliseconds since 1970.
+    /// - Returns: what to start from, and the partitions that had no readable watermark.
+    /// - Throws: where the topic's partition count has changed since: keys have moved, and old timers would nag.
+    static func check(
+        _ starts: [TopicPartition: CommittedOffset], partitionCount: Int32, now: Int64
+    ) throws(PipelineError) -> (positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], reset: [TopicPartition]) {
+        var positions: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [:]
+        var reset: [TopicPartition] = []
+        for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
+            let found = OffsetMetadata(parsing: start.metadata)
+            if found == nil { reset.append(partition) }
+            let metadata = found ?? OffsetMetadata(watermark: now, partitions: partitionCount, newestTimestamp: 0)
+            guard metadata.partitions == partitionCount else {
+                throw .decisionNeeded(
+                    "\(partition.topic) had \(metadata.partitions) partitions when \(partition) was committed and has "
+                        + "\(partitionCount) now, so keys have moved: see `carillon offsets set --accept-partitions`")
+            }
+            positions[partition.partition] = (start.offset.value, metadata)
+        }
+        return (positions, reset)
+    }
+
+    static func noStart(_ partitions: [TopicPartition], group: String) -> PipelineError {
+        .decisionNeeded(
+            "group \(group) has no committed offset for \(partitions.sorted().map(\.description).joined(separator: ", "))"
+                + ": say where to start with --from earliest|latest|<ISO time>")
+    }
+
+    static func rangeProblem(
+        _ partition: TopicPartition, committed: Offset, first: Offset, end: Offset
+    ) -> PipelineError? {
+        if committed < first {
+            return .decisionNeeded(
+                "offset out of range: \(partition) is committed at \(committed), its log starts at \(first): "
+                    + "\(first.value - committed.value) records are lost; see `carillon offsets set`")
+        }
+        if end < committed {
+            return .decisionNeeded(
+                "offset out of range: \(partition) is committed at \(committed), its log ends at \(end) "
+                    + "(was the topic made anew?); see `carillon offsets set`")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,133 @@
+import Extraction
+import KafkaClient
+
+/// A worker's transactional producer with its topics: the sink that the core writes to.
+///
+/// Each record is tagged with the coordinates of the event it comes from, so that a refused one can be traced to it.
+struct TransactionOutput: ~Copyable, RecordSink {
+    /// What the broker still takes of a dead letter that is too large for its topic (kafka-rules 20).
+    static let truncatedSize = 64 * 1024
+
+    private(set) var producer: Producer
+    private let dispatch: ProducerTopic
+    private let deadLetters: ProducerTopic
+    private let journal: ProducerTopic
+    private var headers: [HeaderView] = []
+    /// Cut dead letters to ``truncatedSize``.
+    var truncatesDeadLetters = false
+
+    /// Makes the producer and fetches the metadata of its topics, so that the first commit does not wait for it.
+    init(configuration: PipelineConfiguration, slot: Slot, logger: @escaping ClientLog.Sink) throws(KafkaError) {
+        var settings = configuration.kafka
+        settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.milliseconds)
+        var producer = try Producer(
+            settings: settings, transactionalID: slot.transactionalID(group: configuration.groupID), logger: logger)
+        let dispatch = try producer.topic(configuration.topics.dispatch)
+        let deadLetters = try producer.topic(configuration.topics.deadLetters)
+        let journal = try producer.topic(configuration.topics.journal)
+        self.producer = producer
+        self.dispatch = dispatch
+        self.deadLetters = deadLetters
+        self.journal = journal
+    }
+
+    mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws(KafkaError) {
+        try write(to: dispatch, key: key, value: value, headers: headers, from: event)
+    }
+
+    mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) throws(KafkaError) {
+        guard truncatesDeadLetters, let whole = value, whole.count > Self.truncatedSize else {
+            return try write(to: deadLetters, key: key, value: value, headers: headers, from: event)
+        }
+        var reasons = Array(headers)
+        let size = Array(String(whole.count).utf8)
+        try size.withUnsafeBufferPointer { size throws(KafkaError) in
+            let name: StaticString = "x-truncated"
+            reasons.append(
+                EventHeader(
+                    name: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
+                    value: UnsafeRawBufferPointer(size)))
+            try reasons.withUnsafeBufferPointer { reasons throws(KafkaError) in
+                try write(
+                    to: deadLetters, key: key, value: UnsafeRawBufferPointer(rebasing: whole[..<Self.truncatedSize]),
+                    headers: reasons, from: event)
+            }
+        }
+    }
+
+    /// Writes the transaction's record in the journal.
+    mutating func journal(key: String, value: [UInt8]) throws(KafkaError) {
+        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: journal, tag: EventTag.none)
+    }
+
+    private mutating func write(
+        to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) throws(KafkaError) {
+        self.headers.removeAll(keepingCapacity: true)
+        for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
+        let tag = EventTag.make(Coordinates(partition: event.partition, offset: event.offset))
+        try self.headers.withUnsafeBufferPointer { views throws(KafkaError) in
+            try producer.produce(to: topic, key: key, value: value, headers: views, tag: tag)
+        }
+    }
+}
+
+extension TransactionOutput {
+    mutating func initTransactions(deadline: Duration) throws(KafkaError) {
+        try producer.initTransactions(deadline: deadline)
+    }
+
+    mutating func beginTransaction() throws(KafkaError) { try producer.beginTransaction() }
+
+    mutating func sendOffsets(
+        _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata, deadline: Duration
+    ) throws(KafkaError) {
+        try producer.sendOffsets(offsets, group, deadline: deadline)
+    }
+
+    mutating func commitTransaction(deadline: Duration) throws(KafkaError) {
+        try producer.commitTransaction(deadline: deadline)
+    }
+
+    mutating func abortTransaction(deadline: Duration) throws(KafkaError) {
+        try producer.abortTransaction(deadline: deadline)
+    }
+
+    /// The records that were refused for good since the last call, by the event they come from.
+    mutating func takeRefusals() -> [(event: Coordinates?, error: KafkaError)] {
+        producer.takeFailures().map { (EventTag.coordinates($0.tag), $0.error) }
+    }
+
+    mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }
+
+    mutating func poll() { producer.poll(timeout: .zero) }
+}
+
+/// An event's coordinates in the 64 bits that travel with a record to its delivery report: 16 for the partition,
+/// 48 for the offset.
+enum EventTag {
+    static let none = UInt64.max
+
+    static func make(_ event: Coordinates) -> UInt64 {
+        UInt64(UInt16(truncatingIfNeeded: event.partition)) << 48 | UInt64(event.offset) & 0xFFFF_FFFF_FFFF
+    }
+
+    static func coordinates(_ tag: UInt64) -> Coordinates? {
+        guard tag != none else { return nil }
+        return Coordinates(partition: Int32(tag >> 48), offset: Int64(tag & 0xFFFF_FFFF_FFFF))
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    package var milliseconds: Int64 {
+        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

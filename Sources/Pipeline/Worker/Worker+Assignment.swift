@@ -1,0 +1,148 @@
+import KafkaClient
+
+/// What is left to do before the partitions of an assignment are read.
+struct AssignmentProgress {
+    var partitions: [Int32] = []
+    /// The table's barrier that fan-out waits for.
+    var barrier = 0
+    var isDone = true
+    var began = ContinuousClock.now
+}
+
+extension Worker {
+    /// Serves what the group says: assignments, revocations, errors, statistics.
+    mutating func serveControl(timeout: Duration) throws {
+        var patience = timeout
+        while let event = consumer.nextEvent(timeout: patience) {
+            patience = .zero
+            switch event {
+            case .assign(let partitions): startAssignment(partitions)
+            case .revoke(_, let isLost): try revoke(isLost: isLost)
+            case .error(let error): try considerErrors([error])
+            case .statistics(let statistics):
+                context.meter.setLag(statistics.partitions.compactMap(\.lag).reduce(0, +), worker: slot.number)
+            }
+        }
+        output.poll()
+        try considerErrors(output.takeErrors())
+    }
+
+    private mutating func startAssignment(_ partitions: [TopicPartition]) {
+        logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
+        assignment = AssignmentProgress(
+            partitions: partitions.map(\.partition).sorted(), barrier: context.gate.requestBarrier(), isDone: false)
+    }
+
+    /// Finishes and commits what is open, then lets the partitions go; what is lost is dropped (kafka-rules 8).
+    private mutating func revoke(isLost: Bool) throws {
+        logger.info(isLost ? "lost its partitions" : "gives its partitions back", ["partitions": "\(positions.owned)"])
+        do {
+            if !isLost { try commit() }
+        } catch let error as KafkaError {
+            logger.warning("could not commit before the partitions went: \(error)")
+        }
+        try discardTransaction()
+        try releaseAssignment()
+    }
+
+    mutating func releaseAssignment() throws {
+        positions.revokeAll()
+        assignment = AssignmentProgress()
+        isolation.reset()
+        group = nil
+        context.meter.setPartitions(0, worker: slot.number)
+        try consumer.unassign()
+    }
+
+    /// Goes back to the committed offsets of the partitions that are owned (kafka-rules 6).
+    mutating func rewind() {
+        guard !positions.isEmpty else { return }
+        assignment = AssignmentProgress(partitions: positions.owned, barrier: assignment.barrier, isDone: false)
+    }
+
+    /// Asks for the committed offsets and starts to read there, once they are known.
+    ///
+    /// Outside any callback and in slices, since the answer waits for a dead predecessor's open transaction
+    /// (kafka-rules 8). Until then nothing is read.
+    mutating func advanceAssignment() throws {
+        guard !assignment.isDone else { return }
+        let topic = context.configuration.topics.events
+        let partitions = assignment.partitions.map { TopicPartition(topic: topic, partition: $0) }
+        if partitions.isEmpty {
+            try consumer.assign([:])
+            assignment.isDone = true
+            return
+        }
+        let starts: [TopicPartition: CommittedOffset]
+        do {
+            starts = try startOffsets(of: partitions)
+        } catch let error as KafkaError where error.recovery == .retry {
+            let isLate = .now - assignment.began > context.configuration.transactionTimeout + .seconds(10)
+            if isLate, context.patience.isDue("committed") {
+                logger.warning("still waiting for the committed offsets: \(error)")
+            }
+            return
+        }
+        let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
+        let checked = try StartRules.check(starts, partitionCount: count, now: WallClock.now())
+        try checkRange(starts)
+        group = try consumer.groupMetadata()
+        positions.assign(checked.positions, partitionCount: count)
+        try consumer.assign(starts.mapValues(\.offset))
+        assignment.isDone = true
+        reportReset(checked.reset)
+        context.meter.setPartitions(partitions.count, worker: slot.number)
+    }
+
+    /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record
+    /// (design §6, "Where a group starts").
+    private mutating func startOffsets(
+        of partitions: [TopicPartition]
+    ) throws -> [TopicPartition: CommittedOffset] {
+        var starts = try consumer.committed(partitions, timeout: .seconds(1))
+        let missing = partitions.filter { starts[$0] == nil }
+        guard !missing.isEmpty else { return starts }
+        guard let from = context.configuration.from else { throw StartRules.noStart(missing, group: context.configuration.groupID) }
+        let topic = context.configuration.topics.events
+        let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
+        let offsets =
+            switch from {
+            case .earliest: try consumer.startOffsets(missing, timeout: .seconds(5))
+            case .latest: try consumer.endOffsets(missing, timeout: .seconds(5))
+            case .time(let milliseconds):
+                try consumer.offsets(at: Timestamp(milliseconds: milliseconds), of: missing, timeout: .seconds(5))
+            }
+        let metadata = OffsetMetadata(watermark: WallClock.now(), partitions: count, newestTimestamp: 0).text
+        let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
+        try consumer.commit(new, timeout: .seconds(5))
+        logger.info("starts \(missing.count) partitions that had no committed offset", ["partitions": missing.list])
+        starts.merge(new) { _, new in new }
+        return starts
+    }
+
+    /// An offset outside the log is a person's to decide: what was lost is said, and nothing is skipped.
+    private mutating func checkRange(_ starts: [TopicPartition: CommittedOffset]) throws {
+        let partitions = Array(starts.keys)
+        let first = try consumer.startOffsets(partitions, timeout: .seconds(5))
+        let end = try consumer.endOffsets(partitions, timeout: .seconds(5))
+        for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
+            guard let first = first[partition], let end = end[partition] else { continue }
+            if let problem = StartRules.rangeProblem(partition, committed: start.offset, first: first, end: end) {
+                throw problem
+            }
+        }
+    }
+
+    private func reportReset(_ partitions: [TopicPartition]) {
+        guard !partitions.isEmpty else { return }
+        logger.warning(
+            "committed offsets have no readable watermark (were they reset by hand?): timers count from now",
+            ["partitions": partitions.list])
+        context.meter.update { $0.missingWatermarks += partitions.count }
+    }
+}
+
+extension [TopicPartition] {
+    /// `0, 1, 5`
+    var list: String { map { String($0.partition) }.joined(separator: ", ") }
+}

@@ -1,0 +1,153 @@
+import FanOut
+import KafkaClient
+import Telemetry
+
+extension Worker {
+    /// Brings the worker back to its last commit after an error, ready to go on.
+    ///
+    /// - Throws: ``PipelineError`` where there is no way on.
+    mutating func recover(from error: any Error) throws {
+        switch error {
+        case let error as KafkaError: try recover(from: error)
+        case let error as SubscriptionTableError where error.recovery != .retry:
+            throw PipelineError.defect("the subscriptions table cannot be used: \(error)")
+        default:
+            if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is tried again: \(error)") }
+            try discardTransaction()
+            rewind()
+            try pause(backoff.next())
+        }
+    }
+
+    private mutating func recover(from error: KafkaError) throws {
+        if let refusal = takeRefusal(error) {
+            logger.warning("a record was refused: \(refusal)")
+            try isolate(refusal)
+            return
+        }
+        if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
+        if try context.patience.consider(error) {
+            logger.warning("\(error)", ["recovery": "\(error.recovery)"])
+        }
+        switch error.recovery {
+        case .abortTransaction, .giveUp:
+            try discardTransaction()
+        case .retry, .recreateClient:
+            // An indefinite outcome: a delayed EndTxn may complete a later transaction (kafka-rules 4).
+            transaction = nil
+            positions.rollBack()
+            _ = core.takeNotes()
+            context.meter.update { $0.aborts += 1 }
+            try replaceProducer(after: error)
+        }
+        rewind()
+        try pause(backoff.next())
+    }
+
+    /// What was refused for good of the open transaction, if that is what went wrong.
+    private mutating func takeRefusal(_ error: KafkaError) -> KafkaError? {
+        let refusals = output.takeRefusals().map(\.error) + [error]
+        return refusals.first { $0.kind == .messageTooLarge || $0.kind == .invalidRecord }
+    }
+
+    /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
+    private mutating func isolate(_ refusal: KafkaError) throws {
+        var ends: [Int32: Int64] = [:]
+        for partition in positions.owned {
+            ends[partition] = positions[partition]?.next
+        }
+        for record in batch.records {
+            ends[record.partition] = max(ends[record.partition] ?? 0, record.offset + 1)
+        }
+        let action = isolation.recordRefused(
+            error: refusal.name, batch: ends, alone: transaction?.alone,
+            wasDeadLetter: transaction?.aloneIsDeadLetter ?? false)
+        if case .giveUp(let event) = action {
+            throw PipelineError.unplaceableRecord(
+                "partition \(event.partition), offset \(event.offset): not even a cut dead letter is taken: \(refusal)")
+        }
+        try discardTransaction()
+        rewind()
+    }
+
+    /// Makes the producer anew under the same transactional id, which ends whatever its predecessor left open.
+    mutating func replaceProducer(after error: KafkaError) throws {
+        if error.kind == .fenced { try considerFencing(error) }
+        logger.notice("makes its producer anew after: \(error)")
+        output = try Self.makeOutput(slot: slot, context: context, logger: logger)
+        context.meter.update { $0.recreatedClients += 1 }
+    }
+
+    /// Tells a slot that another process took from a transaction that timed out (design §6, "Slots").
+    private mutating func considerFencing(_ error: KafkaError) throws {
+        let isStatic = context.configuration.staticMembership
+        if isStatic {
+            let end = ContinuousClock.now + .seconds(5)
+            while .now < end, !context.mustStop {
+                if consumer.fatalError?.kind == .fencedInstanceID { break }
+                try serveControl(timeout: .milliseconds(100))
+            }
+            if let fatal = consumer.fatalError, fatal.kind == .fencedInstanceID { throw slotTaken(fatal) }
+        }
+        guard fencings.isTooMany() else { return }
+        if isStatic {
+            throw PipelineError.defect("slot \(slot) was fenced three times in 10 minutes: \(error)")
+        }
+        throw slotTaken(error)
+    }
+
+    private mutating func replaceConsumer(after fatal: KafkaError) throws {
+        if fatal.kind == .fencedInstanceID { throw slotTaken(fatal) }
+        logger.notice("makes its consumer anew after: \(fatal)")
+        try discardTransaction()
+        try releaseAssignment()
+        consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        context.meter.update { $0.recreatedClients += 1 }
+    }
+
+    private func slotTaken(_ error: KafkaError) -> PipelineError {
+        .instanceInUse("another process has taken slot \(slot): every process needs its own instance.id (\(error))")
+    }
+
+    /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
+    mutating func considerErrors(_ errors: [KafkaError]) throws {
+        for error in errors {
+            if error.kind == .fencedInstanceID { throw slotTaken(error) }
+            if error.kind == .offsetOutOfRange {
+                throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")
+            }
+            if error.isFatal { throw error }
+            if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+        }
+    }
+
+    /// Waits, and serves the group meanwhile.
+    private mutating func pause(_ duration: Duration) throws {
+        let end = ContinuousClock.now + duration
+        while .now < end, !context.mustEnd { try serveControl(timeout: .milliseconds(50)) }
+    }
+}
+
+extension Worker {
+    /// Waits for the broker as long as it takes.
+    static func makeOutput(slot: Slot, context: WorkerContext, logger: Logger) throws -> TransactionOutput {
+        try context.untilItWorks(logger) { () throws(KafkaError) in
+            var output = try TransactionOutput(
+                configuration: context.configuration, slot: slot, logger: logger.clientSink)
+            try output.initTransactions(deadline: .seconds(10))
+            return output
+        }
+    }
+
+    static func makeConsumer(slot: Slot, context: WorkerContext, logger: Logger) throws -> Consumer {
+        let configuration = context.configuration
+        var settings = configuration.kafka
+        settings["session.timeout.ms"] = String(configuration.sessionTimeout.milliseconds)
+        var consumer = try Consumer(
+            settings: settings, group: configuration.groupID,
+            instance: configuration.staticMembership ? slot.groupInstanceID(group: configuration.groupID) : nil,
+            logger: logger.clientSink)
+        try consumer.subscribe(to: [configuration.topics.events])
+        return consumer
+    }
+}

@@ -1,0 +1,112 @@
+import KafkaClient
+
+extension Worker {
+    /// Opens a transaction, unless one is open, with a fresh snapshot of the subscriptions.
+    mutating func begin() throws {
+        guard transaction == nil else { return }
+        try output.beginTransaction()
+        transaction = OpenTransaction(began: .now, clock: WallClock.now())
+        try core.beginTransaction()
+    }
+
+    /// Commits the open transaction with its journal entry and its offsets, if there is one.
+    ///
+    /// - Throws: what ``recover(from:)`` can deal with; the transaction is then still open.
+    mutating func commit() throws {
+        guard let open = transaction else { return }
+        let offsets = try writeJournal(of: open)
+        context.watch.enter(slot.number)
+        defer { context.watch.leave(slot.number) }
+        try sendOffsets(offsets)
+        try finishCommit()
+        transaction = nil
+        positions.commit()
+        isolation.committed { positions[$0]?.next }
+        output.truncatesDeadLetters = false
+        backoff.reset()
+        context.patience.hasWorked()
+        reportCommit()
+    }
+
+    /// Writes the journal entry and lists the offsets, with their metadata, that the transaction moves to.
+    private mutating func writeJournal(of open: OpenTransaction) throws -> [TopicPartition: CommittedOffset] {
+        var entry = JournalEntry()
+        var offsets: [TopicPartition: CommittedOffset] = [:]
+        let topic = context.configuration.topics.events
+        positions.forEachUncommitted { partition, position in
+            entry.ranges.append(
+                JournalEntry.Range(
+                    partition: partition, from: position.committed, to: position.next,
+                    watermarkBefore: position.watermark, watermarkAfter: position.watermark))
+            offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
+                offset: Offset(position.next), metadata: positions.metadata(of: position).text)
+        }
+        entry.clock = open.clock
+        entry.table = core.tableOffsets
+        journalText.removeAll(keepingCapacity: true)
+        entry.append(to: &journalText, topic: topic, rules: context.rulesHash)
+        try output.journal(key: slot.description, value: journalText)
+        return offsets
+    }
+
+    private mutating func sendOffsets(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {
+        let deadline = context.configuration.transactionTimeout
+        switch group {
+        case .some(let group): try output.sendOffsets(offsets, group, deadline: deadline)
+        case .none: throw KafkaError.lostAssignment
+        }
+    }
+
+    /// Resumes the commit while librdkafka says that it can be resumed: an abort now would be wrong (kafka-rules 5).
+    private mutating func finishCommit() throws(KafkaError) {
+        let patience = context.configuration.transactionTimeout + .seconds(10)
+        let end = ContinuousClock.now + patience
+        while true {
+            do {
+                return try output.commitTransaction(deadline: .seconds(5))
+            } catch where error.recovery == .retry && .now < end {
+                if context.patience.isDue("commit") {
+                    logger.warning("the commit is taking long: \(error)")
+                }
+            }
+        }
+    }
+
+    private mutating func reportCommit() {
+        let counts = core.counts
+        let notes = core.takeNotes()
+        context.meter.update { reading in
+            reading.counts.add(counts)
+            reading.transactions += 1
+            reading.keyMismatches += notes.keyMismatches
+            reading.ambiguousDates += notes.ambiguousDates
+            reading.unknownStatuses += notes.unknownStatuses
+        }
+    }
+
+    /// Ends the open transaction without effect, if there is one; the producer is usable afterwards.
+    mutating func discardTransaction() throws {
+        guard transaction != nil else { return }
+        transaction = nil
+        positions.rollBack()
+        _ = core.takeNotes()
+        output.truncatesDeadLetters = false
+        context.meter.update { $0.aborts += 1 }
+        context.watch.enter(slot.number)
+        defer { context.watch.leave(slot.number) }
+        do {
+            try output.abortTransaction(deadline: context.configuration.transactionTimeout)
+        } catch {
+            try replaceProducer(after: error)
+        }
+    }
+}
+
+extension KafkaError {
+    /// The partitions went while a transaction was open: abort it.
+    fileprivate static var lostAssignment: KafkaError {
+        KafkaError(
+            kind: .state, recovery: .abortTransaction, name: "", message: "the partitions were taken away",
+            operation: "send_offsets")
+    }
+}

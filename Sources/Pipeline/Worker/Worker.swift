@@ -1,0 +1,149 @@
+import Extraction
+import FanOut
+import KafkaClient
+import Telemetry
+
+/// One worker: one thread with its own consumer and its own transactional producer.
+///
+///     consume ─► extract ─► fan out ─► produce ─► journal ─► commit        (one Kafka transaction)
+///
+/// `run()` is the whole life; what it does to partitions is in `Worker+Assignment`, to transactions in
+/// `Worker+Transaction`, and after an error in `Worker+Recovery`. Nothing here is shared with another thread but the
+/// ``WorkerContext``.
+struct Worker: ~Copyable {
+    let slot: Slot
+    let context: WorkerContext
+    let logger: Logger
+    var consumer: Consumer
+    var output: TransactionOutput
+    var core: PipelineCore
+    var positions = Positions()
+    var assignment = AssignmentProgress()
+    var transaction: OpenTransaction?
+    var isolation = Isolation()
+    var fencings = Fencings()
+    var backoff = Backoff()
+    var group: GroupMetadata?
+    private var records = RecordBatch()
+    private(set) var batch = EventBatch()
+    var journalText: [UInt8] = []
+
+    /// How many records are extracted and resolved at once; a transaction holds several such batches.
+    private static let batchLimit = 512
+    /// And how many bytes: a batch's records stay in memory until it is done.
+    private static let batchBytes = 8 << 20
+
+    init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
+        let configuration = context.configuration
+        let fanOut = try FanOut(
+            audienceRule: context.audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge)
+        let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
+        let consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        self.slot = slot
+        self.context = context
+        self.logger = logger
+        self.consumer = consumer
+        self.output = output
+        core = PipelineCore(
+            rules: configuration.rules, rendering: configuration.rendering,
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+    }
+
+    /// Works until the pipeline drains or stops.
+    ///
+    /// - Throws: ``PipelineError`` where the process must end; everything else is recovered from in here.
+    mutating func run() throws {
+        while !context.mustStop {
+            do {
+                if context.mustEnd { return try commit() }
+                try serveControl(timeout: .zero)
+                try advanceAssignment()
+                if canWork {
+                    try work()
+                } else {
+                    try commit()
+                    try serveControl(timeout: .milliseconds(50))
+                }
+            } catch let end as PipelineError {
+                throw end
+            } catch {
+                try recover(from: error)
+            }
+        }
+    }
+
+    /// Leaves the group, or stays its static member, and frees both clients.
+    consuming func close() {
+        consumer.close()
+    }
+
+    private var canWork: Bool {
+        !positions.isEmpty && assignment.isDone && context.gate.isOpen(assignment.barrier)
+    }
+
+    /// One round: as many records as there are, up to a batch, through the core into the open transaction.
+    private mutating func work() throws {
+        records.removeAll()
+        let patience = transaction.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
+        consumer.fill(&records, limit: Self.batchLimit, maxBytes: Self.batchBytes, timeout: patience)
+        try considerErrors(records.errors)
+        takeOver()
+        if !batch.records.isEmpty { try process() }
+        if transaction?.isDue(context.configuration) == true { try commit() }
+    }
+
+    /// Puts the records that are to be processed into the batch.
+    private mutating func takeOver() {
+        batch.removeAll()
+        for header in records.headers { batch.headers.append(EventHeader(name: header.name, value: header.value)) }
+        for index in 0..<records.count {
+            let record = records[index]
+            guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
+            batch.records.append(
+                EventRecord(
+                    topic: record.topic, partition: record.partition, offset: record.offset,
+                    timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key,
+                    value: record.value, headers: record.headers))
+        }
+    }
+
+    /// Extracts the batch and emits it, in as many transactions as its output needs.
+    private mutating func process() throws {
+        var next = 0
+        while next < batch.records.count {
+            let extracted = core.extract(&batch, from: next)
+            while next < extracted {
+                try begin()
+                if isolation.isActive { applyTreatment(of: next) }
+                let end = isolation.isActive ? next + 1 : extracted
+                let limit = context.configuration.commitMaxRecords
+                let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
+                advance(over: next..<emitted)
+                next = emitted
+                if next < extracted || isolation.isActive { try commit() }
+            }
+        }
+    }
+
+    private mutating func advance(over records: Range<Int>) {
+        for index in records {
+            let record = batch.records[index]
+            positions.advance(
+                partition: record.partition, offset: record.offset, timestamp: record.timestamp?.milliseconds ?? 0)
+        }
+        transaction?.events += records.count
+    }
+
+    /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).
+    private mutating func applyTreatment(of record: Int) {
+        let event = Coordinates(partition: batch.records[record].partition, offset: batch.records[record].offset)
+        let treatment = isolation.treatment(of: event)
+        output.truncatesDeadLetters = treatment == .truncatedDeadLetter
+        if treatment != .asItIs, !core.isDeadLetter(record: record) {
+            core.condemn(
+                record: record, DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
+        }
+        transaction?.alone = event
+        transaction?.aloneIsDeadLetter = core.isDeadLetter(record: record)
+    }
+}

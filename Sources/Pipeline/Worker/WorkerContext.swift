@@ -1,0 +1,66 @@
+import Extraction
+import FanOut
+import Foundation
+import KafkaClient
+import Synchronization
+import Telemetry
+
+/// What the workers of a process share. Any thread.
+final class WorkerContext: Sendable {
+    let configuration: PipelineConfiguration
+    let audienceRule: any AudienceRule
+    let gate = TableGate()
+    let patience = Patience()
+    let meter: PipelineMeter
+    /// The hash of the rules, which every journal entry carries.
+    let rulesHash: String
+    let watch: WorkerWatch
+    /// Finish the open transaction, commit and end.
+    let isDraining = Atomic<Bool>(false)
+    /// End at once: what is open is left to time out.
+    let isStopping = Atomic<Bool>(false)
+
+    init(configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter) {
+        self.configuration = configuration
+        self.audienceRule = audienceRule
+        self.meter = meter
+        self.watch = WorkerWatch(workers: configuration.workers)
+        self.rulesHash = RulesHash(rules: configuration.rules, rendering: configuration.rendering).text
+    }
+
+    var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
+    /// Repeats what needs the broker until it works, with backoff and a line once in 10 s.
+    ///
+    /// - Throws: ``PipelineError`` where waiting does not help, ``PipelineEnded`` where the pipeline ends first.
+    func untilItWorks<Value: ~Copyable>(
+        _ logger: Logger, _ body: () throws(KafkaError) -> Value
+    ) throws -> Value {
+        var backoff = Backoff()
+        while !mustEnd {
+            do {
+                return try body()
+            } catch {
+                if try patience.consider(error) { logger.warning("\(error); waiting") }
+                let end = ContinuousClock.now + backoff.next()
+                while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
+            }
+        }
+        throw PipelineEnded()
+    }
+}
+
+/// The pipeline was told to end before a worker had begun its work.
+struct PipelineEnded: Error {}
+
+/// The name of one worker in the group: `<instance.id>-<n>`.
+struct Slot: Hashable, Sendable, CustomStringConvertible {
+    var instance: String
+    var number: Int
+
+    var description: String { "\(instance)-\(number)" }
+
+    func transactionalID(group: String) -> String { "\(group).\(self)" }
+    func groupInstanceID(group: String) -> String { "\(group).\(self)" }
+}

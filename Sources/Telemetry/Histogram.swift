@@ -1,0 +1,39 @@
+import Synchronization
+
+/// How many values fell below each of its bounds, and their sum. Any thread may record; nothing is allocated.
+public final class Histogram: Sendable {
+    /// Upper bounds for durations in seconds, 1 ms to 30 s.
+    public static let durationBounds: [Double] = [
+        0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30,
+    ]
+
+    /// Upper bounds, inclusive and ascending.
+    public let bounds: [Double]
+    /// One for each bound, and one for what is above them all. Their number never changes.
+    private let counts: [Counter]
+    private let sum = Gauge()
+
+    /// A histogram of its own, in no registry.
+    public init(bounds: [Double]) {
+        self.bounds = bounds.sorted()
+        counts = (0...bounds.count).map { _ in Counter() }
+    }
+
+    public func record(_ value: Double) {
+        guard value.isFinite else { return }
+        var index = 0
+        while index < bounds.count, value > bounds[index] { index += 1 }
+        counts[index].add()
+        sum.add(value)
+    }
+
+    /// Records seconds.
+    public func record(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        record(Double(seconds) + Double(attoseconds) * 1e-18)
+    }
+
+    var value: MetricsSnapshot.HistogramValue {
+        MetricsSnapshot.HistogramValue(bounds: bounds, counts: counts.map(\.value), sum: sum.value)
+    }
+}

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// The metrics of a process: what was registered, by name and labels.
+///
+/// Asking again for the same name and labels gives the same metric, so that several workers add to one counter.
+/// Registering takes a lock and allocates; recording does neither. Names and labels follow Prometheus: a counter's name
+/// ends in `_total`, a unit is part of the name (`_seconds`, `_bytes`), and a label has few values.
+public final class Metrics: Sendable {
+    /// Label names and values, in a fixed order.
+    public typealias Labels = KeyValuePairs<String, String>
+
+    private let families = Mutex<[String: Family]>([:])
+
+    public init() {}
+
+    /// A count that only grows.
+    public func counter(_ name: String, help: String, labels: Labels = [:]) -> Counter {
+        metric(name, help, labels, make: { .counter(Counter()) }) { if case .counter(let it) = $0 { it } else { nil } }
+            ?? Counter()
+    }
+
+    /// A value that goes up and down.
+    public func gauge(_ name: String, help: String, labels: Labels = [:]) -> Gauge {
+        metric(name, help, labels, make: { .gauge(Gauge()) }) { if case .gauge(let it) = $0 { it } else { nil } }
+            ?? Gauge()
+    }
+
+    /// How many values fell below each bound.
+    /// - Parameter bounds: upper bounds, inclusive and ascending; one for everything above is added.
+    public func histogram(_ name: String, help: String, labels: Labels = [:], bounds: [Double]) -> Histogram {
+        metric(name, help, labels, make: { .histogram(Histogram(bounds: bounds)) }) {
+            if case .histogram(let it) = $0 { it } else { nil }
+        } ?? Histogram(bounds: bounds)
+    }
+
+    /// The values of this moment, by name and then by labels. Each value is read atomically, the whole is not.
+    public func snapshot() -> MetricsSnapshot {
+        families.withLock { families in
+            MetricsSnapshot(
+                families: families.sorted { $0.key < $1.key }.map { name, family in
+                    MetricsSnapshot.Family(
+                        name: name, help: family.help,
+                        series: family.series.sorted { $0.key < $1.key }.map { _, series in
+                            MetricsSnapshot.Series(labels: series.labels, value: series.metric.value)
+                        })
+                })
+        }
+    }
+
+    /// The metric of that name and those labels, made if it is new. A name that is taken by another kind gives nil: the
+    /// caller then records into a metric that nobody reads, which a test of the snapshot shows.
+    private func metric<Kind>(
+        _ name: String, _ help: String, _ labels: Labels, make: () -> Metric, as kind: (Metric) -> Kind?
+    ) -> Kind? {
+        let pairs = labels.map { MetricsSnapshot.Label(name: $0.key, value: $0.value) }
+        let identity = pairs.flatMap { [$0.name, $0.value] }
+        return families.withLock { families in
+            if let existing = families[name]?.series[identity.joined(separator: "\u{0}")] {
+                return kind(existing.metric)
+            }
+            let metric = make()
+            guard families[name].map({ $0.kind == metric.kind }) ?? true else { return nil }
+            families[name, default: Family(help: help, kind: metric.kind)]
+                .series[identity.joined(separator: "\u{0}")] = LabelledMetric(labels: pairs, metric: metric)
+            return kind(metric)
+        }
+    }
+
+    private struct Family {
+        var help: String
+        var kind: Metric.Kind
+        var series: [String: LabelledMetric] = [:]
+    }
+
+    private struct LabelledMetric {
+        var labels: [MetricsSnapshot.Label]
+        var metric: Metric
+    }
+
+    private enum Metric {
+        enum Kind { case counter, gauge, histogram }
+        case counter(Counter)
+        case gauge(Gauge)
+        case histogram(Histogram)
+
+        var kind: Kind {
+            switch self {
+            case .counter: .counter
+            case .gauge: .gauge
+            case .histogram: .histogram
+            }
+        }
+
+        var value: MetricsSnapshot.Value {
+            switch self {
+            case .counter(let counter): .counter(counter.value)
+            case .gauge(let gauge): .gauge(gauge.value)
+            case .histogram(let histogram): .histogram(histogram.value)
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// The values of all metrics at one moment.
+public struct MetricsSnapshot: Sendable, Equatable {
+    public var families: [Family]
+
+    /// The series of one name; they differ in their labels.
+    public struct Family: Sendable, Equatable {
+        public var name: String
+        public var help: String
+        public var series: [Series]
+    }
+
+    public struct Series: Sendable, Equatable {
+        public var labels: [Label]
+        public var value: Value
+    }
+
+    public struct Label: Sendable, Equatable {
+        public var name: String
+        public var value: String
+    }
+
+    public enum Value: Sendable, Equatable {
+        case counter(UInt64)
+        case gauge(Double)
+        case histogram(HistogramValue)
+    }
+
+    public struct HistogramValue: Sendable, Equatable {
+        /// Upper bounds, inclusive.
+        public var bounds: [Double]
+        /// Not cumulative: one for each bound, and one for what is above them all.
+        public var counts: [UInt64]
+        public var sum: Double
+    }
+
+    /// The value with exactly these labels, in any order; nil where there is none.
+    public func value(_ name: String, labels: Metrics.Labels = [:]) -> Value? {
+        let wanted = labels.map { Label(name: $0.key, value: $0.value) }
+        return families.first { $0.name == name }?.series.first { series in
+            series.labels.count == wanted.count && wanted.allSatisfy(series.labels.contains)
+        }?.value
+    }
+}
+
+/// Where snapshots go: a file, a socket, another metrics library. Called by one thread at a time.
+public protocol MetricsSink: Sendable {
+    func receive(_ snapshot: MetricsSnapshot)
+}

@@ -1,0 +1,82 @@
+import Arguments
+import Foundation
+import KafkaClient
+import Pipeline
+
+/// `carillon offsets set`
+struct OffsetsSetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set",
+        abstract: "Set where the group goes on reading the events.",
+        discussion:
+            "The group must have no live member: stop every 'carillon run' of it first. Static members that have "
+            + "stopped are waited for until their session has expired. Timer watermarks stay as they are.",
+        examples: [
+            ("carillon offsets set --to latest", "Skip what is in the log."),
+            ("carillon offsets set --to 2026-11-21T10:00:00Z --resend", "Send again what came since then."),
+            ("carillon offsets set --partition 3 --to 1200 --dry-run", "What one partition's move would mean."),
+            ("carillon offsets set --accept-partitions", "Go on after the topic got more partitions."),
+        ])
+
+    @Option(help: "The new place.", valueName: "earliest|latest|time|offset") var to: String?
+    @Option(help: "Only this partition.", valueName: "n") var partition: [Int] = []
+    @Flag(help: "Allow to move back: events are sent again.") var resend: Bool
+    @Flag(
+        help: "The topic's partition count was changed on purpose: begin new partitions at their start, keep no timers."
+    )
+    var acceptPartitions: Bool
+    @Flag(help: "Commit nothing.") var dryRun: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        var problems: [String] = []
+        if to == nil && !acceptPartitions { problems.append("--to is missing (or --accept-partitions)") }
+        if let to, OffsetTarget(to) == nil {
+            problems.append(
+                "--to \(to) is not allowed; it must be earliest, latest, a time such as 2026-11-21T10:00:00Z, or an offset"
+            )
+        }
+        return problems + partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let patience = configuration.transactionTimeout + .seconds(10)
+        let consumer = try Consumer(
+            assigning: configuration.kafka, group: configuration.groupID,
+            logger: configuration.makeLogger().clientSink)
+        let positions = try GroupPositions(of: configuration.topics.events, consumer, timeout: patience)
+        let move = OffsetMove(
+            positions, targets: try targets(positions, consumer, timeout: patience),
+            acceptPartitions: acceptPartitions, mayResend: resend || dryRun,
+            now: Int64(Date().timeIntervalSince1970 * 1_000))
+        Console.write(move.text)
+        guard move.problems.isEmpty else { throw CommandFailure(.configuration, lines: move.problems) }
+        guard !dryRun, !move.steps.isEmpty else { return Console.write("Nothing was committed.\n") }
+        try GroupCommit(configuration).commit(move.commits, with: consumer)
+        Console.write("Committed for group \(configuration.groupID).\n")
+    }
+
+    private func targets(
+        _ positions: GroupPositions, _ consumer: borrowing Consumer, timeout: Duration
+    ) throws -> [TopicPartition: Offset] {
+        let unknown = partition.filter { number in
+            !positions.partitions.contains { $0.id.partition == Int32(clamping: number) }
+        }
+        guard unknown.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                lines: unknown.map {
+                    "--partition \($0): the topic has \(positions.partitions.count) partitions, from 0"
+                })
+        }
+        guard let to, let target = OffsetTarget(to) else { return [:] }
+        let moved = positions.partitions.filter { partition.isEmpty || partition.contains(Int($0.id.partition)) }
+        switch target {
+        case .earliest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.start) })
+        case .latest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.end) })
+        case .offset(let offset): return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, offset) })
+        case .time(let time): return try consumer.offsets(at: time, of: moved.map(\.id), timeout: timeout)
+        }
+    }
+}

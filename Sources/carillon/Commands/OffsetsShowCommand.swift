@@ -1,0 +1,67 @@
+import Arguments
+import KafkaClient
+import Pipeline
+
+/// `carillon offsets show`
+struct OffsetsShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show the group's offsets, its lag, and what each commit carries.",
+        examples: [
+            ("carillon offsets show -b localhost:9092", "Of the default group."),
+            ("carillon offsets show --group carillon-eu --json", "Of another group, as one JSON document."),
+        ])
+
+    @Flag(help: "Print one JSON document.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let consumer = try Consumer(
+            assigning: configuration.kafka, group: configuration.groupID,
+            logger: configuration.makeLogger().clientSink)
+        let positions = try GroupPositions(
+            of: configuration.topics.events, consumer, timeout: configuration.transactionTimeout + .seconds(10))
+        let rows = positions.partitions.map(PositionRow.init)
+        Console.write(json ? try JSONOutput.text(rows) : Self.text(rows))
+    }
+
+    private static func text(_ rows: [PositionRow]) -> String {
+        var table = TextTable([
+            "PARTITION", "START", "COMMITTED", "END", "LAG", "WATERMARK", "PARTITIONS", "NEWEST RECORD",
+        ])
+        for row in rows {
+            table.append([
+                "\(row.topic)/\(row.partition)", "\(row.start)", row.committed.map(String.init) ?? "-", "\(row.end)",
+                row.lag.map(String.init) ?? "-", row.watermark ?? "-", row.partitions.map(String.init) ?? "-",
+                row.newestRecord ?? "-",
+            ])
+        }
+        return table.text
+    }
+}
+
+private struct PositionRow: Encodable {
+    var topic: String
+    var partition: Int32
+    var start: Int64
+    var committed: Int64?
+    var end: Int64
+    var lag: Int64?
+    var watermark: String?
+    var partitions: Int32?
+    var newestRecord: String?
+
+    init(_ position: GroupPositions.Partition) {
+        topic = position.id.topic
+        partition = position.id.partition
+        start = position.start.value
+        end = position.end.value
+        committed = position.committed?.offset.value
+        lag = committed.map { max(0, position.end.value - $0) }
+        let metadata = position.metadata
+        watermark = metadata.map { TimeText.iso8601($0.watermark) }
+        partitions = metadata?.partitions
+        newestRecord = metadata.flatMap { $0.newestTimestamp > 0 ? TimeText.iso8601($0.newestTimestamp) : nil }
+    }
+}

@@ -1,0 +1,61 @@
+import Arguments
+import Foundation
+import KafkaClient
+import Pipeline
+import Telemetry
+
+/// `carillon run`
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Turn order events into pushes, exactly once, until SIGTERM or SIGINT.",
+        discussion: """
+            Waits for a broker that is away. The first signal drains and commits; a second one stops at once.
+            Exit codes: 0 drained; 3 instance or slot in use; 64 usage; 70 a defect, or a record that can be placed
+            nowhere; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
+            """,
+        examples: [
+            ("carillon run -b localhost:9092 --from latest", "The first start of a group, from now on."),
+            ("carillon run --config carillon.properties", "As the file says."),
+            ("carillon run --config carillon.properties --workers 4 --instance b", "A second process on this host."),
+        ])
+
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @Option(
+        help: "Where partitions without a committed offset start: earliest, latest or an ISO time.",
+        valueName: "position", completion: .list(["earliest", "latest"]))
+    var from: String?
+    @Option(help: "workers, threads with a consumer and a producer each; one per core by default.", valueName: "count")
+    var workers: String?
+
+    func validate() -> [String] { options.validate() }
+
+    func run() async throws {
+        var flags: [ConfigurationLoader.Flag] = []
+        if let from { flags.append(.init(name: "--from", key: "from", value: from)) }
+        if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
+        let configuration = try options.checked(adding: flags)
+        let display = LiveDisplay()
+        let logger = configuration.makeLogger(around: display)
+        logger.info(
+            "carillon \(Version.text) starts",
+            [
+                "librdkafka": LibraryVersions.librdkafka, "openssl": LibraryVersions.openSSL,
+                "group": configuration.groupID, "instance": configuration.instanceID,
+                "workers": "\(configuration.workers)",
+            ])
+        let pipeline = NotificationPipeline(configuration: configuration, logger: logger)
+        let signals = Signals {
+            pipeline.shutdown()
+        } again: {
+            logger.warning("stopped at once: what was open times out and is done again")
+            exit(ExitCode.notInTime.rawValue)
+        }
+        display.start(pipeline.meter)
+        defer {
+            display.stop()
+            signals.cancel()
+        }
+        try await pipeline.run()
+    }
+}

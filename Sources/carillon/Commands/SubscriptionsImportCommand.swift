@@ -1,0 +1,64 @@
+import Arguments
+import FanOut
+import Foundation
+import KafkaClient
+import Pipeline
+
+/// `carillon subscriptions import`
+struct SubscriptionsImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Write subscriptions from a file of JSON lines.",
+        discussion: "A line is a subscription's record value: audience, token, platform, app, environment, locale, "
+            + "registered_at, last_seen_at. A line that is none is reported by its number and skipped; the command then "
+            + "ends with 1. Importing twice changes nothing.",
+        examples: [
+            ("carillon subscriptions import subscriptions.jsonl -b localhost:9092", "With progress on a terminal."),
+            ("zcat subscriptions.jsonl.gz | carillon subscriptions import - --json", "From standard input."),
+        ])
+
+    @Argument(help: "JSON lines; - is standard input.", completion: .file) var file: String
+    @Flag(help: "Print the summary as JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked()
+        var lines = try LineReader(path: file)
+        var writer = try SubscriptionWriter(configuration)
+        var progress = ProgressLine(unit: "subscriptions")
+        var summary = ImportSummary()
+        let start = ContinuousClock.now
+        while let line = try lines.next() {
+            guard !line.isEmpty else { continue }
+            do {
+                try writer.subscribe(try Subscription.decode(value: line))
+                summary.imported += 1
+            } catch let error as Subscription.Invalid {
+                summary.malformed += 1
+                progress.clear()
+                if summary.malformed <= 20 { Console.complain("\(file):\(lines.number): \(error)\n") }
+            }
+            if summary.imported % 256 == 0 { progress.show(summary.imported, fraction: lines.fraction) }
+        }
+        try writer.finish()
+        progress.clear()
+        summary.seconds = (ContinuousClock.now - start) / .seconds(1)
+        Console.write(json ? try JSONOutput.text(summary) : summary.text)
+        if summary.malformed > 0 {
+            throw CommandFailure(
+                .difference, "\(summary.malformed) lines of \(file) are no subscriptions and were skipped")
+        }
+    }
+}
+
+private struct ImportSummary: Encodable {
+    var imported = 0
+    var malformed = 0
+    var seconds = 0.0
+
+    var text: String {
+        let rate = seconds > 0 ? Int(Double(imported) / seconds) : 0
+        return "\(ProgressLine.grouped(imported)) subscriptions written in \(ProgressLine.time(seconds)), "
+            + "\(ProgressLine.grouped(rate))/s\n"
+    }
+}

@@ -1,0 +1,13 @@
+import Arguments
+
+/// `carillon table`
+struct TableCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "table",
+        abstract: "Check or wipe the stored subscriptions table.",
+        examples: [
+            ("carillon table check --state-dir /var/lib/carillon/carillon/host-1", "Look every entry up."),
+            ("carillon table wipe", "Delete it; the next start reads the topic again."),
+        ],
+        subcommands: [TableCheckCommand.self, TableWipeCommand.self])
+}

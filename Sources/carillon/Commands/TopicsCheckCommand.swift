@@ -1,0 +1,36 @@
+import Arguments
+import KafkaClient
+import Pipeline
+
+/// `carillon topics check`
+struct TopicsCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Say what is missing or different in the pipeline's topics; ends with 1 if anything is.",
+        examples: [
+            ("carillon topics check -b localhost:9092", "Settings that matter for correctness."),
+            ("carillon topics check -b localhost:9092 --partitions 24 --replication-factor 3", "These numbers, too."),
+        ])
+
+    @OptionGroup(title: "Topics") var topics: TopicOptions
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let admin = try Admin(settings: configuration.kafka, logger: configuration.makeLogger().clientSink)
+        let (plan, existing) = try topics.survey(configuration, admin)
+        let differences = plan.flatMap { topic in
+            // Dead letters and journal are small; --partitions is about the others.
+            let partitions = topic.role == .deadLetters || topic.role == .journal ? nil : topics.partitions
+            return existing[topic.name].map {
+                topic.differences(
+                    from: $0, partitions: partitions, replicationFactor: topics.replicationFactor)
+            } ?? ["\(topic.name): there is no such topic; 'carillon topics create' makes it"]
+        }
+        guard differences.isEmpty else {
+            Console.write(differences.map { $0 + "\n" }.joined())
+            throw CommandFailure(.difference, "\(differences.count) differences in the topics")
+        }
+        Console.write("All \(plan.count) topics are as they should be.\n")
+    }
+}

@@ -1,0 +1,84 @@
+import KafkaClient
+import Pipeline
+
+/// What `offsets set` would commit, and what that means for the events (design §6 "Where a group starts").
+///
+/// Pure: positions, targets and the time in, commits or problems out.
+struct OffsetMove {
+    struct Step {
+        var position: GroupPositions.Partition
+        var target: Offset
+        var metadata: OffsetMetadata
+
+        /// Offsets that are read again; an upper bound of events, since control records take offsets, too.
+        var again: Int64 { position.committed.map { max(0, $0.offset.value - target.value) } ?? 0 }
+        /// Offsets that are never read.
+        var skipped: Int64 { position.committed.map { max(0, target.value - $0.offset.value) } ?? 0 }
+    }
+
+    var steps: [Step]
+    /// What forbids the move, a line each.
+    var problems: [String]
+
+    var again: Int64 { steps.reduce(0) { $0 + $1.again } }
+    var skipped: Int64 { steps.reduce(0) { $0 + $1.skipped } }
+
+    /// - Parameters:
+    ///   - targets: the new offset of each partition that moves; one that is not in it stays.
+    ///   - acceptPartitions: the topic's number of partitions was changed on purpose: partitions without a commit start
+    ///     at their beginning, every commit gets the new number, and no timer from before fires.
+    ///   - now: milliseconds since 1970.
+    init(
+        _ positions: GroupPositions, targets: [TopicPartition: Offset], acceptPartitions: Bool, mayResend: Bool,
+        now: Int64
+    ) {
+        let count = Int32(positions.partitions.count)
+        steps = []
+        problems = []
+        for position in positions.partitions {
+            let found = position.metadata
+            if let found, found.partitions != count, !acceptPartitions {
+                problems.append(
+                    "\(position.id): was committed with \(found.partitions) partitions, the topic has \(count) now; "
+                        + "give --accept-partitions if that was on purpose")
+            }
+            let beginning = acceptPartitions && position.committed == nil ? position.start : nil
+            let stay = acceptPartitions ? position.committed?.offset : nil
+            guard let target = targets[position.id] ?? beginning ?? stay else { continue }
+            guard (position.start...max(position.start, position.end)).contains(target) else {
+                problems.append(
+                    "\(position.id): offset \(target) is not in the log, which goes from \(position.start) to \(position.end)"
+                )
+                continue
+            }
+            steps.append(
+                Step(
+                    position: position, target: target,
+                    metadata: OffsetMetadata(
+                        watermark: acceptPartitions ? now : found?.watermark ?? now, partitions: count,
+                        newestTimestamp: found?.newestTimestamp ?? 0)))
+        }
+        if again > 0 && !mayResend {
+            problems.append("up to \(again) events would be sent again; give --resend if that is what you want")
+        }
+    }
+
+    /// What to commit.
+    var commits: [TopicPartition: CommittedOffset] {
+        Dictionary(
+            steps.map { ($0.position.id, CommittedOffset(offset: $0.target, metadata: $0.metadata.text)) }
+        ) { first, _ in first }
+    }
+
+    /// The plan for a person.
+    var text: String {
+        var table = TextTable(["PARTITION", "COMMITTED", "NEW", "SENT AGAIN", "SKIPPED", "WATERMARK"])
+        for step in steps {
+            table.append([
+                "\(step.position.id)", step.position.committed.map { "\($0.offset)" } ?? "-", "\(step.target)",
+                "\(step.again)", "\(step.skipped)", TimeText.iso8601(step.metadata.watermark),
+            ])
+        }
+        return table.text + "Up to \(again) events are sent again, up to \(skipped) are skipped.\n"
+    }
+}

@@ -1,0 +1,25 @@
+import KafkaClient
+import Pipeline
+
+/// Where `offsets set --to` points.
+enum OffsetTarget: Equatable {
+    case earliest
+    case latest
+    case time(Timestamp)
+    case offset(Offset)
+
+    /// nil where the text is none of these.
+    init?(_ text: String) {
+        if let number = Int64(text) {
+            guard number >= 0 else { return nil }
+            self = .offset(Offset(number))
+            return
+        }
+        switch PipelineConfiguration.StartPosition(text) {
+        case .earliest: self = .earliest
+        case .latest: self = .latest
+        case .time(let milliseconds): self = .time(Timestamp(milliseconds: milliseconds))
+        case nil: return nil
+        }
+    }
+}

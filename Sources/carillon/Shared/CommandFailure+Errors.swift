@@ -1,0 +1,51 @@
+import FanOut
+import Foundation
+import KafkaClient
+import Pipeline
+
+extension CommandFailure {
+    /// What an error means to the one who called the command.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as ConfigurationProblems: self.init(.configuration, lines: error.problems.map(\.description))
+        case let error as PipelineError: self.init(ExitCode(error), error.description)
+        case let error as KafkaError: self.init(ExitCode(error), error.description)
+        case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
+        case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)
+        default: self.init(.defect, "\(error)")
+        }
+    }
+}
+
+extension ExitCode {
+    init(_ error: PipelineError) {
+        switch error {
+        case .instanceInUse: self = .inUse
+        case .defect, .unplaceableRecord: self = .defect
+        case .notDrained: self = .notInTime
+        case .notAuthorized: self = .notPermitted
+        case .decisionNeeded: self = .configuration
+        }
+    }
+
+    init(_ error: KafkaError) {
+        switch error.kind {
+        case .authentication, .authorization: self = .notPermitted
+        case .fenced, .fencedInstanceID: self = .inUse
+        case .timedOut, .transport, .allBrokersDown, .queueFull, .rebalanceInProgress: self = .notInTime
+        case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .tls, .unsupported, .topicAlreadyExists,
+            .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
+            self = .configuration
+        case .maxPollExceeded, .purged, .state, .other: self = .defect
+        }
+    }
+
+    init(_ error: SubscriptionTableError) {
+        switch error.recovery {
+        case .wipe: self = .difference
+        case .retry: self = .notInTime
+        case .giveUp: self = .configuration
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Arguments
+import Foundation
+import Pipeline
+import Telemetry
+
+/// The options that settle the configuration; each command that needs it takes them as a group.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(help: "A file of settings, key=value.", valueName: "file", completion: .file)
+    var config: String?
+    @Option(help: "A file of kcat or librdkafka, as it is.", valueName: "file", completion: .file)
+    var kafkaConfig: String?
+    @Option(
+        name: [.customShort("b"), .long], help: "Brokers to start from; kafka.bootstrap.servers.",
+        valueName: "host:port,…")
+    var bootstrapServers: String?
+    @Option(help: "group.id, the consumer group.", valueName: "name") var group: String?
+    @Option(help: "instance.id, this process within its group.", valueName: "name") var instance: String?
+    @Option(help: "state.dir, the folder of the subscriptions table.", valueName: "folder", completion: .file)
+    var stateDir: String?
+    @Option(help: "log.level.", completion: .list(Logger.Level.allCases.map(\.rawValue))) var logLevel: String?
+    @Option(help: "log.format.", completion: .list(["text", "json"])) var logFormat: String?
+    @Option(
+        help: "Any setting; check-config lists them.", valueName: "key=value",
+        completion: .list(Setting.all.map { $0.key + "=" }))
+    var set: [String] = []
+    @Option(name: [.customShort("X")], help: "One of librdkafka's settings, as for kcat.", valueName: "name=value")
+    var property: [String] = []
+
+    func validate() -> [String] {
+        set.filter { !$0.contains("=") }.map { "--set \($0): it wants key=value" }
+            + property.filter { !$0.contains("=") }.map { "-X \($0): it wants name=value" }
+    }
+
+    /// The flags as settings. Named options come last: they are the more deliberate ones.
+    var flags: [ConfigurationLoader.Flag] {
+        let named: [(String, String, String?)] = [
+            ("--bootstrap-servers", "kafka.bootstrap.servers", bootstrapServers),
+            ("--group", "group.id", group),
+            ("--instance", "instance.id", instance),
+            ("--state-dir", "state.dir", stateDir),
+            ("--log-level", "log.level", logLevel),
+            ("--log-format", "log.format", logFormat),
+        ]
+        return Self.pairs(set, name: "--set", prefix: "") + Self.pairs(property, name: "-X", prefix: "kafka.")
+            + named.compactMap { name, key, value in value.map { .init(name: name, key: key, value: $0) } }
+    }
+
+    private static func pairs(_ words: [String], name: String, prefix: String) -> [ConfigurationLoader.Flag] {
+        words.compactMap { word in
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return parts.count == 2 ? .init(name: name, key: prefix + parts[0], value: String(parts[1])) : nil
+        }
+    }
+
+    /// Reads everything, with more flags of the command's own.
+    func load(
+        adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> LoadedConfiguration {
+        var loader = ConfigurationLoader()
+        loader.flags = self.flags + flags
+        loader.environment = environment
+        loader.configurationFile = config
+        loader.kafkaFile = kafkaConfig
+        loader.needsBroker = needsBroker
+        loader.suggest = { nearest(to: $0, in: $1) }
+        return loader.load()
+    }
+
+    /// - Throws: every problem at once; exit code 78.
+    func checked(
+        adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true
+    ) throws(ConfigurationProblems) -> PipelineConfiguration {
+        try load(adding: flags, needsBroker: needsBroker).checked()
+    }
+}
+
+extension PipelineConfiguration {
+    /// A logger as the settings want it: text on a terminal, else JSON lines, unless `log.format` says which.
+    func makeLogger(label: String = "carillon") -> Logger {
+        let format: LogStream.Format? = logFormat.map { $0 == .text ? .text : .json }
+        let sink = format.map { LogStream(format: $0, descriptor: STDERR_FILENO) } ?? .standardError
+        return Logger(label: label, level: logLevel, sink: sink)
+    }
+}

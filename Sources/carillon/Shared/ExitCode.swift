@@ -1,0 +1,34 @@
+/// How a command ended, for scripts and service managers; after sysexits(3) where it has a word for it.
+enum ExitCode: Int32, CaseIterable, Sendable {
+    /// Done; a pipeline has drained and committed.
+    case success = 0
+    /// A check found a difference.
+    case difference = 1
+    /// Another process has this instance or slot. Service managers must not restart on it.
+    case inUse = 3
+    case usage = 64
+    /// A defect, or a record that can be placed nowhere.
+    case defect = 70
+    /// Not done in time: not drained, or no broker answered. Nothing is lost; try again.
+    case notInTime = 75
+    /// Authentication or authorization was refused.
+    case notPermitted = 77
+    /// A setting is wrong, or a person must decide: no `--from`, a missing topic, a changed partition count.
+    case configuration = 78
+}
+
+/// Why a command ended, in lines for a person.
+struct CommandFailure: Error {
+    var code: ExitCode
+    /// Each names the flag or setting, the value, and what is allowed.
+    var lines: [String]
+
+    init(_ code: ExitCode, _ lines: String...) {
+        self.init(code, lines: lines)
+    }
+
+    init(_ code: ExitCode, lines: [String]) {
+        self.code = code
+        self.lines = lines
+    }
+}

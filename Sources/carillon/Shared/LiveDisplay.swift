@@ -1,0 +1,79 @@
+import Foundation
+import Pipeline
+import Synchronization
+import Telemetry
+
+/// One line at the bottom of a terminal that shows the pipeline at work; nothing where standard error is no terminal.
+///
+/// Log lines go through it, so that the two do not mix. Any thread.
+final class LiveDisplay: Sendable {
+    private struct State {
+        var isRunning = false
+        var isDrawn = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Redraws twice a second until ``stop()``.
+    func start(_ meter: PipelineMeter) {
+        guard Console.errorIsTerminal else { return }
+        state.withLock { $0.isRunning = true }
+        Thread.detachNewThread { [self] in
+            var last = (events: 0, dispatches: 0, time: ContinuousClock.now)
+            while state.withLock({ $0.isRunning }) {
+                Thread.sleep(forTimeInterval: 0.5)
+                let reading = meter.reading
+                let seconds = (ContinuousClock.now - last.time) / .seconds(1)
+                let events = Double(reading.counts.events - last.events) / seconds
+                let dispatches = Double(reading.counts.dispatches - last.dispatches) / seconds
+                last = (reading.counts.events, reading.counts.dispatches, .now)
+                draw(Self.text(reading, events: events, dispatches: dispatches))
+            }
+        }
+    }
+
+    /// `12,000 events/s  36,000 dispatches/s  lag 0  2 dead letters  6 partitions`
+    static func text(_ reading: PipelineMeter.Reading, events: Double, dispatches: Double) -> String {
+        "\(ProgressLine.grouped(Int(events))) events/s  \(ProgressLine.grouped(Int(dispatches))) dispatches/s  "
+            + "lag \(reading.lag.map(ProgressLine.grouped) ?? "?")  "
+            + "\(ProgressLine.grouped(reading.counts.deadLetters)) dead letters  \(reading.partitions) partitions"
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.isRunning = false
+            Self.clear(&state)
+        }
+    }
+
+    /// Writes above the line.
+    func write(_ bytes: [UInt8]) {
+        state.withLock { state in
+            Self.clear(&state)
+            Console.complain(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    private func draw(_ text: String) {
+        state.withLock { state in
+            guard state.isRunning else { return }
+            Console.complain("\r\u{1B}[K" + text.prefix(Console.width - 1))
+            state.isDrawn = true
+        }
+    }
+
+    private static func clear(_ state: inout State) {
+        guard state.isDrawn else { return }
+        Console.complain("\r\u{1B}[K")
+        state.isDrawn = false
+    }
+}
+
+extension PipelineConfiguration {
+    /// The logger of ``makeLogger(label:)``, with its lines above the live display.
+    func makeLogger(around display: LiveDisplay) -> Logger {
+        guard Console.errorIsTerminal else { return makeLogger() }
+        let sink = LogStream(format: logFormat == .json ? .json : .text) { display.write($0) }
+        return Logger(label: "carillon", level: logLevel, sink: sink)
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// One line on standard error that shows how far a long command is; nothing where that is not a terminal.
+///
+/// Time is an argument, so that the text can be tested.
+struct ProgressLine {
+    private let unit: String
+    private let start: ContinuousClock.Instant
+    private var lastDrawn: ContinuousClock.Instant?
+
+    init(unit: String, now: ContinuousClock.Instant = .now) {
+        self.unit = unit
+        self.start = now
+    }
+
+    /// Redraws at most ten times a second.
+    /// - Parameter fraction: of the whole work, 0 to 1; nil where the whole is not known.
+    mutating func show(_ done: Int, fraction: Double?, now: ContinuousClock.Instant = .now) {
+        guard Console.errorIsTerminal, lastDrawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
+        lastDrawn = now
+        Console.complain("\r\u{1B}[K" + text(done, fraction: fraction, now: now).prefix(Console.width - 1))
+    }
+
+    /// Takes the line away.
+    func clear() {
+        if lastDrawn != nil { Console.complain("\r\u{1B}[K") }
+    }
+
+    /// `12,000 subscriptions (24%), 8,000/s, 4s left`.
+    func text(_ done: Int, fraction: Double?, now: ContinuousClock.Instant) -> String {
+        let seconds = (now - start) / .seconds(1)
+        var text = "\(Self.grouped(done)) \(unit)"
+        if let fraction { text += " (\(Int(fraction * 100))%)" }
+        text += ", \(Self.grouped(seconds > 0 ? Int(Double(done) / seconds) : 0))/s"
+        if let fraction, fraction > 0, fraction < 1 {
+            text += ", \(Self.time(seconds * (1 - fraction) / fraction)) left"
+        }
+        return text
+    }
+
+    /// `12,000`.
+    static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (index, digit) in String(number.magnitude).reversed().enumerated() {
+            if index > 0 && index % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return (number < 0 ? "-" : "") + String(text.reversed())
+    }
+
+    /// `45s`, `3m05s`, `2h10m`.
+    static func time(_ seconds: Double) -> String {
+        let seconds = Int(min(seconds.rounded(.up), 1e9))
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        if seconds < 60 { return "\(seconds)s" }
+        if seconds < 3_600 { return "\(seconds / 60)m\(two(seconds % 60))s" }
+        return "\(seconds / 3_600)h\(two(seconds % 3_600 / 60))m"
+    }
+}

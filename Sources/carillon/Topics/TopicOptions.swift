@@ -1,0 +1,40 @@
+import Arguments
+import KafkaClient
+import Pipeline
+
+/// What `topics create` and `topics check` share.
+struct TopicOptions: ParsableArguments {
+    @Option(help: "Partitions of events, subscriptions and dispatch; 12 for new topics.", valueName: "n")
+    var partitions: Int?
+    @Option(help: "Copies of each record; 3 for new topics, fewer on fewer brokers.", valueName: "n")
+    var replicationFactor: Int?
+
+    func validate() -> [String] {
+        [("--partitions", partitions, 10_000), ("--replication-factor", replicationFactor, 100)].compactMap {
+            name, value, most in
+            guard let value, !(1...most).contains(value) else { return nil }
+            return "\(name) \(value) is not allowed; it must be from 1 to \(most)"
+        }
+    }
+
+    /// The plan for this cluster, and those of its topics that exist.
+    func survey(
+        _ configuration: PipelineConfiguration, _ admin: borrowing Admin
+    ) throws(KafkaError) -> (plan: [TopicPlan], existing: [String: TopicDescription]) {
+        let names = configuration.topics
+        let described = try admin.describe(topics: TopicPlan.all(names, .init()).map(\.name), timeout: .seconds(30))
+        let existing = Dictionary(described.map { ($0.name, $0) }) { first, _ in first }
+
+        var premises = TopicPlan.Premises()
+        if let partitions { premises.partitions = partitions }
+        if let replicationFactor {
+            premises.replicationFactor = replicationFactor
+        } else {
+            premises.replicationFactor = min(3, max(1, try admin.cluster(timeout: .seconds(30)).brokers.count))
+        }
+        let events = existing[names.events]?.configuration
+        if let retention = events?["retention.ms"].flatMap(Int64.init) { premises.eventsRetention = retention }
+        if let bytes = events?["max.message.bytes"].flatMap(Int64.init) { premises.eventsMaxMessageBytes = bytes }
+        return (TopicPlan.all(names, premises), existing)
+    }
+}

@@ -1,0 +1,47 @@
+import KafkaClient
+
+extension TopicPlan {
+    /// What is not as planned in an existing topic, a line each.
+    ///
+    /// Partitions and replication factor are compared only where they were asked for: a topic may well have more.
+    func differences(from found: TopicDescription, partitions: Int?, replicationFactor: Int?) -> [String] {
+        var lines: [String] = []
+        if let partitions, found.partitions != Int32(partitions) {
+            lines.append("\(name): partitions is \(found.partitions), not \(partitions)")
+        }
+        if let replicationFactor, found.replicationFactor != Int32(replicationFactor) {
+            lines.append("\(name): the replication factor is \(found.replicationFactor), not \(replicationFactor)")
+        }
+        lines += properties.compactMap { property in
+            // A broker that does not tell (an ACL may forbid it) is not a difference.
+            guard let value = found.configuration[property.key] else { return nil }
+            return property.difference(from: value).map {
+                "\(name): \(property.key) is \(value), \($0): \(property.reason)"
+            }
+        }
+        if let text = found.configuration["min.insync.replicas"], let replicas = Int32(text),
+            replicas > found.replicationFactor
+        {
+            lines.append(
+                "\(name): min.insync.replicas is \(replicas), more than the \(found.replicationFactor) replicas")
+        }
+        return lines
+    }
+}
+
+extension TopicPlan.Property {
+    /// `not delete`, `less than 604800000`; nil where the value is right.
+    fileprivate func difference(from value: String) -> String? {
+        func number(_ text: String) -> Int64? { Int64(text).map { $0 == -1 ? .max : $0 } }
+        switch rule {
+        case .initial: return nil
+        case .exactly: return value == self.value ? nil : "not \(self.value)"
+        case .atLeast(let least):
+            guard let found = number(value) else { return "not a number" }
+            return found < (least == -1 ? .max : least) ? "less than \(least)" : nil
+        case .atMost(let most):
+            guard let found = number(value) else { return "not a number" }
+            return found > most ? "more than \(most)" : nil
+        }
+    }
+}

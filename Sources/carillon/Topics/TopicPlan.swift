@@ -1,0 +1,129 @@
+import KafkaClient
+import Pipeline
+
+/// What a topic should be like (design §4). The README's table shows these.
+struct TopicPlan: Sendable {
+    enum Role: String, CaseIterable, Sendable {
+        case events, subscriptions, dispatch
+        case deadLetters = "dead-letters"
+        case journal
+    }
+
+    /// One of the topic's own settings.
+    struct Property: Sendable {
+        /// What `topics check` wants of an existing topic.
+        enum Rule: Sendable {
+            /// The value is where a new topic starts; another is as good.
+            case initial
+            case exactly
+            /// -1, for ever, is more than any number.
+            case atLeast(Int64)
+            case atMost(Int64)
+        }
+
+        var key: String
+        var value: String
+        var rule: Rule
+        var reason: String
+
+        init(_ key: String, _ value: String, _ rule: Rule, _ reason: String) {
+            self.key = key
+            self.value = value
+            self.rule = rule
+            self.reason = reason
+        }
+
+        /// A number that is also the least, or the most, that is right.
+        init(_ key: String, _ value: Int64, _ rule: (Int64) -> Rule, _ reason: String) {
+            self.init(key, "\(value)", rule(value), reason)
+        }
+    }
+
+    var role: Role
+    var name: String
+    var partitions: Int
+    var replicationFactor: Int
+    var properties: [Property]
+
+    var newTopic: NewTopic {
+        NewTopic(
+            name: name, partitions: Int32(partitions), replicationFactor: Int32(replicationFactor),
+            configuration: Dictionary(properties.map { ($0.key, $0.value) }) { first, _ in first })
+    }
+}
+
+extension TopicPlan {
+    /// What the plan depends on.
+    struct Premises: Sendable {
+        /// Of the topics that grow with the load: events, subscriptions and dispatch.
+        var partitions = 12
+        var replicationFactor = 3
+        /// `retention.ms` of the events topic; -1 is for ever.
+        var eventsRetention: Int64 = 30 * day
+        /// `max.message.bytes` of the events topic; Kafka's own default.
+        var eventsMaxMessageBytes: Int64 = 1_048_588
+    }
+
+    static let day: Int64 = 86_400_000
+
+    /// The table of all topics.
+    static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
+        let retention = premises.eventsRetention
+        let many = premises.partitions
+        let few = min(3, premises.partitions)
+        return [
+            make(
+                .events, names.events, many, premises,
+                [
+                    .init("cleanup.policy", "delete", .exactly, "the log of events is read again by offset"),
+                    .init("retention.ms", "\(retention)", .initial, "30 days"),
+                    .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
+                ]),
+            make(
+                .subscriptions, names.subscriptions, many, premises,
+                [
+                    .init("cleanup.policy", "compact", .exactly, "the newest record of a key is the subscription"),
+                    .init(
+                        "delete.retention.ms", "\(14 * day)", .atLeast(7 * day),
+                        "a stored table older than half of it may have missed an unsubscription"),
+                    .init(
+                        "min.compaction.lag.ms", max(30 * day, retention), Property.Rule.atLeast,
+                        "a replay of the events needs the table as it was"),
+                ]),
+            make(
+                .dispatch, names.dispatch, many, premises,
+                [
+                    .init("cleanup.policy", "delete", .exactly, "each record is sent once"),
+                    .init("retention.ms", 3 * day, Property.Rule.atMost, "3 days; the records hold tokens"),
+                ]),
+            make(
+                .deadLetters, names.deadLetters, few, premises,
+                [
+                    .init("cleanup.policy", "delete", .exactly, "every dead letter counts"),
+                    .init("retention.ms", "\(30 * day)", .initial, "30 days to look at them"),
+                    .init(
+                        "max.message.bytes", premises.eventsMaxMessageBytes + 65_536, Property.Rule.atLeast,
+                        "that of \(names.events) and 64 KiB for the headers"),
+                ]),
+            make(
+                .journal, names.journal, few, premises,
+                [
+                    .init("cleanup.policy", "delete", .exactly, "every transaction counts"),
+                    .init(
+                        "retention.ms", retention, Property.Rule.atLeast,
+                        "as long as \(names.events): replay needs both"),
+                ]),
+        ]
+    }
+
+    private static func make(
+        _ role: Role, _ name: String, _ partitions: Int, _ premises: Premises, _ properties: [Property]
+    ) -> TopicPlan {
+        let replicas = Property(
+            "min.insync.replicas", Int64(max(1, min(2, premises.replicationFactor - 1))), Property.Rule.atLeast,
+            "what was committed survives a broker, and one broker may be down")
+        return TopicPlan(
+            role: role, name: name, partitions: partitions, replicationFactor: premises.replicationFactor,
+            properties: properties + [replicas])
+    }
+}

@@ -1,0 +1,127 @@
+"""The tests' own way to Kafka: another client than Carillon's, read-committed."""
+
+import os
+import threading
+import time
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, Producer, TopicPartition, ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
+
+from rules import Record
+
+
+class Failure(Exception):
+    """A test's expectation that did not hold; the text says which."""
+
+
+_never = threading.Event()
+
+
+def pause(seconds=0.05):
+    """Only between two looks at a condition that has a deadline."""
+    _never.wait(seconds)
+
+
+def wait_for(what, condition, seconds=60):
+    """The condition's first true value; a failure that names `what` at the deadline."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise Failure(f"not within {seconds} s: {what}")
+        pause()
+    return value
+
+
+class Cluster:
+    def __init__(self, bootstrap=None, **settings):
+        self.settings = {"bootstrap.servers": bootstrap or os.environ["KAFKA_BOOTSTRAP_SERVERS"]} | settings
+        self.admin = AdminClient(self.settings)
+
+    @property
+    def bootstrap(self):
+        return self.settings["bootstrap.servers"]
+
+    def create_topics(self, topics):
+        """Topics by name: (partitions, settings)."""
+        made = self.admin.create_topics(
+            [NewTopic(name, partitions, 1, config=settings) for name, (partitions, settings) in topics.items()])
+        for future in made.values():
+            future.result(30)
+        for name in topics:
+            wait_for(f"topic {name} is there", lambda: self.partitions(name), 30)
+
+    def add_partitions(self, topic, count):
+        for future in self.admin.create_partitions([NewPartitions(topic, count)]).values():
+            future.result(30)
+        wait_for(f"{topic} has {count} partitions", lambda: len(self.partitions(topic)) == count, 30)
+
+    def delete_records(self, topic, partition, before):
+        for future in self.admin.delete_records([TopicPartition(topic, partition, before)]).values():
+            future.result(30)
+
+    def partitions(self, topic):
+        found = self.admin.list_topics(topic, timeout=30).topics[topic]
+        return [] if found.error else sorted(found.partitions)
+
+    def producer(self, **settings):
+        """Partitions as a Java client does; big records pass, compressed."""
+        return Producer(self.settings | {
+            "partitioner": "murmur2_random", "compression.type": "lz4", "message.max.bytes": 16 << 20, "linger.ms": 5,
+            "enable.idempotence": True, "queue.buffering.max.messages": 500_000,
+        } | settings)
+
+    def produce(self, topic, inputs, partition=-1):
+        producer = self.producer()
+        for each in inputs:
+            producer.produce(topic, key=each.key, value=each.value, headers=list(each.headers), partition=partition)
+        if producer.flush(60):
+            raise Failure(f"records for {topic} were not delivered")
+
+    def offsets(self, topic, spec, isolation=IsolationLevel.READ_COMMITTED):
+        asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic)}
+        answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=30)
+        return {each.partition: future.result(30).offset for each, future in answers.items()}
+
+    def starts(self, topic):
+        return self.offsets(topic, OffsetSpec.earliest())
+
+    def ends(self, topic, uncommitted=False):
+        """The last stable offset of each partition; or its end, with transactions that are open."""
+        isolation = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
+        return self.offsets(topic, OffsetSpec.latest(), isolation)
+
+    def committed(self, group, topic):
+        """The group's committed offset of each partition that has one."""
+        future = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=30)[group]
+        return {each.partition: each.offset for each in future.result(30).topic_partitions
+                if each.topic == topic and each.offset >= 0}
+
+    def members(self, group):
+        return self.admin.describe_consumer_groups([group], request_timeout=30)[group].result(30).members
+
+    def read(self, topic):
+        """Every committed record of a topic, in the order of offsets within each partition."""
+        ends = self.ends(topic)
+        consumer = Consumer(self.settings | {
+            "group.id": "endtoend-reader", "isolation.level": "read_committed", "enable.auto.commit": False,
+            "enable.partition.eof": True, "auto.offset.reset": "error", "queued.max.messages.kbytes": 262_144,
+        })
+        records, reading = [], {partition for partition, end in ends.items() if end > 0}
+        consumer.assign([TopicPartition(topic, partition, start) for partition, start in self.starts(topic).items()
+                         if partition in reading])
+        deadline = time.monotonic() + 120
+        while reading:
+            if time.monotonic() > deadline:
+                raise Failure(f"{topic} could not be read to its end")
+            for message in consumer.consume(5000, timeout=1):
+                if error := message.error():
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise Failure(f"reading {topic}: {error}")
+                    if message.offset() >= ends[message.partition()]:
+                        reading.discard(message.partition())
+                    continue
+                records.append(Record(topic, message.partition(), message.offset(), message.timestamp()[1],
+                                      message.key(), message.value(), tuple(message.headers() or ())))
+        consumer.close()
+        records.sort(key=lambda record: (record.partition, record.offset))
+        return records

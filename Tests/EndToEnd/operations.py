@@ -1,0 +1,294 @@
+"""What an operator meets: slots taken, processes frozen, wrong log-ins, missing topics, restarts; each with its exit code."""
+
+import argparse
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from cluster import Cluster, Failure, wait_for
+from daemon import EXIT_CONFIGURATION, EXIT_IN_USE, EXIT_LOGIN, Daemon, run, wait_for_daemons
+from world import World
+
+SCENARIOS = []
+PASSWORD_WRONG = "not-the-password-4711"
+
+
+def scenario(sentence, background=False):
+    """A test. One in the background mostly waits, and runs beside the others."""
+
+    def add(function):
+        SCENARIOS.append((sentence, function, background))
+        return function
+
+    return add
+
+
+def make_world(name, cluster=None, **more):
+    return World(cluster or Cluster(), name, seed, **({"partitions": 2, "places": 50, "crowd": 5} | more))
+
+
+def check(report):
+    if report.differences:
+        report.print()
+        raise Failure("the verifier found differences")
+
+
+def started(world, name="a", **settings):
+    """A daemon that has committed a position for every partition."""
+    start_at = settings.pop("start_at", "earliest")
+    daemon = world.daemon(name, world.settings(name, **settings), start_at).start()
+    wait_for_daemons("every partition has a committed offset", lambda: len(world.committed) == world.partitions, [daemon])
+    return daemon
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@scenario("a second process of an instance that runs ends at once with 3")
+def same_instance():
+    world = make_world("same-instance").create_topics()
+    first = started(world)
+    began = time.monotonic()
+    second = world.daemon("a-again", world.settings("a")).start()
+    second.expect_exit(EXIT_IN_USE, "instance.id", seconds=10)
+    if time.monotonic() - began > 5:
+        raise Failure("it took more than 5 s")
+    first.expect_running()
+    first.stop()
+
+
+@scenario("of two processes with one slot the older one ends with 3, and the younger one goes on")
+def one_slot():
+    world = make_world("one-slot").create_topics()
+    world.produce(500)
+    older = started(world)
+    younger = world.daemon("a-elsewhere", world.settings("a", state_dir=world.folder / "elsewhere")).start()
+    older.expect_exit(EXIT_IN_USE, "slot", seconds=30)
+    world.produce(500)
+    world.wait_until_done()
+    younger.stop()
+    check(world.verify())
+
+
+@scenario("a process that stood still for longer than its transaction may last comes back by itself")
+def frozen():
+    world = make_world("frozen").create_topics()
+    outputs = [world.topics[topic] for topic in ("dispatch", "dead-letters", "journal")]
+    daemon = started(world, session_timeout="6s", transaction_timeout="5s", shutdown_timeout="5s", commit_interval="1s")
+    # Transactions of a second under steady load: one is open, nearly always.
+    halted = threading.Event()
+
+    def load():
+        while not halted.is_set():
+            world.produce(50)
+            halted.wait(0.05)
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    try:
+        wait_for_daemons("it has committed under load", lambda: sum(world.committed.values()) > 200, [daemon])
+        daemon.signal(signal.SIGSTOP)
+        wait_for("the group gave the frozen member up", lambda: not world.cluster.members(world.name), 30)
+        wait_for("the broker aborted its transaction", lambda: all(
+            world.cluster.ends(topic) == world.cluster.ends(topic, uncommitted=True) for topic in outputs), 60)
+        daemon.signal(signal.SIGCONT)
+        before = sum(world.committed.values())
+        wait_for_daemons("it commits again", lambda: sum(world.committed.values()) > before, [daemon], 60)
+    finally:
+        daemon.signal(signal.SIGCONT)
+        halted.set()
+        loader.join()
+    world.wait_until_done(90)
+    daemon.stop()
+    check(world.verify())
+
+
+@scenario("at its first start a group needs --from, and the message names the partitions")
+def no_start():
+    world = make_world("no-start").create_topics()
+    daemon = world.daemon("a", start_at=None).start()
+    daemon.expect_exit(EXIT_CONFIGURATION, world.topics["events"], "--from", seconds=30)
+    if world.committed:
+        raise Failure(f"it committed offsets all the same: {world.committed}")
+
+
+@scenario("a partition without events keeps its place over a restart; SIGTERM under load drains in time with 0")
+def quiet_partition():
+    world = make_world("quiet").create_topics()
+    world.produce(100, partition=0)
+    world.produce(100, partition=1)
+    daemon = started(world, start_at="latest")
+    starts = world.committed
+    if starts != {0: 100, 1: 100}:
+        raise Failure(f"--from latest started at {starts}")
+    world.produce(2000, partition=0)
+    daemon.stop()
+    if world.committed[1] != 100:
+        raise Failure(f"partition 1 had no events and stands at {world.committed[1]}")
+    # While nobody runs, the quiet partition gets events; without --from they must not be skipped.
+    world.produce(50, partition=1)
+    again = world.daemon("a", start_at=None).start()
+    world.wait_until_done()
+    again.stop()
+    check(world.verify(starts))
+
+
+@scenario("a changed partition count of the events' topic stops it with 78")
+def partition_count():
+    world = make_world("partitions").create_topics()
+    world.produce(100)
+    daemon = started(world)
+    world.wait_until_done()
+    daemon.stop()
+    world.cluster.add_partitions(world.topics["events"], 3)
+    again = world.daemon("a", start_at="earliest").start()
+    again.expect_exit(EXIT_CONFIGURATION, world.topics["events"], "2 partitions", "3", seconds=30)
+
+
+@scenario("an offset that the log no longer has stops it with 78, and the message counts what is lost")
+def out_of_range():
+    world = make_world("out-of-range").create_topics()
+    world.produce(100, partition=0)
+    daemon = started(world)
+    world.wait_until_done()
+    daemon.stop()
+    world.produce(100, partition=0)
+    world.cluster.delete_records(world.topics["events"], 0, 170)
+    again = world.daemon("a", start_at=None).start()
+    again.expect_exit(EXIT_CONFIGURATION, "out of range", "100", "170", "70", seconds=30)
+
+
+@scenario("a missing topic ends it after about 30 s with 78, and the message names the topic", background=True)
+def missing_topic():
+    world = make_world("missing")
+    world.cluster.create_topics({name: (2, {}) for topic, name in world.topics.items() if topic != "dispatch"})
+    began = time.monotonic()
+    daemon = world.daemon("a").start()
+    daemon.expect_exit(EXIT_CONFIGURATION, world.topics["dispatch"], seconds=90)
+    if time.monotonic() - began < 25:
+        raise Failure("it did not give the topic 30 s to come")
+
+
+@scenario("it starts before its broker does, waits and says so; a wrong password ends it after about 30 s with 77",
+          background=True)
+def log_in():
+    if not os.environ.get("KAFKA_HOME"):
+        print("   skipped: it needs a broker of its own, from KAFKA_HOME")
+        return
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-sasl."))
+    try:
+        bootstrap = broker("start", folder, "--sasl")
+        client = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "carillon"}
+        cluster = Cluster(bootstrap, **client, **{"sasl.password": "carillon-secret"})
+        world = make_world("log-in", cluster).create_topics()
+        configuration = {f"kafka.{name}": value for name, value in client.items()}
+
+        wrong = world.daemon("wrong", world.settings("wrong") | configuration | {"kafka.sasl.password": PASSWORD_WRONG}).start()
+        began = time.monotonic()
+        wrong.expect_exit(EXIT_LOGIN, "authentication", seconds=90)
+        if time.monotonic() - began < 25:
+            raise Failure("it did not give the login 30 s")
+        if PASSWORD_WRONG in wrong.log():
+            raise Failure("the password is in the log")
+
+        broker("kill", folder)
+        early = world.daemon("a", world.settings("a") | configuration | {"kafka.sasl.password": "carillon-secret"}).start()
+        wait_for_daemons("a line says that the broker is waited for", lambda: early.has_line("wait"), [early], 30)
+        broker("start", folder)
+        wait_for_daemons("it works as soon as the broker is there", lambda: len(world.committed) == 2, [early], 60)
+        world.produce(100)
+        world.wait_until_done()
+        early.stop()
+        check(world.verify())
+    finally:
+        broker("stop", folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def broker(*arguments):
+    script = pathlib.Path(__file__).resolve().parents[2] / "Scripts" / "kafka"
+    done = subprocess.run([script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise Failure(f"Scripts/kafka {arguments[0]}: {done.stderr[-500:]}")
+    return done.stdout.strip()
+
+
+@scenario("an unreachable broker is waited for, and the line says so; SIGTERM then ends it with 0", background=True)
+def unreachable():
+    world = make_world("unreachable")
+    daemon = world.daemon("a", world.settings("a") | {"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}"}).start()
+    # Longer than the 30 s after which a mistake ends it.
+    began = time.monotonic()
+    wait_for_daemons("a line says that the broker is waited for", lambda: daemon.has_line("wait"), [daemon], 30)
+    wait_for_daemons("35 s have passed", lambda: time.monotonic() - began > 35, [daemon], 60)
+    lines = [line for line in daemon.log().splitlines() if "wait" in line.lower()]
+    if len(lines) > 8:
+        raise Failure(f"{len(lines)} lines in 35 s, one in 10 s is enough:\n{daemon.last_lines()}")
+    daemon.stop()
+
+
+@scenario("a wrong configuration ends it with 78, with every problem at once")
+def wrong_configuration():
+    code, _, errors = run("run", settings={"workers": "many", "commit.interval": "soon", "kafka.group.id": "mine"})
+    if code != EXIT_CONFIGURATION:
+        raise Failure(f"it ended with {code}: {errors}")
+    for word in ("workers", "commit.interval", "group.id"):
+        if word not in errors:
+            raise Failure(f"no word of {word}: {errors}")
+
+
+def perform(sentence, function):
+    began = time.monotonic()
+    try:
+        function()
+        outcome = "ok"
+    except Failure as failure:
+        outcome = f"FAILED: {failure}"
+    except Exception as error:  # A test that breaks is a test that fails; the others still run.
+        outcome = f"FAILED: {type(error).__name__}: {error}"
+    print(f"{time.monotonic() - began:6.1f} s  {sentence}: {outcome}", flush=True)
+    return outcome == "ok"
+
+
+def main():
+    global seed
+    parser = argparse.ArgumentParser(prog="operations", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser.add_argument("--only", help="scenarios whose function has this in its name")
+    options = parser.parse_args()
+    seed = options.seed
+    print(f"seed {seed}: operations --seed {seed}", flush=True)
+    chosen = [each for each in SCENARIOS if not options.only or options.only in each[1].__name__]
+    results = []
+    try:
+        threads = [threading.Thread(target=lambda each=each: results.append(perform(each[0], each[1])))
+                   for each in chosen if each[2]]
+        for thread in threads:
+            thread.start()
+        for sentence, function, background in chosen:
+            if not background:
+                results.append(perform(sentence, function))
+        for thread in threads:
+            thread.join()
+    finally:
+        Daemon.kill_all()
+    failed = results.count(False)
+    print(f"{len(results) - failed} passed, {failed} failed", flush=True)
+    return 1 if failed or not results else 0
+
+
+seed = 0
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""The verifier must find what it is there to find: each test spoils a right output in one way."""
+
+import collections
+import json
+import unittest
+
+import generate
+import rules
+import verify
+
+SETTINGS = rules.Settings("Europe/Berlin")
+PARTITIONS = 6
+SEED = 20260301
+
+
+def make_world():
+    """A small input and the right output for it."""
+    places, subscriptions = generate.make_subscriptions(SEED, places=20, crowd=30)
+    table_records = [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
+    events = generate.Events(SEED, places, poison_rate=0.05)
+    ends = collections.Counter()
+    records, dispatch, letters, journal = [], [], [], []
+    table = rules.fold_subscriptions(table_records)
+    for _ in range(400):
+        each = events.next()
+        partition = verify.murmur2_partition(each.key or b"", PARTITIONS)
+        record = rules.Record("orders.events", partition, ends[partition], 1_795_000_000_000, *each)
+        ends[partition] += 1
+        records.append(record)
+        journal.append({
+            "ranges": [{"topic": "orders.events", "partition": partition, "from": record.offset, "to": record.offset + 1}],
+            "watermarks": [], "clock": 0, "table": [len(subscriptions)], "rules": "abc",
+        })
+        outcome = rules.outcome_of(record, SETTINGS)
+        reached = [(n, list(rules.recipients(n, table, SETTINGS))) for n in outcome.notifications]
+        if any(devices and rules.is_too_large(n) for n, devices in reached):
+            outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
+        if outcome.dead_letter:
+            headers = {"topic": "orders.events", "partition": str(partition), "offset": str(record.offset),
+                       "exception.message": "why"}
+            ours = tuple((f"__connect.errors.{name}", value.encode()) for name, value in headers.items())
+            code = (("x-error-code", sorted(outcome.dead_letter)[0].encode()),)
+            letters.append((record.key, record.value, record.headers + ours + code))
+            continue
+        for notification, devices in reached:
+            for device in devices:
+                headers = rules.headers_of(notification, device, record, SETTINGS)
+                dispatch.append((
+                    device.token_hash.encode(),
+                    json.dumps(rules.value_of(notification, device, SETTINGS)).encode(),
+                    tuple((name, value.encode()) for name, value in headers.items()),
+                ))
+    return records, table_records, dispatch, letters, journal, ends
+
+
+class Verifier(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.world = make_world()
+
+    def setUp(self):
+        self.records, self.table, dispatch, letters, journal, self.ends = self.world
+        self.dispatch, self.letters, self.journal = list(dispatch), list(letters), json.loads(json.dumps(journal))
+
+    def kinds(self):
+        """The kinds of difference that the verifier finds now."""
+        offsets, dispatch = collections.Counter(), []
+        for key, value, headers in self.dispatch:
+            partition = verify.murmur2_partition(key, PARTITIONS)
+            dispatch.append(rules.Record("dispatch", partition, offsets[partition], 0, key, value, headers))
+            offsets[partition] += 1
+        report = verify.verify(
+            self.records, self.table, dispatch,
+            [rules.Record("dead", 0, at, 0, *each) for at, each in enumerate(self.letters)],
+            [rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode()) for at, each in enumerate(self.journal)],
+            SETTINGS,
+            {("orders.events", partition): 0 for partition in self.ends},
+            {("orders.events", partition): end for partition, end in self.ends.items()},
+            PARTITIONS,
+        )
+        return {kind for kind, _ in report.differences}
+
+    def letter(self, **changes):
+        """Changes the first dead letter that has headers of its own."""
+        index = next(at for at, each in enumerate(self.letters) if any(name == "x-binary" for name, _ in each[2]))
+        letter = dict(zip(("key", "value", "headers"), self.letters[index]))
+        self.letters[index] = tuple((letter | {k: change(letter[k]) for k, change in changes.items()}).values())
+
+    def test_right_output_has_no_difference(self):
+        self.assertGreater(len(self.dispatch), 500)
+        self.assertGreaterEqual(len(self.letters), len(generate.POISONS))
+        self.assertEqual(self.kinds(), set())
+
+    def test_a_lost_push(self):
+        del self.dispatch[100]
+        self.assertEqual(self.kinds(), {"lost push (I1, I4)"})
+
+    def test_a_push_that_came_twice(self):
+        self.dispatch.insert(150, self.dispatch[100])
+        self.assertEqual(self.kinds(), {"pushed twice (I2)"})
+
+    def test_a_push_that_nobody_asked_for(self):
+        key, value, _ = self.dispatch[100]
+        self.dispatch.append((key, value, self.dispatch[0][2]))
+        self.assertIn("unexpected push (I2)", self.kinds())
+
+    def test_two_events_of_an_order_swapped(self):
+        def order(record):
+            return json.loads(json.loads(record[1])["message"]["data"]["default"])["data"]["order_id"]
+
+        first, last = next(
+            (a, b) for a, one in enumerate(self.dispatch) for b, two in enumerate(self.dispatch[a + 1 :], a + 1)
+            if one[0] == two[0] and b"message" in one[1][:12] and order(one) == order(two) and dict(one[2])["source"] != dict(two[2])["source"]
+        )
+        self.dispatch[first], self.dispatch[last] = self.dispatch[last], self.dispatch[first]
+        self.assertEqual(self.kinds(), {"order not kept (I3)"})
+
+    def test_a_wrong_field(self):
+        key, value, headers = self.dispatch[7]
+        self.dispatch[7] = (key, value.replace(b"place_id", b"placeid"), headers)
+        self.assertEqual(self.kinds(), {"wrong value"})
+
+    def test_a_wrong_header(self):
+        key, value, headers = self.dispatch[7]
+        self.dispatch[7] = (key, value, headers[:-1] + (("expires-at", b"0"),))
+        self.assertEqual(self.kinds(), {"wrong headers"})
+
+    def test_a_lost_dead_letter(self):
+        del self.letters[2]
+        self.assertEqual(self.kinds(), {"lost dead letter"})
+
+    def test_a_dead_letter_that_came_twice(self):
+        self.letters.append(self.letters[2])
+        self.assertEqual(self.kinds(), {"dead letter twice"})
+
+    def test_a_dead_letter_with_other_bytes(self):
+        self.letter(value=lambda value: (value or b"") + b" ")
+        self.assertEqual(self.kinds(), {"dead letter's value changed"})
+
+    def test_a_dead_letter_with_another_key(self):
+        self.letter(key=lambda _: b"other")
+        self.assertEqual(self.kinds(), {"dead letter's key changed"})
+
+    def test_a_dead_letter_with_reordered_headers(self):
+        self.letter(headers=lambda headers: headers[::-1])
+        self.assertEqual(self.kinds(), {"dead letter's headers changed"})
+
+    def test_a_dead_letter_with_another_code(self):
+        self.letter(headers=lambda headers: headers[:-1] + (("x-error-code", b"no_reason"),))
+        self.assertEqual(self.kinds(), {"wrong error code"})
+
+    def test_a_missing_journal_range(self):
+        del self.journal[50]
+        self.assertEqual(self.kinds(), {"journal misses offsets (I7)"})
+
+    def test_a_missing_last_journal_range(self):
+        del self.journal[-1]
+        self.assertEqual(self.kinds(), {"journal misses offsets (I7)"})
+
+    def test_a_journal_range_that_came_twice(self):
+        self.journal.append(self.journal[50])
+        self.assertEqual(self.kinds(), {"journal repeats offsets (I7)"})
+
+    def test_a_journal_record_without_the_tables_position(self):
+        self.journal[3]["table"] = None
+        self.assertEqual(self.kinds(), {"journal record incomplete"})
+
+    def test_murmur2_is_javas(self):
+        # From Apache Kafka's own UtilsTest.
+        for key, expected in ((b"21", -973932308), (b"foobar", -790332482), (b"a-little-bit-long-string", -985981536),
+                              (b"a-little-bit-longer-string", -1486304829), (b"abc", 479470107)):
+            self.assertEqual(verify.murmur2_partition(key, 1 << 31), expected & 0x7FFFFFFF)

@@ -1,0 +1,88 @@
+"""One pipeline's world: its topics, its subscriptions, its events and its processes; everything named after the test."""
+
+import pathlib
+import shutil
+import tempfile
+import time
+
+import generate
+import rules
+import verify
+from daemon import Daemon, wait_for_daemons
+
+TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
+
+
+class World:
+    def __init__(self, cluster, name, seed, partitions=6, places=2000, crowd=200, poison_rate=0.001):
+        self.cluster, self.partitions = cluster, partitions
+        self.name = f"{name}-{seed}-{int(time.time())}"
+        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
+        self.rules = rules.Settings("Europe/Berlin")
+        names, self.subscriptions = generate.make_subscriptions(seed, places, crowd)
+        self.events = generate.Events(seed, names, poison_rate)
+        self.daemons = []
+
+    def settings(self, instance, **more):
+        return {
+            "kafka.bootstrap.servers": self.cluster.bootstrap,
+            "group.id": self.name,
+            "instance.id": instance,
+            "state.dir": self.folder / instance,
+            "workers": 1,
+            "time-zone": self.rules.time_zone,
+            "log.format": "text",
+        } | {f"topic.{topic}": name for topic, name in self.topics.items()} | {
+            name.replace("_", "."): value for name, value in more.items()}
+
+    def create_topics(self):
+        self.cluster.create_topics({
+            self.topics["events"]: (self.partitions, {}),
+            self.topics["subscriptions"]: (4, {"cleanup.policy": "compact"}),
+            self.topics["dispatch"]: (self.partitions, {}),
+            self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
+            self.topics["journal"]: (1, {}),
+        })
+        self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
+        return self
+
+    def daemon(self, name, settings=None, start_at="earliest"):
+        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at)
+        self.daemons.append(daemon)
+        return daemon
+
+    def produce(self, count, partition=-1):
+        self.cluster.produce(self.topics["events"], [self.events.next() for _ in range(count)], partition)
+
+    @property
+    def committed(self):
+        return self.cluster.committed(self.name, self.topics["events"])
+
+    @property
+    def ends(self):
+        return self.cluster.ends(self.topics["events"])
+
+    def lag(self):
+        return sum(self.ends.values()) - sum(self.committed.values())
+
+    def wait_until_done(self, seconds=60):
+        running = [each for each in self.daemons if each.is_running]
+        wait_for_daemons("the group has committed to the end of every partition",
+                         lambda: self.committed == self.ends, running, seconds)
+
+    def verify(self, starts=None):
+        """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
+        read, topic = self.cluster.read, self.topics["events"]
+        starts = starts or self.cluster.starts(topic)
+        events = [record for record in read(topic) if record.offset >= starts[record.partition]]
+        return verify.verify(
+            events, read(self.topics["subscriptions"]), read(self.topics["dispatch"]), read(self.topics["dead-letters"]),
+            read(self.topics["journal"]), self.rules,
+            {(topic, partition): at for partition, at in starts.items()},
+            {(topic, partition): at for partition, at in self.ends.items()},
+            len(self.cluster.partitions(self.topics["dispatch"])),
+        )
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import KafkaClient
+
+@Suite("Murmur2")
+struct Murmur2Tests {
+    @Test(
+        "hashes as Kafka's own test of Utils.murmur2 expects",
+        arguments: [
+            ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
+            ("a-little-bit-longer-string", -1_486_304_829),
+            ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971), ("abc", 479_470_107),
+        ] as [(String, Int32)])
+    func vectors(key: String, hash: Int32) {
+        #expect(Murmur2.hash(key.utf8) == hash)
+        #expect(Murmur2.hash(key.bytes) == hash)
+        #expect(Murmur2.partition(of: key.utf8, count: 1000) == (hash & Int32.max) % 1000)
+    }
+
+    @Test("a key that has no contiguous storage hashes like its bytes")
+    func lazySequence() {
+        #expect(Murmur2.hash("foobar".utf8.lazy.map { $0 }) == -790_332_482)
+    }
+
+    @Test("an empty key has a partition")
+    func emptyKey() {
+        #expect((0..<7).contains(Murmur2.partition(of: [], count: 7)))
+    }
+}

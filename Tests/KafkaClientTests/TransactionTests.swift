@@ -1,0 +1,227 @@
+import Testing
+
+@testable import KafkaClient
+
+@Suite(
+    "Transactions on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
+struct TransactionTests {
+    /// A consumer that has joined and was assigned the topic.
+    private func joined(_ topic: String, group: String, instance: String? = nil) throws -> Consumer {
+        var consumer = try Consumer(settings: RealBroker.settings, group: group, instance: instance)
+        _ = try consumer.join([topic])
+        return consumer
+    }
+
+    @Test("records, offsets and their metadata become visible together, at the commit")
+    func commit() throws {
+        let input = try RealBroker.topic("in")
+        let output = try RealBroker.topic("out")
+        let group = RealBroker.unique("group")
+        let partition = TopicPartition(topic: input, partition: 0)
+        try RealBroker.write(["a", "b"], to: input)
+        let consumer = try joined(input, group: group)
+        let metadata = try consumer.groupMetadata()
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [:])
+
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try producer.produce(
+            ProducerRecord(
+                key: nil, value: "x".bytes, headers: [RecordHeader("h", "1".bytes), RecordHeader("n", nil)]),
+            to: topic)
+        let position = CommittedOffset(offset: Offset(2), metadata: "v1 w=1700000000000 n=1 t=1699999999999 ä")
+        try producer.sendOffsets([partition: position], metadata)
+        try producer.commitTransaction()
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [partition: position])
+        #expect(try RealBroker.committedValues(of: output) == ["x"])
+
+        var reader = try Consumer(assigning: RealBroker.settings)
+        try reader.assign([TopicPartition(topic: output, partition: 0): Offset(0)])
+        #expect(try reader.records(1)[0].headers == [RecordHeader("h", "1".bytes), RecordHeader("n", nil)])
+
+        // The same offset with new metadata and no record: a tick with nothing consumed.
+        let ticked = CommittedOffset(offset: Offset(2), metadata: "v1 w=1700000060000 n=1 t=1699999999999")
+        try producer.beginTransaction()
+        try producer.sendOffsets([partition: ticked], metadata)
+        try producer.commitTransaction()
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [partition: ticked])
+        consumer.close()
+    }
+
+    @Test("an abort hides the records and leaves offset and metadata as they were")
+    func abort() throws {
+        let input = try RealBroker.topic("in")
+        let output = try RealBroker.topic("out")
+        let partition = TopicPartition(topic: input, partition: 0)
+        try RealBroker.write(["a"], to: input)
+        let consumer = try joined(input, group: RealBroker.unique("group"))
+        let metadata = try consumer.groupMetadata()
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+
+        let first = CommittedOffset(offset: Offset(0), metadata: "first")
+        try producer.beginTransaction()
+        try producer.sendOffsets([partition: first], metadata)
+        try producer.commitTransaction()
+
+        try producer.beginTransaction()
+        try producer.produce(ProducerRecord(key: nil, value: "hidden".bytes), to: topic)
+        try producer.sendOffsets([partition: CommittedOffset(offset: Offset(1), metadata: "second")], metadata)
+        try producer.abortTransaction()
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [partition: first])
+
+        try producer.beginTransaction()
+        try producer.produce(ProducerRecord(key: nil, value: "seen".bytes), to: topic)
+        try producer.commitTransaction()
+        #expect(try RealBroker.committedValues(of: output) == ["seen"])
+        #expect(producer.takeFailures().isEmpty)
+        consumer.close()
+    }
+
+    @Test(
+        "kafka-rules 10: an abort right after 1,000 records is not fatal, and the next transaction works, ten times over"
+    )
+    func abortAtOnce() throws {
+        let output = try RealBroker.topic("out", partitions: 6)
+        for _ in 0..<10 {
+            var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+            let topic = try producer.topic(output)
+            try producer.initTransactions()
+            try producer.beginTransaction()
+            for number in 0..<1000 {
+                try producer.produce(ProducerRecord(key: "\(number)".bytes, value: [1]), to: topic)
+            }
+            try producer.abortTransaction()
+            #expect(producer.fatalError == nil)
+            try producer.beginTransaction()
+            try producer.produce(ProducerRecord(key: nil, value: [2]), to: topic)
+            try producer.commitTransaction()
+        }
+    }
+
+    @Test("an abort of a transaction without records or offsets works")
+    func abortEmpty() throws {
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        try producer.initTransactions()
+        for _ in 0..<3 {
+            try producer.beginTransaction()
+            try producer.abortTransaction()
+        }
+        try producer.beginTransaction()
+        try producer.commitTransaction()
+    }
+
+    @Test("a second producer with the same id fences the first, and the first says so")
+    func fencing() throws {
+        let output = try RealBroker.topic("out")
+        let id = RealBroker.unique("id")
+        var first = try Producer(settings: RealBroker.settings, transactionalID: id)
+        let topic = try first.topic(output)
+        try first.initTransactions()
+        try first.beginTransaction()
+        try first.produce(ProducerRecord(key: nil, value: "zombie".bytes), to: topic)
+        var second = try Producer(settings: RealBroker.settings, transactionalID: id)
+        let secondTopic = try second.topic(output)
+        try second.initTransactions()
+        let error = #expect(throws: KafkaError.self) {
+            try first.produce(ProducerRecord(key: nil, value: "zombie 2".bytes), to: topic)
+            try first.commitTransaction()
+        }
+        #expect(error?.kind == .fenced)
+        #expect(error?.recovery == .recreateClient)
+        #expect(error?.isFatal == true)
+        #expect(first.fatalError?.kind == .fenced)
+        try second.beginTransaction()
+        try second.produce(ProducerRecord(key: nil, value: "alive".bytes), to: secondTopic)
+        try second.commitTransaction()
+        #expect(try RealBroker.committedValues(of: output) == ["alive"])
+    }
+
+    @Test("a producer whose transaction was open for too long is fenced by itself")
+    func transactionTimeout() throws {
+        let output = try RealBroker.topic("out")
+        let settings = RealBroker.settings.merging(
+            ["transaction.timeout.ms": "1500", "message.timeout.ms": "1400", "socket.timeout.ms": "1000"]) { $1 }
+        var producer = try Producer(settings: settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try producer.produce(ProducerRecord(key: nil, value: "late".bytes), to: topic)
+        // The broker looks for transactions that are over every 10 s by default.
+        let error = try eventually("the broker's abort", within: .seconds(40)) { () -> KafkaError? in
+            producer.poll(timeout: .milliseconds(500))
+            do throws(KafkaError) {
+                try producer.produce(ProducerRecord(key: nil, value: "late".bytes), to: topic)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(error.kind == .fenced || error.kind == .state, "\(error)")
+    }
+
+    @Test("a metadata string of 4,096 bytes is kept, and a longer one aborts the transaction")
+    func metadataLimit() throws {
+        let input = try RealBroker.topic("in")
+        let partition = TopicPartition(topic: input, partition: 0)
+        let consumer = try joined(input, group: RealBroker.unique("group"))
+        let metadata = try consumer.groupMetadata()
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        try producer.initTransactions()
+        let fits = CommittedOffset(offset: Offset(0), metadata: String(repeating: "x", count: 4096))
+        try producer.beginTransaction()
+        try producer.sendOffsets([partition: fits], metadata)
+        try producer.commitTransaction()
+        try producer.beginTransaction()
+        let error = #expect(throws: KafkaError.self) {
+            try producer.sendOffsets(
+                [partition: CommittedOffset(offset: Offset(0), metadata: fits.metadata + "x")], metadata)
+        }
+        #expect(error?.recovery == .abortTransaction)
+        #expect(error?.kind == .offsetMetadataTooLarge)
+        try producer.abortTransaction()
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [partition: fits])
+        consumer.close()
+    }
+
+    @Test("committed() throws .retry while another's transaction with offsets is open, and never answers none")
+    func committedWhileOpen() throws {
+        let input = try RealBroker.topic("in")
+        let group = RealBroker.unique("group")
+        let partition = TopicPartition(topic: input, partition: 0)
+        let consumer = try joined(input, group: group)
+        let metadata = try consumer.groupMetadata()
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try producer.sendOffsets([partition: CommittedOffset(offset: Offset(7), metadata: "m")], metadata)
+        let error = #expect(throws: KafkaError.self) { try consumer.committed([partition], timeout: .seconds(2)) }
+        #expect(error?.recovery == .retry)
+        #expect(error?.kind == .timedOut)
+        try producer.commitTransaction()
+        #expect(try consumer.committed([partition], timeout: .seconds(10))[partition]?.offset == Offset(7))
+        consumer.close()
+    }
+
+    @Test("a static member that another process replaces gets a fatal FENCED_INSTANCE_ID")
+    func staticTakeover() throws {
+        let input = try RealBroker.topic("in")
+        let group = RealBroker.unique("group")
+        var consumer = try joined(input, group: group, instance: "slot-0")
+        let second = try joined(input, group: group, instance: "slot-0")
+        let error = try eventually("the fatal error") { () -> KafkaError? in
+            if case .error(let error) = consumer.nextEvent(timeout: .milliseconds(100)), error.isFatal { return error }
+            return nil
+        }
+        #expect(error.kind == .fencedInstanceID)
+        #expect(error.recovery == .giveUp)
+        #expect(consumer.fatalError?.kind == .fencedInstanceID)
+        let start = ContinuousClock.now
+        consumer.close()
+        #expect(start.duration(to: .now) < .seconds(15))
+        second.close()
+    }
+}

@@ -1,0 +1,130 @@
+import KafkaClient
+import Testing
+
+@testable import Pipeline
+
+@Suite("What a worker keeps in mind")
+struct WorkerStateTests {
+    private let metadata = OffsetMetadata(watermark: 7, partitions: 6, newestTimestamp: 100)
+
+    private func owning(_ offsets: [Int32: Int64]) -> Positions {
+        var positions = Positions()
+        positions.assign(offsets.mapValues { ($0, metadata) }, partitionCount: 6)
+        return positions
+    }
+
+    @Test("metadata of a committed offset comes back as it went")
+    func metadataRoundTrip() {
+        #expect(metadata.text == "v1 w=7 n=6 t=100")
+        #expect(OffsetMetadata(parsing: metadata.text) == metadata)
+    }
+
+    @Test("metadata that is not ours has no watermark", arguments: ["", "v2 w=1 n=1 t=1", "v1 w=x n=1 t=1", "v1 w=1 n=0 t=1", "v1 w=1"])
+    func foreignMetadata(text: String) {
+        #expect(OffsetMetadata(parsing: text) == nil)
+    }
+
+    @Test("metadata of a later minor version is read for what we know")
+    func laterMetadata() {
+        #expect(OffsetMetadata(parsing: "v1 w=7 n=6 t=100 x=9") == metadata)
+    }
+
+    @Test("a position is the last processed offset and one, whatever gaps the control records leave")
+    func positionsCount() {
+        var positions = owning([0: 10, 3: 0])
+        positions.advance(partition: 0, offset: 10, timestamp: 5)
+        positions.advance(partition: 0, offset: 14, timestamp: 200)
+        var seen: [Int32: Int64] = [:]
+        positions.forEachUncommitted { seen[$0] = $1.next }
+        #expect(seen == [0: 15])
+        #expect(positions[0].map { positions.metadata(of: $0).text } == "v1 w=7 n=6 t=200")
+    }
+
+    @Test("records that were processed before, and those of partitions of others, are not taken")
+    func acceptance() {
+        var positions = owning([0: 10])
+        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        #expect(!positions.accepts(partition: 0, offset: 10))
+        #expect(positions.accepts(partition: 0, offset: 11))
+        #expect(!positions.accepts(partition: 1, offset: 11))
+        #expect(!positions.accepts(partition: 99, offset: 11))
+    }
+
+    @Test("an abort goes back to what is committed, the newest timestamp included")
+    func rollBack() {
+        var positions = owning([0: 10])
+        positions.advance(partition: 0, offset: 10, timestamp: 500)
+        positions.commit()
+        positions.advance(partition: 0, offset: 11, timestamp: 900)
+        positions.rollBack()
+        #expect(positions[0]?.next == 11)
+        #expect(positions[0]?.newestTimestamp == 500)
+    }
+
+    @Test("what is committed is not committed again")
+    func nothingToCommit() {
+        var positions = owning([0: 10])
+        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.commit()
+        var moved = 0
+        positions.forEachUncommitted { _, _ in moved += 1 }
+        #expect(moved == 0)
+    }
+
+    @Test("the tag of a record leads back to its event")
+    func eventTags() {
+        let event = Coordinates(partition: 513, offset: 1 << 40)
+        #expect(EventTag.coordinates(EventTag.make(event)) == event)
+        #expect(EventTag.coordinates(EventTag.none) == nil)
+    }
+
+    @Test("the journal entry says ranges, watermarks, clock, table and rules, in this order")
+    func journal() {
+        var entry = JournalEntry()
+        entry.ranges = [
+            JournalEntry.Range(partition: 0, from: 5, to: 9, watermarkBefore: 1, watermarkAfter: 2),
+            JournalEntry.Range(partition: 4, from: 0, to: 1, watermarkBefore: 3, watermarkAfter: 3),
+        ]
+        entry.clock = 1_725_707_721_000
+        entry.table = [12, 0]
+        var bytes: [UInt8] = []
+        entry.append(to: &bytes, topic: "orders.events", rules: "abc")
+        let expected =
+            #"{"ranges":[{"topic":"orders.events","partition":0,"from":5,"to":9},{"topic":"orders.events","partition":4,"from":0,"to":1}],"#
+            + #""watermarks":[{"partition":0,"before":1,"after":2},{"partition":4,"before":3,"after":3}],"#
+            + #""clock":1725707721000,"table":[12,0],"rules":"abc"}"#
+        #expect(String(decoding: bytes, as: UTF8.self) == expected)
+    }
+
+    @Test("a journal entry of a user's own resolver has no table")
+    func journalWithoutTable() {
+        var bytes: [UInt8] = []
+        JournalEntry().append(to: &bytes, topic: "t", rules: "r")
+        #expect(String(decoding: bytes, as: UTF8.self).contains(#""table":null"#))
+    }
+
+    @Test("decimal numbers are written as they are read", arguments: [0, 7, 10, -1, Int64.max, Int64.min])
+    func decimals(number: Int64) {
+        var bytes: [UInt8] = []
+        bytes.append(decimal: number)
+        #expect(String(decoding: bytes, as: UTF8.self) == String(number))
+    }
+
+    @Test("the third fencing within 10 minutes is one too many, the third within an hour is not")
+    func fencings() {
+        var fencings = Fencings()
+        let start = ContinuousClock.now
+        #expect(!fencings.isTooMany(now: start))
+        #expect(!fencings.isTooMany(now: start + .seconds(700)))
+        #expect(!fencings.isTooMany(now: start + .seconds(1_200)))
+        #expect(fencings.isTooMany(now: start + .seconds(1_250)))
+    }
+
+    @Test("the backoff doubles from 100 ms to 10 s and begins anew")
+    func backoff() {
+        var backoff = Backoff()
+        #expect((0..<9).map { _ in backoff.next().milliseconds } == [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
+        backoff.reset()
+        #expect(backoff.next() == .milliseconds(100))
+    }
+}
