@@ -102,6 +102,35 @@ struct TransactionTests {
         }
     }
 
+    @Test("kafka-rules 20: a record over the topic's limit fails its transaction and is named, and the next transaction works")
+    func tooLargeForTopic() throws {
+        let output = try RealBroker.topic("out", configuration: ["max.message.bytes": "2000"])
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+        var state: UInt64 = 1
+        let large = (0..<5000).map { _ -> UInt8 in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 33)
+        }
+        for round in 0..<5 {
+            try producer.beginTransaction()
+            try producer.produce(ProducerRecord(key: nil, value: "hidden".bytes), to: topic, tag: 1)
+            try producer.flush(timeout: .seconds(10))
+            try producer.produce(ProducerRecord(key: nil, value: large), to: topic, tag: 2)
+            let error = #expect(throws: KafkaError.self) { try producer.commitTransaction() }
+            #expect(error?.recovery == .abortTransaction)
+            let failures = producer.takeFailures()
+            #expect(failures.map(\.tag) == [2])
+            #expect(failures.map(\.error.kind) == [.messageTooLarge])
+            try producer.abortTransaction()
+            try producer.beginTransaction()
+            try producer.produce(ProducerRecord(key: nil, value: "\(round)".bytes), to: topic)
+            try producer.commitTransaction()
+        }
+        #expect(try RealBroker.committedValues(of: output) == ["0", "1", "2", "3", "4"])
+    }
+
     @Test("an abort of a transaction without records or offsets works")
     func abortEmpty() throws {
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
