@@ -54,7 +54,7 @@ struct MessageIdentity: ~Copyable {
         input.append(orderID)
         var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &digest) { digest in
-            copenssl_sha256(input.bytes.baseAddress, input.count, digest.baseAddress)
+            SHA256.hash(input.bytes, into: digest.baseAddress!)
         }
         buffer[0] = UInt8(ascii: "m")
         buffer[1] = UInt8(ascii: "s")

@@ -2,12 +2,18 @@ import COpenSSL
 
 /// SHA-256, for ids and keys.
 package enum SHA256 {
+    /// Writes the 32 bytes of the hash to `target`. Allocates nothing.
+    @inlinable
+    package static func hash(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawPointer) {
+        copenssl_sha256(bytes.baseAddress, bytes.count, target.assumingMemoryBound(to: UInt8.self))
+    }
+
     /// The first digits of the hash of a text, in lower-case hex. Allocates: not for the hot path.
     package static func hex(of text: String, digits: Int = 64) -> String {
         var text = text
         var digest = [UInt8](repeating: 0, count: 32)
         text.withUTF8 { bytes in
-            _ = EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)
+            digest.withUnsafeMutableBytes { hash(UnsafeRawBufferPointer(bytes), into: $0.baseAddress!) }
         }
         let alphabet = Array("0123456789abcdef".utf8)
         let hex = digest.flatMap { [alphabet[Int($0 >> 4)], alphabet[Int($0 & 15)]] }

@@ -1,4 +1,5 @@
 import Glibc
+import JSONReader
 import NotificationPayload
 
 /// Whether two runs of bytes are equal.
@@ -26,18 +27,9 @@ extension ByteWriter {
     }
 
     mutating func append(decimal number: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var first = digits.count
-            var rest = number.magnitude
-            repeat {
-                first -= 1
-                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if number < 0 {
-                append(UInt8(ascii: "-"))
-            }
-            append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(digits)[first...]))
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: JSONNumberText.maxCount) { digits in
+            guard let start = digits.baseAddress else { return }
+            append(UnsafeRawBufferPointer(start: start, count: JSONNumberText.write(number, to: start)))
         }
     }
 }

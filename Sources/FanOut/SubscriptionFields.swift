@@ -91,8 +91,8 @@ struct SubscriptionFields {
     }
 
     private mutating func time(_ value: JSONValue, _ name: String) -> EventTime? {
-        guard let time = EventTime(subscriptionTime: value) else {
-            problems.append("\(name) is neither an ISO 8601 time with an offset nor milliseconds since 1970")
+        guard let time = EventTime(value) else {
+            problems.append("\(name) is neither an ISO 8601 time nor seconds or milliseconds since 1970")
             return nil
         }
         return time

@@ -5,12 +5,11 @@ import Testing
 @Suite(
     "Transactions on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
 struct TransactionTests {
-    /// A consumer that has joined, what it got, and its membership.
-    private func joined(_ topic: String, group: String, instance: String? = nil) throws -> (Consumer, GroupMetadata) {
+    /// A consumer that has joined and was assigned the topic.
+    private func joined(_ topic: String, group: String, instance: String? = nil) throws -> Consumer {
         var consumer = try Consumer(settings: RealBroker.settings, group: group, instance: instance)
         _ = try consumer.join([topic])
-        let metadata = try consumer.groupMetadata()
-        return (consumer, metadata)
+        return consumer
     }
 
     @Test("records, offsets and their metadata become visible together, at the commit")
@@ -20,7 +19,8 @@ struct TransactionTests {
         let group = RealBroker.unique("group")
         let partition = TopicPartition(topic: input, partition: 0)
         try RealBroker.write(["a", "b"], to: input)
-        let (consumer, metadata) = try joined(input, group: group)
+        let consumer = try joined(input, group: group)
+        let metadata = try consumer.groupMetadata()
         #expect(try consumer.committed([partition], timeout: .seconds(10)) == [:])
 
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
@@ -28,7 +28,8 @@ struct TransactionTests {
         try producer.initTransactions()
         try producer.beginTransaction()
         try producer.produce(
-            ProducerRecord(key: nil, value: "x".bytes, headers: [RecordHeader("h", "1".bytes), RecordHeader("n", nil)]),
+            ProducerRecord(
+                key: nil, value: "x".bytes, headers: [RecordHeader("h", "1".bytes), RecordHeader("n", nil)]),
             to: topic)
         let position = CommittedOffset(offset: Offset(2), metadata: "v1 w=1700000000000 n=1 t=1699999999999 ä")
         try producer.sendOffsets([partition: position], metadata)
@@ -55,7 +56,8 @@ struct TransactionTests {
         let output = try RealBroker.topic("out")
         let partition = TopicPartition(topic: input, partition: 0)
         try RealBroker.write(["a"], to: input)
-        let (consumer, metadata) = try joined(input, group: RealBroker.unique("group"))
+        let consumer = try joined(input, group: RealBroker.unique("group"))
+        let metadata = try consumer.groupMetadata()
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
         let topic = try producer.topic(output)
         try producer.initTransactions()
@@ -79,7 +81,9 @@ struct TransactionTests {
         consumer.close()
     }
 
-    @Test("kafka-rules 10: an abort right after 1,000 records is not fatal, ten times over")
+    @Test(
+        "kafka-rules 10: an abort right after 1,000 records is not fatal, and the next transaction works, ten times over"
+    )
     func abortAtOnce() throws {
         let output = try RealBroker.topic("out", partitions: 6)
         for _ in 0..<10 {
@@ -96,6 +100,35 @@ struct TransactionTests {
             try producer.produce(ProducerRecord(key: nil, value: [2]), to: topic)
             try producer.commitTransaction()
         }
+    }
+
+    @Test("kafka-rules 20: a record over the topic's limit fails its transaction and is named, and the next transaction works")
+    func tooLargeForTopic() throws {
+        let output = try RealBroker.topic("out", configuration: ["max.message.bytes": "2000"])
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+        var state: UInt64 = 1
+        let large = (0..<5000).map { _ -> UInt8 in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 33)
+        }
+        for round in 0..<5 {
+            try producer.beginTransaction()
+            try producer.produce(ProducerRecord(key: nil, value: "hidden".bytes), to: topic, tag: 1)
+            try producer.flush(timeout: .seconds(10))
+            try producer.produce(ProducerRecord(key: nil, value: large), to: topic, tag: 2)
+            let error = #expect(throws: KafkaError.self) { try producer.commitTransaction() }
+            #expect(error?.recovery == .abortTransaction)
+            let failures = producer.takeFailures()
+            #expect(failures.map(\.tag) == [2])
+            #expect(failures.map(\.error.kind) == [.messageTooLarge])
+            try producer.abortTransaction()
+            try producer.beginTransaction()
+            try producer.produce(ProducerRecord(key: nil, value: "\(round)".bytes), to: topic)
+            try producer.commitTransaction()
+        }
+        #expect(try RealBroker.committedValues(of: output) == ["0", "1", "2", "3", "4"])
     }
 
     @Test("an abort of a transaction without records or offsets works")
@@ -163,7 +196,8 @@ struct TransactionTests {
     func metadataLimit() throws {
         let input = try RealBroker.topic("in")
         let partition = TopicPartition(topic: input, partition: 0)
-        let (consumer, metadata) = try joined(input, group: RealBroker.unique("group"))
+        let consumer = try joined(input, group: RealBroker.unique("group"))
+        let metadata = try consumer.groupMetadata()
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
         try producer.initTransactions()
         let fits = CommittedOffset(offset: Offset(0), metadata: String(repeating: "x", count: 4096))
@@ -187,7 +221,8 @@ struct TransactionTests {
         let input = try RealBroker.topic("in")
         let group = RealBroker.unique("group")
         let partition = TopicPartition(topic: input, partition: 0)
-        let (consumer, metadata) = try joined(input, group: group)
+        let consumer = try joined(input, group: group)
+        let metadata = try consumer.groupMetadata()
         var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
         try producer.initTransactions()
         try producer.beginTransaction()
@@ -204,9 +239,8 @@ struct TransactionTests {
     func staticTakeover() throws {
         let input = try RealBroker.topic("in")
         let group = RealBroker.unique("group")
-        let (first, _) = try joined(input, group: group, instance: "slot-0")
-        var consumer = first
-        let (second, _) = try joined(input, group: group, instance: "slot-0")
+        var consumer = try joined(input, group: group, instance: "slot-0")
+        let second = try joined(input, group: group, instance: "slot-0")
         let error = try eventually("the fatal error") { () -> KafkaError? in
             if case .error(let error) = consumer.nextEvent(timeout: .milliseconds(100)), error.isFatal { return error }
             return nil

@@ -49,7 +49,8 @@ extension Admin {
                 let (partitions, replicas) = try handle.topicMetadata(name, timeout: deadline.remaining)
                 found.append(
                     TopicDescription(
-                        name: name, partitions: Int32(clamping: partitions), replicationFactor: Int32(clamping: replicas),
+                        name: name, partitions: Int32(clamping: partitions),
+                        replicationFactor: Int32(clamping: replicas),
                         configuration: [:]))
             } catch {
                 guard error.kind == .unknownTopicOrPartition else { throw error }

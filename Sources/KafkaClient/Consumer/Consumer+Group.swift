@@ -53,7 +53,9 @@ extension Consumer {
             partition = element.pointee.topicPartition
             rd_kafka_topic_partition_destroy(element)
         }
-        return handle.error(code, text, partition: partition)
+        let error = handle.error(code, text, partition: partition)
+        handle.callbacks.noteCause(error)
+        return error
     }
 
     /// Starts reading at these positions: the answer to ``ConsumerEvent/assign(_:)``, or a reader's own choice. Replaces what was assigned.

@@ -15,9 +15,16 @@ extension KafkaError {
 
     /// librdkafka's sentence, and what an operator can do where that is not obvious.
     static func sentence(_ kind: Kind, _ text: String, _ saslMechanism: String?) -> String {
-        let text = text.hasSuffix(".") ? String(text.dropLast()) : text
+        let text = tidied(text)
         guard let advice = advice(kind, text, saslMechanism) else { return text }
         return "\(text). \(advice)"
+    }
+
+    /// Without librdkafka's "(after 336ms in state AUTH_REQ, 1 identical error(s) suppressed)" and its final stop.
+    private static func tidied(_ text: String) -> String {
+        var text = Substring(text)
+        if text.hasSuffix(")"), let start = text.lastStart(of: " (after ") { text = text[..<start] }
+        return String(text.hasSuffix(".") ? text.dropLast() : text)
     }
 
     private static func advice(_ kind: Kind, _ text: String, _ saslMechanism: String?) -> String? {
@@ -53,5 +60,17 @@ extension KafkaError {
 
     static func configuration(_ message: String, operation: String = "") -> KafkaError {
         KafkaError(kind: .configuration, recovery: .giveUp, name: "", message: message, operation: operation)
+    }
+}
+
+extension Substring {
+    /// Where the last occurrence of `other` starts.
+    fileprivate func lastStart(of other: String) -> Index? {
+        var index = endIndex
+        while index > startIndex {
+            index = self.index(before: index)
+            if self[index...].hasPrefix(other) { return index }
+        }
+        return nil
     }
 }

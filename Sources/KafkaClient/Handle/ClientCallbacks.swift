@@ -5,17 +5,37 @@ import CRDKafka
 /// Only `sink` is used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
 final class ClientCallbacks {
     let sink: ClientLog.Sink
+    /// For advice that depends on it.
+    var saslMechanism: String?
     /// Records that failed for good, since they were last taken.
     var failures: [DeliveryFailure] = []
     /// Codes and sentences of errors that came by themselves; the oldest go first.
     var errors: [(code: rd_kafka_resp_err_t, text: String)] = []
     var statistics: String?
+    /// The latest reason for which no broker could be reached, and when it was heard.
+    private(set) var cause: (error: KafkaError, heard: ContinuousClock.Instant)?
 
     static let maxErrors = 100
     static let maxFailures = 10_000
 
     init(sink: @escaping ClientLog.Sink) {
         self.sink = sink
+    }
+
+    /// Remembers why brokers cannot be reached: the call that times out does not say it. "All brokers are down" does not replace the reason for it.
+    func noteCause(_ error: KafkaError) {
+        let isReason: Bool
+        switch error.kind {
+        case .authentication, .tls, .transport: isReason = true
+        case .allBrokersDown: isReason = false
+        default: return
+        }
+        if isReason || recentCause == nil { cause = (error, .now) }
+    }
+
+    var recentCause: KafkaError? {
+        guard let cause, cause.heard.duration(to: .now) < .seconds(10) else { return nil }
+        return cause.error
     }
 
     static func of(_ opaque: UnsafeMutableRawPointer?) -> ClientCallbacks? {
@@ -52,7 +72,10 @@ func errorRaised(
 ) {
     guard let callbacks = ClientCallbacks.of(opaque) else { return }
     if callbacks.errors.count == ClientCallbacks.maxErrors { callbacks.errors.removeFirst() }
-    callbacks.errors.append((rd_kafka_resp_err_t(rawValue: code), text.map { String(cString: $0) } ?? ""))
+    let code = rd_kafka_resp_err_t(rawValue: code)
+    let text = text.map { String(cString: $0) } ?? ""
+    callbacks.errors.append((code, text))
+    callbacks.noteCause(KafkaError(code, text, saslMechanism: callbacks.saslMechanism))
 }
 
 func statisticsEmitted(

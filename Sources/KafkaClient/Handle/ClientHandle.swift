@@ -8,6 +8,7 @@ final class ClientHandle {
     let pointer: OpaquePointer
     let callbacks: ClientCallbacks
     let settings: Settings
+    private let isConsumer: Bool
     private let retainedCallbacks: Unmanaged<ClientCallbacks>
 
     /// - Parameter events: `RD_KAFKA_EVENT_…` that come over the queue instead of a callback.
@@ -24,6 +25,7 @@ final class ClientHandle {
             rd_kafka_conf_destroy(configuration)
             throw .configuration(problems.joined(separator: "; "))
         }
+        callbacks.saslMechanism = settings["sasl.mechanism"] ?? settings["sasl.mechanisms"]
         let retained = Unmanaged.passRetained(callbacks)
         rd_kafka_conf_set_opaque(configuration, retained.toOpaque())
         rd_kafka_conf_set_log_cb(configuration, logReceived)
@@ -41,6 +43,7 @@ final class ClientHandle {
         }
         self.pointer = pointer
         self.callbacks = callbacks
+        isConsumer = type == RD_KAFKA_CONSUMER
         self.settings = settings
         retainedCallbacks = retained
     }
@@ -50,8 +53,6 @@ final class ClientHandle {
         rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         retainedCallbacks.release()
     }
-
-    var saslMechanism: String? { settings["sasl.mechanism"] ?? settings["sasl.mechanisms"] }
 }
 
 extension ClientHandle {
@@ -59,7 +60,7 @@ extension ClientHandle {
         var text = [CChar](repeating: 0, count: 512)
         let code = rd_kafka_fatal_error(pointer, &text, text.count)
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-        var error = KafkaError(code, text.sentence, saslMechanism: saslMechanism)
+        var error = KafkaError(code, text.sentence, saslMechanism: callbacks.saslMechanism)
         error.isFatal = true
         error.recovery = error.kind == .fencedInstanceID ? .giveUp : .recreateClient
         return error
@@ -73,7 +74,21 @@ extension ClientHandle {
             fatal.operation = operation
             return fatal
         }
-        return KafkaError(code, text, operation: operation, partition: partition, saslMechanism: saslMechanism)
+        let error = KafkaError(
+            code, text, operation: operation, partition: partition, saslMechanism: callbacks.saslMechanism)
+        return operation.isEmpty ? error : explained(error)
+    }
+
+    /// A call that waited in vain gets the kind and the sentence of what kept the client from its brokers, if that is known; what the caller can do stays.
+    private func explained(_ error: KafkaError) -> KafkaError {
+        guard error.kind == .timedOut || error.kind == .transport else { return error }
+        // A producer's errors come by callback, so they wait for somebody to poll; a consumer's have come as events.
+        if !isConsumer { rd_kafka_poll(pointer, 0) }
+        guard let cause = callbacks.recentCause else { return error }
+        var explained = error
+        explained.kind = cause.kind
+        explained.message = "\(error.message): \(cause.message)"
+        return explained
     }
 
     /// From librdkafka's error object, which is freed. Three questions in this order: fatal, abortable, retriable; else as if it were fatal (kafka-rules 5).

@@ -40,7 +40,6 @@ extension Producer {
             if let list { rd_kafka_headers_destroy(list) }
             throw produceError(code, topic, partition)
         }
-        producedInTransaction &+= 1
     }
 
     /// The same from bytes of their own, for use off the hot path.

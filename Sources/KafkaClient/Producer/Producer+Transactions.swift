@@ -17,7 +17,6 @@ extension Producer {
         if let object = rd_kafka_begin_transaction(handle.pointer) {
             throw handle.error(consuming: object, operation: "begin_transaction")
         }
-        producedInTransaction = 0
     }
 
     /// Adds the offsets, with their metadata, to the transaction. Tried again with identical arguments while retriable.
@@ -37,26 +36,43 @@ extension Producer {
         }
     }
 
-    /// Delivers what is queued and commits. One call of librdkafka may take what is left of `transaction.timeout.ms`, whatever the deadline is.
+    /// Delivers what is queued and commits.
     ///
-    /// - Throws: `.retry` at the deadline: call it again, never abort. `.abortTransaction` when a record failed: see ``takeFailures()``.
-    public mutating func commitTransaction(deadline: Duration = .seconds(30)) throws(KafkaError) {
-        try resume("commit_transaction", Deadline(after: deadline)) { rd_kafka_commit_transaction(handle.pointer, -1) }
+    /// - Parameter deadline: nil: the transaction's timeout + 10 s (kafka-rules 11), after which the broker has aborted it anyhow. librdkafka's own "remaining transaction timeout" (-1) is no limit:
+    ///   with its broker gone such a call never returned. A shorter one is for a caller that closes the client then.
+    /// - Throws: `.retry` at the deadline: call it again or close the client, never abort. `.abortTransaction` when a record failed: see ``takeFailures()``.
+    public mutating func commitTransaction(deadline: Duration? = nil) throws(KafkaError) {
+        let end = Deadline(after: deadline ?? longestCall)
+        try resume("commit_transaction", end) { rd_kafka_commit_transaction(handle.pointer, end.remaining.milliseconds) }
     }
 
-    /// Aborts. What is queued is purged; offsets that were sent are forgotten; the consumer is not rewound.
+    /// Aborts. What is not delivered is purged; offsets that were sent are forgotten; the consumer is not rewound.
     ///
-    /// Waits for one delivery report of the transaction first, because an abort at once after the first record makes librdkafka 2.0.2 send an EndTxn for a transaction that the broker does not know
-    /// yet, which is fatal (kafka-rules 10). Reports of success are switched off, so a report is: fewer records in flight than were produced.
-    /// - Throws: `.retry` at the deadline: call it again.
-    public mutating func abortTransaction(deadline: Duration = .seconds(30)) throws(KafkaError) {
-        let end = Deadline(after: deadline)
-        let firstReport = Deadline(after: min(deadline, .seconds(5)))
-        while inFlight >= producedInTransaction, producedInTransaction > 0, fatalError == nil, !firstReport.isOver {
+    /// Delivers what is queued first, for as long as that goes on. An abort at once after the first record makes librdkafka 2.0.2 send an EndTxn for a transaction that the broker does not know yet,
+    /// which is fatal (kafka-rules 10); and one that purges records in flight makes the *next* transaction fail with OUT_OF_ORDER_SEQUENCE_NUMBER. Measured on 4.3.0, clients that failed
+    /// within 3 aborts of 1,000 and of 20,000 records: aborting at once 16 and 11 of 30, after the first delivery report 4 and 20, after the last 0 and 0; the wait costs 20 ms.
+    /// - Parameter deadline: as in ``commitTransaction(deadline:)``.
+    /// - Throws: `.retry` at the deadline: call it again or close the client.
+    public mutating func abortTransaction(deadline: Duration? = nil) throws(KafkaError) {
+        let end = Deadline(after: deadline ?? longestCall)
+        deliverBeforeAbort()
+        try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, end.remaining.milliseconds) }
+    }
+
+    private var longestCall: Duration {
+        .milliseconds(handle.settings["transaction.timeout.ms"].flatMap(Int.init) ?? 60_000) + .seconds(10)
+    }
+
+    /// Serves reports until all are in, or none has come for half a second: after an abortable error librdkafka sends no more.
+    private mutating func deliverBeforeAbort() {
+        var left = inFlight
+        var patience = Deadline(after: .milliseconds(500))
+        while left > 0, fatalError == nil, !patience.isOver {
             rd_kafka_poll(handle.pointer, 2)
+            let now = inFlight
+            if now < left { patience = Deadline(after: .milliseconds(500)) }
+            left = now
         }
-        try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, -1) }
-        producedInTransaction = 0
     }
 
     private func resume(

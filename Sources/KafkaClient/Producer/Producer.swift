@@ -7,8 +7,6 @@ public struct Producer: ~Copyable {
     let handle: ClientHandle
     var topics: ProducerTopics
     let isTransactional: Bool
-    /// Records queued since the transaction began.
-    var producedInTransaction = 0
 
     /// - Parameter sink: gets librdkafka's log lines, on its threads.
     /// - Throws: `.configuration`. A broker that cannot be reached shows later.

@@ -29,7 +29,6 @@ public enum ClientSettings {
         "delivery.report.only.error": "delivery reports are counted here",
         "log.queue": "log lines go to the logger",
         "log_level": "use log.level",
-        "test.mock.num.brokers": "use carillon demo",
     ]
 
     /// A consumer.

@@ -30,9 +30,10 @@ enum KafkaSetting {
         return Dictionary(all.map { (ClientSettings.names[$0.key] ?? $0.key, $0.value) }) { first, _ in first }
     }()
 
-    /// Why librdkafka would refuse the value; nil where it takes it.
+    /// Why librdkafka would refuse the value; nil where it takes it. Never repeats a secret.
     static func problem(_ name: String, _ value: String) -> String? {
         guard let sentence = ClientSettings.problem(name, value) else { return nil }
-        return isSecret(name) ? "librdkafka refuses the value" : "'\(value)' is refused by librdkafka: \(sentence)"
+        guard isSecret(name) else { return "'\(value)' is refused by librdkafka: \(sentence)" }
+        return "librdkafka refuses the value" + (value.isEmpty || sentence.contains(value) ? "" : ": \(sentence)")
     }
 }

@@ -28,8 +28,6 @@ struct RunCommand: ParsableCommand {
     @Option(help: "workers, threads with a consumer and a producer each; one per core by default.", valueName: "count")
     var workers: String?
 
-    func validate() -> [String] { options.validate() }
-
     func run() async throws {
         var flags: [ConfigurationLoader.Flag] = []
         if let from { flags.append(.init(name: "--from", key: "from", value: from)) }

@@ -1,4 +1,5 @@
 import Arguments
+import FanOut
 import Foundation
 import Pipeline
 
@@ -21,12 +22,7 @@ struct TableWipeCommand: ParsableCommand {
         guard FileManager.default.fileExists(atPath: folder.table) else {
             return Console.write("There is no table in \(configuration.stateDirectory).\n")
         }
-        do {
-            try FileManager.default.removeItem(atPath: folder.table)
-        } catch {
-            throw CommandFailure(
-                .configuration, "state.dir: cannot delete \(folder.table): \(error.localizedDescription)")
-        }
+        try SubscriptionTable.wipe(directory: folder.table)
         Console.write("Deleted \(folder.table).\n")
     }
 }

@@ -24,6 +24,8 @@ enum RealBroker {
             NewTopic(name: topic, partitions: partitions, replicationFactor: 1, configuration: configuration)
         ])
         if let error = outcome[topic] ?? nil { throw error }
+        // The brokers learn of it a little later than the controller.
+        _ = try eventually("the topic") { try admin.describe(topics: [topic]).first }
         return topic
     }
 
@@ -53,6 +55,7 @@ enum RealBroker {
             values += read.records.map { $0.value.text ?? "" }
             if let reached = read.endsOfPartition[partition], reached >= end { return values }
         }
-        throw KafkaError(kind: .timedOut, recovery: .giveUp, name: "", message: "the end of \(partition) was not reached")
+        throw KafkaError(
+            kind: .timedOut, recovery: .giveUp, name: "", message: "the end of \(partition) was not reached")
     }
 }

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Arguments
+
+@Suite struct HelpTests {
+    private func printed(_ words: String...) -> String? {
+        guard case .print(let text) = CommandParser(SampleCommand.self).parse(words) else { return nil }
+        return text
+    }
+
+    @Test("a command that leads to others prints its help when nothing is asked", arguments: [[], ["-h"], ["--help"]])
+    func root(_ words: [String]) {
+        guard case .print(let text) = CommandParser(SampleCommand.self).parse(words) else {
+            Issue.record("no help")
+            return
+        }
+        #expect(text.hasPrefix("A sample.\n\nUsage: sample <command>\n"))
+        #expect(text.contains("\n  paint                         Paint things.\n"))
+    }
+
+    @Test("help of a command shows usage, values, defaults, groups and examples")
+    func command() throws {
+        let text = try #require(printed("paint", "--help"))
+        #expect(text.contains("Usage: sample paint -c, --colour <colour> [options] <thing> [<others>…]\n"))
+        #expect(text.contains("\nA long story.\n"))
+        #expect(text.contains("  -c, --colour <colour>         The colour. One of: red, green, blue.\n"))
+        #expect(text.contains("  --coat-count <coat-count>     Coats of paint. Default: 2.\n"))
+        #expect(text.contains("  -X <extra>                    Anything. Can be repeated.\n"))
+        #expect(text.contains("\nShared:\n  --folder <folder>             Where to look.\n"))
+        #expect(text.hasSuffix("\nExamples:\n  sample paint --colour red house\n      A red house.\n"))
+    }
+
+    @Test("help wins over problems of the same line")
+    func helpWins() {
+        #expect(printed("paint", "--bogus", "--help") != nil)
+    }
+
+    @Test("the version is printed from anywhere")
+    func version() {
+        #expect(printed("--version") == "sample 1.2.3\n")
+        #expect(printed("paint", "--version") == "sample 1.2.3\n")
+    }
+
+    @Test("no line of help is longer than 100 columns where words allow it")
+    func width() throws {
+        let text = try #require(printed("paint", "--help"))
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import NotificationPayload
+import Testing
+
+@testable import Extraction
+@testable import FanOut
+
+/// SplitMix64: the same numbers for the same seed everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// A folder of its own for one test.
+final class TemporaryFolder: Sendable {
+    let path = NSTemporaryDirectory() + "/carillon-table-" + UUID().uuidString
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+/// 2025-07-07T14:00:00Z.
+let noon = EventTime(milliseconds: 1_751_896_800_000)
+let day: Int64 = 86_400_000
+
+extension EventBatch {
+    /// Adds a notification of a record of its own, or of the record before.
+    mutating func add(
+        place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
+        messageID: String = "msg-1751896800000-vsgxl8m52", eventType: EventType = .orderCreated,
+        time: EventTime = noon, orderType: OrderType? = nil, isDegraded: Bool = false, isSameEvent: Bool = false
+    ) {
+        if !isSameEvent {
+            records.append(
+                EventRecord(
+                    topic: "orders.events", partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
+                    key: nil, value: nil))
+        }
+        let notification = Notification(
+            record: records.count - 1, eventType: eventType, eventTime: time, messageID: append(messageID),
+            placeID: append(place), orderID: append(orderID), payload: append(payload),
+            sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .order), orderType: orderType,
+            isDegraded: isDegraded)
+        notifications.append(notification)
+    }
+
+    private mutating func append(_ string: String) -> TextRange {
+        let start = text.count
+        text.append(contentsOf: string.utf8)
+        return TextRange(start: start, count: text.count - start)
+    }
+}
+
+extension Subscription {
+    static func fcm(_ token: String, of audience: String = "place/7", lastSeen: EventTime? = noon) -> Subscription {
+        Subscription(
+            audience: audience, token: token, platform: .fcm, app: "com.example.app", lastSeenAt: lastSeen)
+    }
+
+    static func apns(_ token: String, of audience: String = "place/7") -> Subscription {
+        Subscription(audience: audience, token: token, platform: .apns, app: "com.example.App", lastSeenAt: noon)
+    }
+}
+
+/// One record for the table, with bytes of its own.
+struct TableRecord {
+    var key: [UInt8]?
+    var value: [UInt8]?
+
+    init(key: [UInt8]?, value: [UInt8]?) {
+        self.key = key
+        self.value = value
+    }
+
+    init(_ subscription: Subscription) {
+        self.init(key: Array(subscription.key.utf8), value: subscription.encoded())
+    }
+
+    init(removing subscription: Subscription) {
+        self.init(key: Array(subscription.key.utf8), value: nil)
+    }
+}
+
+extension SubscriptionTable {
+    @discardableResult
+    func apply(_ records: [TableRecord], next: Int64 = 1, at time: EventTime = noon) throws -> SubscriptionTableChange {
+        var changes = SubscriptionChanges()
+        for (index, record) in records.enumerated() {
+            withOptionalBytes(record.key) { key in
+                withOptionalBytes(record.value) { value in
+                    changes.append(SubscriptionRecord(partition: 0, offset: Int64(index), key: key, value: value))
+                }
+            }
+        }
+        return try apply(&changes, nextOffsets: [next], at: time)
+    }
+
+    @discardableResult
+    func subscribe(_ subscriptions: Subscription...) throws -> SubscriptionTableChange {
+        try apply(subscriptions.map { TableRecord($0) })
+    }
+
+    /// The tokens of an audience, sorted.
+    func tokens(of audience: String) throws -> [String] {
+        let reader = try makeReader()
+        try reader.begin()
+        var list = DeviceList()
+        list.removeAll(audiences: 1)
+        var audience = audience
+        try audience.withUTF8 {
+            try reader.addDevices(of: UnsafeRawBufferPointer($0), as: 0, limit: Int.max - 1, to: &list)
+        }
+        return list.devices.map { String(decoding: $0.token, as: UTF8.self) }.sorted()
+    }
+}
+
+private func withOptionalBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
+    guard let bytes else {
+        body(nil)
+        return
+    }
+    bytes.withUnsafeBytes(body)
+}
+
+extension FanOut {
+    /// The tokens of a notification's recipients, in their order.
+    mutating func tokens(of notification: Int, in batch: borrowing EventBatch) -> [String] {
+        let recipients = recipients(of: notification, in: batch)
+        var tokens: [String] = []
+        for position in recipients.devices {
+            tokens.append(String(decoding: recipient(position).token, as: UTF8.self))
+        }
+        return tokens
+    }
+}
+
+/// A fan-out over a table that holds these subscriptions, with its first snapshot taken.
+func makeFanOut(
+    _ subscriptions: [Subscription], rule: any AudienceRule = PlaceAudience(), maxAge: Duration = .seconds(270 * 86_400)
+) throws -> FanOut {
+    let table = SubscriptionTable.inMemory()
+    try table.apply(subscriptions.map { TableRecord($0) })
+    var fanOut = try FanOut(audienceRule: rule, recipients: .table(table), maxAge: maxAge)
+    try fanOut.beginTransaction()
+    return fanOut
+}
+
+extension [UInt8] {
+    func write(toFile path: String) throws {
+        try Data(self).write(to: URL(fileURLWithPath: path))
+    }
+}

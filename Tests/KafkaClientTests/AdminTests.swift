@@ -1,0 +1,64 @@
+import Testing
+
+@testable import KafkaClient
+
+@Suite("Administration on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
+struct AdminTests {
+    @Test("a topic is created with its settings, and a second time it is there already")
+    func createAndDescribe() throws {
+        let name = try RealBroker.topic(
+            "created", partitions: 3, configuration: ["cleanup.policy": "compact", "delete.retention.ms": "604800000"])
+        let admin = try Admin(settings: RealBroker.settings)
+        let description = try #require(try admin.describe(topics: [name, RealBroker.unique("missing")]).first)
+        #expect(description.name == name)
+        #expect(description.partitions == 3)
+        #expect(description.replicationFactor == 1)
+        #expect(description.configuration["cleanup.policy"] == "compact")
+        #expect(description.configuration["delete.retention.ms"] == "604800000")
+        #expect(description.configuration["max.message.bytes"] != nil)
+        #expect(try admin.describe(topics: [RealBroker.unique("missing")]).isEmpty)
+
+        let outcome = try admin.createTopics([
+            NewTopic(name: name, partitions: 3),
+            NewTopic(name: name + "-2", partitions: 1, configuration: ["no.such": "1"]),
+        ])
+        #expect(outcome[name]??.kind == .topicAlreadyExists)
+        #expect(outcome[name + "-2"]??.kind == .configuration, "\(String(describing: outcome))")
+    }
+
+    @Test("validateOnly creates nothing")
+    func validateOnly() throws {
+        let admin = try Admin(settings: RealBroker.settings)
+        let name = RealBroker.unique("dry")
+        let outcome = try admin.createTopics([NewTopic(name: name, partitions: 2)], validateOnly: true)
+        #expect(outcome[name] == .some(nil))
+        #expect(try admin.describe(topics: [name]).isEmpty)
+    }
+
+    @Test("a group tells its members, and one that nobody knows has none")
+    func groups() throws {
+        let name = try RealBroker.topic("members")
+        let group = RealBroker.unique("group")
+        var consumer = try Consumer(settings: RealBroker.settings, group: group, instance: "slot-7")
+        let partitions = try consumer.join([name])
+        let admin = try Admin(settings: RealBroker.settings)
+        let description = try eventually("a stable group") { () -> GroupDescription? in
+            _ = consumer.nextEvent(timeout: .milliseconds(100))
+            let description = try admin.describe(group: group)
+            return description.state == "Stable" ? description : nil
+        }
+        #expect(description.members.map(\.instanceID) == ["slot-7"])
+        #expect(description.members.first?.assignment == partitions)
+        #expect(description.members.first?.memberID == consumer.memberID)
+        consumer.close()
+        #expect(try admin.describe(group: RealBroker.unique("group")).members.isEmpty)
+    }
+
+    @Test("the cluster names itself and its brokers")
+    func cluster() throws {
+        let admin = try Admin(settings: RealBroker.settings)
+        let cluster = try admin.cluster()
+        #expect(cluster.clusterID != nil)
+        #expect(!cluster.brokers.isEmpty)
+    }
+}

@@ -1,0 +1,178 @@
+import Testing
+
+@testable import KafkaClient
+
+@Suite("Groups and tear-down on the mock cluster", .timeLimit(.minutes(2)))
+struct MockGroupTests {
+    @Test("the assignment and its revocation come over the control queue while nobody reads the data")
+    func twoQueues() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 4)
+        var producer = try Producer(settings: .mock(cluster))
+        let topic = try producer.topic("t")
+        for number in 0..<400 {
+            try producer.produce(
+                ProducerRecord(key: nil, value: [UInt8(number & 0xff)], partition: Int32(number % 4)), to: topic)
+        }
+        try producer.flush(timeout: .seconds(10))
+
+        var first = try Consumer(settings: .mock(cluster), group: "g")
+        let assigned = try first.join(["t"])
+        #expect(assigned.count == 4)
+        #expect(first.assignment == assigned.sorted())
+        #expect(first.memberID != nil)
+        // Everything arrives on the data queue: every record once, and every end.
+        #expect(try first.records(400).count == 400)
+        var ends: Set<TopicPartition> = []
+        let deadline = Deadline(after: .seconds(10))
+        while ends.count < 4, !deadline.isOver {
+            ends.formUnion(first.read(limit: 10, timeout: .milliseconds(100)).endsOfPartition.keys)
+        }
+        #expect(ends == Set(assigned))
+
+        // More data that nobody reads; the second member's join takes half of the partitions nevertheless.
+        for number in 0..<400 {
+            try producer.produce(ProducerRecord(key: nil, value: [1], partition: Int32(number % 4)), to: topic)
+        }
+        try producer.flush(timeout: .seconds(10))
+        var second = try Consumer(settings: .mock(cluster), group: "g")
+        try second.subscribe(to: ["t"])
+        var revoked: [TopicPartition] = []
+        var shares: [[TopicPartition]] = []
+        let joined = Deadline(after: .seconds(40))
+        while shares.count < 2, !joined.isOver {
+            switch first.nextEvent(timeout: .milliseconds(50)) {
+            case .revoke(let partitions, let isLost):
+                #expect(!isLost)
+                revoked = partitions
+                try first.unassign()
+            case .assign(let partitions):
+                try first.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(100)) }))
+                shares.append(partitions)
+            case .error(let error): Issue.record("\(error)")
+            case .statistics, nil: break
+            }
+            if case .assign(let partitions) = second.nextEvent(timeout: .milliseconds(50)) {
+                try second.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(100)) }))
+                shares.append(partitions)
+            }
+        }
+        #expect(Set(revoked) == Set(assigned))
+        #expect(shares.map(\.count) == [2, 2])
+        #expect(Set(shares.joined()) == Set(assigned))
+        // Each record of the second half once, over both; nothing of the first assignment is left in the queue.
+        let records = try first.records(200) + second.records(200)
+        #expect(Set(records.map { "\($0.partition)/\($0.offset)" }).count == 400)
+        #expect(records.allSatisfy { $0.offset >= Offset(100) })
+        first.close()
+        second.close()
+    }
+
+    @Test("committed() tells none from an error")
+    func committed() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let partition = TopicPartition(topic: "t", partition: 0)
+        let consumer = try Consumer(assigning: .mock(cluster), group: "g")
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [:])
+        let position = CommittedOffset(offset: Offset(3), metadata: "w")
+        try consumer.commit([partition: position], timeout: .seconds(10))
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [partition: position])
+        try cluster.setBrokerDown(1)
+        let error = #expect(throws: KafkaError.self) { try consumer.committed([partition], timeout: .seconds(1)) }
+        #expect(error?.recovery == .retry)
+        try cluster.setBrokerUp(1)
+    }
+
+    @Test("a consumer with an assignment and unread records closes in time", arguments: [true, false])
+    func closesInTime(says goodbye: Bool) throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 2)
+        var producer = try Producer(settings: .mock(cluster))
+        let topic = try producer.topic("t")
+        for number in 0..<1000 {
+            try producer.produce(ProducerRecord(key: nil, value: [UInt8(number & 0xff)]), to: topic)
+        }
+        try producer.flush(timeout: .seconds(10))
+        var start = ContinuousClock.now
+        do {
+            var consumer = try Consumer(settings: .mock(cluster), group: "g")
+            _ = try consumer.join(["t"])
+            _ = try consumer.records(1)
+            start = .now
+            if goodbye { consumer.close() }
+        }
+        #expect(start.duration(to: .now) < .seconds(10))
+    }
+
+    @Test(
+        "a consumer whose rebalance nobody answered, and whose broker is gone, is freed in time",
+        arguments: [true, false])
+    func closesUnanswered(says goodbye: Bool) throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 2)
+        var start = ContinuousClock.now
+        do {
+            var consumer = try Consumer(settings: .mock(cluster), group: "g")
+            try consumer.subscribe(to: ["t"])
+            let partitions = try eventually("the assignment") { () -> [TopicPartition]? in
+                if case .assign(let partitions) = consumer.nextEvent(timeout: .milliseconds(100)) { return partitions }
+                return nil
+            }
+            #expect(partitions.count == 2)
+            try cluster.setBrokerDown(1)
+            start = .now
+            if goodbye { consumer.close(timeout: .seconds(3)) }
+        }
+        #expect(start.duration(to: .now) < .seconds(10))
+    }
+
+    @Test("a client that never found a broker says that all are down, and is freed in time")
+    func noBroker() throws {
+        var start = ContinuousClock.now
+        do {
+            var consumer = try Consumer(settings: ["bootstrap.servers": "127.0.0.1:1"], group: "g")
+            try consumer.subscribe(to: ["t"])
+            let error = try eventually("an error") { () -> KafkaError? in
+                guard case .error(let error) = consumer.nextEvent(timeout: .milliseconds(100)) else { return nil }
+                return error.kind == .allBrokersDown ? error : nil
+            }
+            #expect(error.recovery == .retry)
+            #expect(error.description.contains("bootstrap.servers"))
+            start = .now
+        }
+        #expect(start.duration(to: .now) < .seconds(10))
+    }
+
+    @Test("the statistics of a consumer come as a value over the control queue")
+    func statistics() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        try {
+            var producer = try Producer(settings: .mock(cluster).merging(["statistics.interval.ms": "100"]) { $1 })
+            let topic = try producer.topic("t")
+            try producer.produce(ProducerRecord(key: nil, value: [1, 2, 3]), to: topic)
+            try producer.flush(timeout: .seconds(10))
+            let statistics = try eventually("statistics") { () -> ClientStatistics? in
+                producer.poll(timeout: .milliseconds(50))
+                return producer.takeStatistics().flatMap { $0.transmittedRecords == 1 ? $0 : nil }
+            }
+            #expect(!statistics.isConsumer)
+            #expect(statistics.transmittedRecordBytes == 3)
+        }()
+        var consumer = try Consumer(assigning: .mock(cluster).merging(["statistics.interval.ms": "100"]) { $1 })
+        let partition = TopicPartition(topic: "t", partition: 0)
+        try consumer.assign([partition: Offset(0)])
+        _ = try consumer.records(1)
+        let statistics = try eventually("statistics") { () -> ClientStatistics? in
+            guard case .statistics(let statistics) = consumer.nextEvent(timeout: .milliseconds(50)) else { return nil }
+            return statistics.receivedRecords == 1 && statistics.partitions.first?.highWatermark != nil
+                ? statistics : nil
+        }
+        #expect(statistics.isConsumer)
+        #expect(statistics.name.contains("consumer"))
+        #expect(statistics.partitions.map(\.partition) == [partition])
+        #expect(statistics.partitions[0].highWatermark == Offset(1))
+        #expect(!statistics.brokers.isEmpty)
+    }
+}
