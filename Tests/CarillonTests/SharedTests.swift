@@ -1,0 +1,76 @@
+import Arguments
+import Foundation
+import KafkaClient
+import Pipeline
+import Testing
+
+@testable import carillon
+
+@Suite struct SharedTests {
+    @Test("progress says how many, how much, how fast and how long")
+    func progress() {
+        let start = ContinuousClock.now
+        let line = ProgressLine(unit: "subscriptions", now: start)
+        #expect(
+            line.text(12_000, fraction: 0.25, now: start + .seconds(2))
+                == "12,000 subscriptions (25%), 6,000/s, 6s left")
+        #expect(line.text(5, fraction: nil, now: start) == "5 subscriptions, 0/s")
+        #expect(line.text(5, fraction: 1, now: start + .seconds(1)) == "5 subscriptions (100%), 5/s")
+        #expect(ProgressLine.time(59.2) == "1m00s")
+        #expect(ProgressLine.time(7_500) == "2h05m")
+        #expect(ProgressLine.grouped(1_234_567) == "1,234,567")
+    }
+
+    @Test("columns are aligned, the last one is not padded")
+    func table() {
+        var table = TextTable(["A", "LONG"])
+        table.append(["value", "x"])
+        #expect(table.text == "A      LONG\nvalue  x\n")
+    }
+
+    @Test("errors end with the exit code of the table")
+    func exitCodes() {
+        func code(_ error: any Error) -> ExitCode { CommandFailure(error).code }
+        #expect(code(PipelineError.instanceInUse("x")) == .inUse)
+        #expect(code(PipelineError.defect("x")) == .defect)
+        #expect(code(PipelineError.unplaceableRecord("x")) == .defect)
+        #expect(code(PipelineError.notDrained("x")) == .notInTime)
+        #expect(code(PipelineError.notAuthorized("x")) == .notPermitted)
+        #expect(code(PipelineError.decisionNeeded("x")) == .configuration)
+        #expect(code(CommandFailure(.difference, "x")) == .difference)
+        #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 3, 64, 70, 75, 77, 78])
+    }
+
+    @Test("lines come out whole over the ends of pieces, with the last one even without an end")
+    func lines() throws {
+        let path = FileManager.default.temporaryDirectory.path + "/lines-\(UUID().uuidString)"
+        let long = String(repeating: "x", count: 700_000)
+        try Data("a\r\n\n\(long)\nend".utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var reader = try LineReader(path: path)
+        var lines: [String] = []
+        while let line = try reader.next() { lines.append(String(decoding: line, as: UTF8.self)) }
+        #expect(lines == ["a", "", long, "end"])
+        #expect(reader.number == 4)
+        #expect(reader.fraction == 1)
+    }
+
+    @Test("every command has examples, and every example of ours is a command line that is understood")
+    func examples() {
+        func walk(_ command: any ParsableCommand.Type) {
+            let examples = command.configuration.examples
+            #expect(!examples.isEmpty, "\(command) has no example")
+            for example in examples {
+                let line = example.command.split(separator: "|").last { $0.contains("carillon ") } ?? ""
+                let words = line.split(separator: " ").map(String.init)
+                guard words.first == "carillon" else { continue }
+                let arguments = words.dropFirst().prefix { !["<", ">"].contains($0) }
+                if case .usage(let problems) = CommandParser(Carillon.self).parse(Array(arguments)) {
+                    Issue.record("\(example.command): \(problems)")
+                }
+            }
+            for next in command.configuration.subcommands { walk(next) }
+        }
+        walk(Carillon.self)
+    }
+}
