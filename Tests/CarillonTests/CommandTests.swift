@@ -1,7 +1,7 @@
 import Foundation
-import KafkaClient
 import Testing
 
+@testable import KafkaClient
 @testable import carillon
 
 /// What needs no real broker.

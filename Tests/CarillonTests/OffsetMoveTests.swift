@@ -1,7 +1,7 @@
-import KafkaClient
 import Pipeline
 import Testing
 
+@testable import KafkaClient
 @testable import carillon
 
 /// Design §6, "Where a group starts".

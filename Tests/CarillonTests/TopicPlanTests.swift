@@ -1,7 +1,7 @@
-import KafkaClient
 import Pipeline
 import Testing
 
+@testable import KafkaClient
 @testable import carillon
 
 @Suite struct TopicPlanTests {
@@ -40,7 +40,7 @@ import Testing
     func subscriptions() throws {
         let found = try settings(.subscriptions)
         #expect(found["cleanup.policy"] == "compact")
-        #expect(try #require(found["delete.retention.ms"].flatMap(Int.init)) >= 7 * 86_400_000)
+        #expect(try #require(found["delete.retention.ms"].flatMap { Int($0) }) >= 7 * 86_400_000)
         #expect(found["min.compaction.lag.ms"] == "2592000000")
     }
 
