@@ -12,6 +12,7 @@ extension CommandFailure {
         case let error as PipelineError: self.init(ExitCode(error), error.description)
         case let error as KafkaError: self.init(ExitCode(error), error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
+        case let error as FileError: self.init(.usage, error.description)
         case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)
         default: self.init(.defect, "\(error)")
         }
