@@ -35,6 +35,7 @@ struct ASCIICursor {
     }
 
     /// The number of exactly so many digits.
+    @inline(__always)
     mutating func digits(_ count: Int) -> Int? {
         guard index + count <= bytes.count else { return nil }
         var number = 0

@@ -11,30 +11,39 @@ struct Delivery {
     init() {}
 
     init(of order: OrderMembers, shipping: ShippingMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
-        let primary = SlotMembers(shipping.slot)
-        let salesforce = SalesforceMembers(order.metadata)
-        if let found = TimeSlot(start: primary.startTime, end: primary.endTime, in: zone) {
+        self.init(of: order, shipping: shipping, slot: shipping[.slot], in: zone, notes: &notes)
+    }
+
+    private init(
+        of order: OrderMembers, shipping: ShippingMembers, slot slotObject: JSONValue?, in zone: TimeZoneTable,
+        notes: inout ExtractionNotes
+    ) {
+        let primary = Members<SlotMember>(slotObject)
+        let salesforce = Members<SalesforceMember>(order[.metadata])
+        if let found = TimeSlot(start: primary[.startTime], end: primary[.endTime], in: zone) {
             slot = found
             slotSource = .slot
-        } else if let found = TimeSlot(start: salesforce.slotStart, end: salesforce.slotEnd, in: zone) {
+        } else if let found = TimeSlot(
+            start: salesforce[.deliverySlotStart], end: salesforce[.deliverySlotEnd], in: zone)
+        {
             slot = found
             slotSource = .salesforce
-        } else if let value = shipping.pickupDetails?.member("time_slot"),
+        } else if let value = shipping[.pickupDetails]?.member("time_slot"),
             let found = TimeSlot(timeSlot: value, in: zone)
         {
             slot = found
             slotSource = .drone
         }
-        if let found = Self.date(primary.date, in: zone, notes: &notes) {
+        if let found = Self.date(primary[.date], in: zone, notes: &notes) {
             date = found
             dateSource = .slot
-        } else if let found = Self.date(salesforce.slotStart, in: zone, notes: &notes) {
+        } else if let found = Self.date(salesforce[.deliverySlotStart], in: zone, notes: &notes) {
             date = found
             dateSource = .salesforce
-        } else if let found = Self.date(primary.deliveryDate, in: zone, notes: &notes) {
+        } else if let found = Self.date(primary[.deliveryDate], in: zone, notes: &notes) {
             date = found
             dateSource = .drone
-        } else if let found = Self.date(order.orderDate, in: zone, notes: &notes) {
+        } else if let found = Self.date(order[.orderDate], in: zone, notes: &notes) {
             date = found
             dateSource = .order
         }
@@ -44,11 +53,10 @@ struct Delivery {
     /// found beside them, and the names of the payload itself.
     init(of event: EventMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
         let order = OrderMembers(event.object)
-        var shipping = ShippingMembers(order.shippingInfo)
-        shipping.slot = event.slot ?? shipping.slot
-        self.init(of: order, shipping: shipping, in: zone, notes: &notes)
-        slot = slot ?? TimeSlot(start: event.startTime, end: event.endTime, in: zone)
-        date = date ?? Self.date(event.deliveryDate, in: zone, notes: &notes)
+        let shipping = ShippingMembers(order[.shippingInfo])
+        self.init(of: order, shipping: shipping, slot: event[.slot] ?? shipping[.slot], in: zone, notes: &notes)
+        slot = slot ?? TimeSlot(start: event[.startTime], end: event[.endTime], in: zone)
+        date = date ?? Self.date(event[.deliveryDate], in: zone, notes: &notes)
         slotSource = slot == nil ? .fallback : .event
         dateSource = date == nil ? .fallback : .event
     }

@@ -17,6 +17,11 @@ extension EventType {
     /// The type of an upstream's name: `ORDER_CREATED` or `event_order_created` in any case, or a dotted name such as
     /// `com.example.order.created.v1` (design §4: its segments joined by `_`, a final `v<n>` dropped, end in it).
     init?(upstreamName text: UnsafeRawBufferPointer) {
+        // As a producer that follows the document writes them.
+        for type in Self.allCases where text.count == type.name.count - 6 && type.isEnd(of: text) {
+            self = type
+            return
+        }
         let name = Self.withoutVersion(text)
         for type in Self.allCases where type.isEnd(of: name) {
             self = type

@@ -34,19 +34,19 @@ extension Extractor {
             }
             guard body.isObject else { throw .notAnEvent("the body is not a JSON object") }
             let members = EventMembers(body)
-            if isStructured || !members.isEvent && members.specVersion != nil && members.data != nil {
-                guard let data = members.data, !data.isNull else {
+            if isStructured || !members.isEvent && members[.specVersion] != nil && members[.data] != nil {
+                guard let data = members[.data], !data.isNull else {
                     throw .notAnEvent("the CloudEvents envelope has no data")
                 }
-                attributes.ceID = arena.text(members.id)
-                attributes.ceSource = arena.text(members.source)
-                attributes.ceType = arena.text(members.type)
-                attributes.ceTime = arena.text(members.time)
+                attributes.ceID = arena.text(members[.id])
+                attributes.ceSource = arena.text(members[.source])
+                attributes.ceType = arena.text(members[.type])
+                attributes.ceTime = arena.text(members[.time])
                 isStructured = false
                 body = data
                 continue
             }
-            guard !members.isEvent, members.schema != nil, let payload = members.payload else { return members }
+            guard !members.isEvent, members[.schema] != nil, let payload = members[.payload] else { return members }
             body = payload
         }
         throw .notAnEvent("the body is wrapped in too many envelopes")

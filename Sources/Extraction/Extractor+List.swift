@@ -5,14 +5,14 @@ extension Extractor {
     mutating func processList(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
         listedIDs.removeAll()
         let members = event.members
-        let place = arena.text(members.placeID)
+        let place = arena.text(members[.placeID])
         let delivery = place.map { Delivery(of: members, in: zones.zone(of: $0), notes: &notes) }
         let list = OrderList(
             event: event, place: place, delivery: delivery, first: batch.notifications.count, textCount: arena.count)
         if members.isEvent {
             try appendOrders(of: list, in: &batch)
             try appendIDs(of: list, in: &batch)
-            if let order = members.order, !order.isNull {
+            if let order = members[.order], !order.isNull {
                 try append(orderMembers(order), of: list, in: &batch)
             }
         } else {
@@ -25,7 +25,7 @@ extension Extractor {
     }
 
     private mutating func appendOrders(of list: OrderList, in batch: inout EventBatch) throws(DeadLetter) {
-        guard let orders = list.event.members.orders, !orders.isNull else { return }
+        guard let orders = list.event.members[.orders], !orders.isNull else { return }
         guard orders.isArray else { throw .notAnEvent("orders is not an array") }
         var elements = orders.elements
         while let element = elements.next() {
@@ -39,7 +39,7 @@ extension Extractor {
     }
 
     private mutating func appendIDs(of list: OrderList, in batch: inout EventBatch) throws(DeadLetter) {
-        guard let ids = list.event.members.orderIDs, !ids.isNull else { return }
+        guard let ids = list.event.members[.orderIDs], !ids.isNull else { return }
         guard ids.isArray else { throw .notAnEvent("order_ids is not an array") }
         var elements = ids.elements
         while let element = elements.next() {
@@ -57,13 +57,13 @@ extension Extractor {
             return
         }
         guard let place = list.place else { throw .noPlace(orderID: id) }
-        try append(OrderMembers(), id: id, source: .event, place: place, delivery: Delivery(), of: list, in: &batch)
+        try append(OrderMembers(nil), id: id, source: .event, place: place, delivery: Delivery(), of: list, in: &batch)
     }
 
     private mutating func append(
         _ order: OrderMembers, of list: OrderList, in batch: inout EventBatch
     ) throws(DeadLetter) {
-        let shipping = ShippingMembers(order.shippingInfo)
+        let shipping = ShippingMembers(order[.shippingInfo])
         let (id, source) = orderID(of: order)
         guard let place = list.place ?? place(of: order, shipping: shipping) else { throw .noPlace(orderID: id) }
         let delivery = Delivery(of: order, shipping: shipping, in: zones.zone(of: place), notes: &notes)

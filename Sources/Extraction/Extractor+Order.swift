@@ -5,11 +5,11 @@ extension Extractor {
     /// An event about one order.
     mutating func processOrder(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
         let members = event.members
-        let object = members.isEvent ? members.order : members.object
+        let object = members.isEvent ? members[.order] : members.object
         let order = try orderMembers(object)
-        let shipping = ShippingMembers(order.shippingInfo)
+        let shipping = ShippingMembers(order[.shippingInfo])
         let (orderID, source) = orderID(of: order)
-        guard let place = arena.text(members.placeID) ?? place(of: order, shipping: shipping) else {
+        guard let place = arena.text(members[.placeID]) ?? place(of: order, shipping: shipping) else {
             throw .noPlace(orderID: orderID)
         }
         if let orderID, !isKey(orderID, of: batch.records[event.record].key) {
@@ -17,10 +17,10 @@ extension Extractor {
         }
         var change: StatusChange?
         if event.type == .orderStatusChanged {
-            guard let new = arena.text(members.newStatus) ?? arena.text(order.status) else {
+            guard let new = arena.text(members[.newStatus]) ?? arena.text(order[.status]) else {
                 throw .missingStatus(orderID: orderID)
             }
-            let previous = arena.text(members.previousStatus)
+            let previous = arena.text(members[.previousStatus])
             if let previous, previous.elementsEqual(new) {
                 return .notATransition
             }
@@ -36,20 +36,20 @@ extension Extractor {
 
     /// The members of an order; none of them where there is no order, which is then notified with fallbacks.
     func orderMembers(_ value: JSONValue?) throws(DeadLetter) -> OrderMembers {
-        guard let value, !value.isNull else { return OrderMembers() }
+        guard let value, !value.isNull else { return OrderMembers(nil) }
         guard value.isObject else { throw .notAnEvent("order is not an object") }
         return OrderMembers(value)
     }
 
     /// id → order_number.
     mutating func orderID(of order: OrderMembers) -> (id: UnsafeRawBufferPointer?, source: FieldSource) {
-        guard let id = arena.text(order.id) ?? arena.text(order.orderNumber) else { return (nil, .fallback) }
+        guard let id = arena.text(order[.id]) ?? arena.text(order[.orderNumber]) else { return (nil, .fallback) }
         return (id, .order)
     }
 
     /// place_id → place.id → shipping_info.place_id (push-rules §5.3 row 2).
     mutating func place(of order: OrderMembers, shipping: ShippingMembers) -> UnsafeRawBufferPointer? {
-        arena.text(order.placeID) ?? arena.text(order.place?.member("id")) ?? arena.text(shipping.placeID)
+        arena.text(order[.placeID]) ?? arena.text(order[.place]?.member("id")) ?? arena.text(shipping[.placeID])
     }
 
     private func isKey(_ orderID: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer?) -> Bool {
@@ -65,8 +65,8 @@ extension Extractor {
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         let id = order.id ?? empty
         let visibleID =
-            arena.text(order.members.orderNumber) ?? arena.text(order.members.referenceID) ?? order.id ?? empty
-        let parentID = arena.text(order.members.parentOrderID) ?? id
+            arena.text(order.members[.orderNumber]) ?? arena.text(order.members[.referenceID]) ?? order.id ?? empty
+        let parentID = arena.text(order.members[.parentOrderID]) ?? id
         let size = id.count + visibleID.count + parentID.count + order.place.count + (order.change?.count ?? 0)
         guard size <= Self.maxPayloadSize else { throw .payloadTooLarge(size) }
 
@@ -141,7 +141,7 @@ struct StatusChange {
 extension OrderType {
     /// order_type, else type, in any case (push-rules §7).
     init?(_ order: OrderMembers) {
-        guard let type = Self(order.orderType) ?? Self(order.type) else { return nil }
+        guard let type = Self(order[.orderType]) ?? Self(order[.type]) else { return nil }
         self = type
     }
 

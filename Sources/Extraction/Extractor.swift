@@ -75,7 +75,7 @@ package struct Extractor: ~Copyable {
     private mutating func eventType(
         of members: EventMembers, attributes: RecordHeaders
     ) throws(DeadLetter) -> EventType {
-        guard let name = arena.text(members.eventType) ?? attributes.ceType ?? attributes.outboxType else {
+        guard let name = arena.text(members[.eventType]) ?? attributes.ceType ?? attributes.outboxType else {
             throw .untyped
         }
         guard let type = EventType(upstreamName: name) else { throw .unknownType(name) }
@@ -89,7 +89,7 @@ package struct Extractor: ~Copyable {
         if let bytes = attributes.ceTime, let time = Moment(bytes)?.eventTime {
             return time
         }
-        if let value = members.occurredAt, let time = Moment(value)?.eventTime {
+        if let value = members[.occurredAt], let time = Moment(value)?.eventTime {
             return time
         }
         return timestamp.flatMap { EventTime(validating: $0.milliseconds) } ?? EventTime(milliseconds: 0)
@@ -106,7 +106,7 @@ package struct Extractor: ~Copyable {
         } else if let id = attributes.outboxID {
             identity.begin(tag: "outbox")
             identity.append(id)
-        } else if let id = arena.text(members.eventID) {
+        } else if let id = arena.text(members[.eventID]) {
             identity.begin(tag: "event")
             identity.append(id)
         } else if let original = attributes.original {

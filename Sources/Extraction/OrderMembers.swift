@@ -1,98 +1,70 @@
 import JSONReader
 
-/// The members of an order that document 1 reads, found in one walk.
-struct OrderMembers {
-    var id: JSONValue?
-    var orderNumber: JSONValue?
-    var referenceID: JSONValue?
-    var parentOrderID: JSONValue?
-    var placeID: JSONValue?
-    var place: JSONValue?
-    var status: JSONValue?
-    var orderType: JSONValue?
-    var type: JSONValue?
-    var orderDate: JSONValue?
-    var metadata: JSONValue?
-    var shippingInfo: JSONValue?
+/// The members of an order that document 1 reads.
+enum OrderMember: Int, MemberName {
+    case id, orderNumber, referenceID, parentOrderID, placeID, place, status, orderType, type, orderDate, metadata
+    case shippingInfo
 
-    /// Nothing, for an id without an order.
-    init() {}
-
-    init(_ object: JSONValue) {
-        var cursor = object.members
-        while let (name, value) = cursor.next() {
-            switch name.count {
-            case 2 where name == "id": id = value
-            case 4 where name == "type": type = value
-            case 5 where name == "place": place = value
-            case 6 where name == "status": status = value
-            case 8 where name == "place_id": placeID = value
-            case 8 where name == "metadata": metadata = value
-            case 10 where name == "order_date": orderDate = value
-            case 10 where name == "order_type": orderType = value
-            case 12 where name == "order_number": orderNumber = value
-            case 12 where name == "reference_id": referenceID = value
-            case 13 where name == "shipping_info": shippingInfo = value
-            case 15 where name == "parent_order_id": parentOrderID = value
-            default: break
-            }
+    init?(_ name: JSONText) {
+        switch name.count {
+        case 2 where name == "id": self = .id
+        case 4 where name == "type": self = .type
+        case 5 where name == "place": self = .place
+        case 6 where name == "status": self = .status
+        case 8 where name == "place_id": self = .placeID
+        case 8 where name == "metadata": self = .metadata
+        case 10 where name == "order_type": self = .orderType
+        case 10 where name == "order_date": self = .orderDate
+        case 12 where name == "order_number": self = .orderNumber
+        case 12 where name == "reference_id": self = .referenceID
+        case 13 where name == "shipping_info": self = .shippingInfo
+        case 15 where name == "parent_order_id": self = .parentOrderID
+        default: return nil
         }
     }
 }
 
 /// The members of `shipping_info`.
-struct ShippingMembers {
-    var slot: JSONValue?
-    var pickupDetails: JSONValue?
-    var placeID: JSONValue?
+enum ShippingMember: Int, MemberName {
+    case slot, pickupDetails, placeID
 
-    init(_ object: JSONValue?) {
-        guard var cursor = object?.members else { return }
-        while let (name, value) = cursor.next() {
-            switch name.count {
-            case 4 where name == "slot": slot = value
-            case 8 where name == "place_id": placeID = value
-            case 14 where name == "pickup_details": pickupDetails = value
-            default: break
-            }
+    init?(_ name: JSONText) {
+        switch name.count {
+        case 4 where name == "slot": self = .slot
+        case 8 where name == "place_id": self = .placeID
+        case 14 where name == "pickup_details": self = .pickupDetails
+        default: return nil
         }
     }
 }
 
 /// The members of `shipping_info.slot`.
-struct SlotMembers {
-    var startTime: JSONValue?
-    var endTime: JSONValue?
-    var date: JSONValue?
-    var deliveryDate: JSONValue?
+enum SlotMember: Int, MemberName {
+    case startTime, endTime, date, deliveryDate
 
-    init(_ object: JSONValue?) {
-        guard var cursor = object?.members else { return }
-        while let (name, value) = cursor.next() {
-            switch name.count {
-            case 4 where name == "date": date = value
-            case 8 where name == "end_time": endTime = value
-            case 10 where name == "start_time": startTime = value
-            case 13 where name == "delivery_date": deliveryDate = value
-            default: break
-            }
+    init?(_ name: JSONText) {
+        switch name.count {
+        case 4 where name == "date": self = .date
+        case 8 where name == "end_time": self = .endTime
+        case 10 where name == "start_time": self = .startTime
+        case 13 where name == "delivery_date": self = .deliveryDate
+        default: return nil
         }
     }
 }
 
 /// The members of Salesforce's `metadata`.
-struct SalesforceMembers {
-    var slotStart: JSONValue?
-    var slotEnd: JSONValue?
+enum SalesforceMember: Int, MemberName {
+    case deliverySlotStart, deliverySlotEnd
 
-    init(_ object: JSONValue?) {
-        guard var cursor = object?.members else { return }
-        while let (name, value) = cursor.next() {
-            switch name.count {
-            case 17 where name == "delivery_slot_end": slotEnd = value
-            case 19 where name == "delivery_slot_start": slotStart = value
-            default: break
-            }
+    init?(_ name: JSONText) {
+        switch name.count {
+        case 17 where name == "delivery_slot_end": self = .deliverySlotEnd
+        case 19 where name == "delivery_slot_start": self = .deliverySlotStart
+        default: return nil
         }
     }
 }
+
+typealias OrderMembers = Members<OrderMember>
+typealias ShippingMembers = Members<ShippingMember>

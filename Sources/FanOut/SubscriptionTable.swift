@@ -48,8 +48,9 @@ public final class SubscriptionTable: Sendable {
         return try apply(&changes, nextOffsets: nextOffsets, at: time)
     }
 
-    /// The same for records that were collected over several batches: a first load is fastest in transactions of 50,000
-    /// to 200,000. Empties `changes` when they are applied.
+    /// The same for records that were collected over several batches, for a first load. Larger transactions load faster
+    /// and leave a larger file, since every page they touch is written anew: a million devices in random order take
+    /// 0.55 GB in transactions of 20,000 and 0.84 GB in transactions of 100,000. Empties `changes` when they are applied.
     package func apply(
         _ changes: inout SubscriptionChanges, nextOffsets: [Int64], at time: EventTime
     ) throws(SubscriptionTableError) -> SubscriptionTableChange {

@@ -11,7 +11,7 @@ public struct JSONText {
 
     @inlinable package var count: Int { bytes.count }
 
-    @inlinable
+    @inlinable @inline(__always)
     package static func == (text: JSONText, other: StaticString) -> Bool {
         guard text.bytes.count == other.utf8CodeUnitCount, let start = text.bytes.baseAddress else { return false }
         return memcmp(start, other.utf8Start, other.utf8CodeUnitCount) == 0

@@ -82,6 +82,15 @@ public struct JSONValue {
         return found
     }
 
+    /// Where it stands in its document, in four bytes; ``value(at:)`` of any value of the document finds it again.
+    @inlinable package var position: UInt32 { UInt32(truncatingIfNeeded: index) }
+
+    /// The value with this position in this value's document. No value has position 0.
+    @inlinable
+    package func value(at position: UInt32) -> JSONValue {
+        JSONValue(tape: tape, strings: strings, index: Int(position))
+    }
+
     @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
 
     /// Where the tape goes on behind this value.

@@ -24,6 +24,18 @@ extension ByteWriter {
             escape(start.load(fromByteOffset: index, as: UInt8.self), rest: bytes.count - index)
             index += 1
         }
+        if index > 0, index < bytes.count {
+            // The last eight bytes once more: those that are new to it need an escape as seldom as the others.
+            let last = bytes.count - 8
+            let word = UInt64(littleEndian: (start + last).loadUnaligned(as: UInt64.self))
+            if JSONEscape.marks(word) == 0 {
+                let rest = bytes.count - index
+                UnsafeMutableRawPointer(base + used).storeBytes(
+                    of: (word >> UInt64(64 - 8 * rest)).littleEndian, as: UInt64.self)
+                used += rest
+                return
+            }
+        }
         while index < bytes.count {
             let byte = start.load(fromByteOffset: index, as: UInt8.self)
             if JSONEscape.isNeeded(byte) {

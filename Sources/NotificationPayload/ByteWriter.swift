@@ -33,14 +33,14 @@ public struct ByteWriter: ~Copyable {
         used = min(used, count)
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ byte: UInt8) {
         reserve(1)
         base[used] = byte
         used += 1
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
         reserve(bytes.count)
@@ -48,13 +48,13 @@ public struct ByteWriter: ~Copyable {
         used += bytes.count
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func append(_ text: StaticString) {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// Makes room for so many more bytes.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func reserve(_ additional: Int) {
         if capacity - used < additional {
             grow(by: additional)

@@ -1,7 +1,7 @@
 /// A 64-bit checksum over a key and its value, so that a value under the wrong key is found as well.
 ///
-/// LMDB has none (design §7). A multiply-and-fold mix of 16 bytes a step: 15 ns for 250 bytes, and a flipped bit or a
-/// torn page goes unnoticed once in 2^64. It guards against damage, not against somebody who wants to fool it.
+/// LMDB has none (design §7). A multiply-and-fold mix of 16 bytes a step; a flipped bit or a torn page goes unnoticed
+/// once in 2^64. It guards against damage, not against somebody who wants to fool it.
 enum Checksum {
     static let byteCount = 8
 

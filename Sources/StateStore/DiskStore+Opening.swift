@@ -3,7 +3,7 @@ import CLMDB
 extension DiskStore {
     /// Opens the store in a folder, or makes one.
     ///
-    /// One that was not closed is scanned first (0.5 s per million entries); one that cannot be trusted is wiped, and the
+    /// One that was not closed is scanned first (about 1 s per million entries); one that cannot be trusted is wiped, and the
     /// result says why. The caller keeps other processes out, by a lock on the folder.
     /// - Parameter largestSize: bytes of address space; the store cannot grow beyond it.
     package static func open(

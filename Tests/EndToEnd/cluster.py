@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, Producer, TopicPartition, ConsumerGroupTopicPartitions
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
 from rules import Record
@@ -32,10 +32,30 @@ def wait_for(what, condition, seconds=60):
     return value
 
 
+_TRANSIENT = {
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR,
+    KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.REQUEST_TIMED_OUT,
+    KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN,
+}
+
+
+def answer(question, seconds=60):
+    """The answer to a question to the broker, asked again while it has only just started or moves things around."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return question()
+        except KafkaException as error:
+            if error.args[0].code() not in _TRANSIENT or time.monotonic() > deadline:
+                raise
+        pause()
+
+
 class Cluster:
     def __init__(self, bootstrap=None, **settings):
-        self.settings = {"bootstrap.servers": bootstrap or os.environ["KAFKA_BOOTSTRAP_SERVERS"]} | settings
+        self.settings = {"bootstrap.servers": bootstrap or os.environ["KAFKA_BOOTSTRAP_SERVERS"], "log_level": 2} | settings
         self.admin = AdminClient(self.settings)
+        self.observers = {}
 
     @property
     def bootstrap(self):
@@ -60,7 +80,7 @@ class Cluster:
             future.result(30)
 
     def partitions(self, topic):
-        found = self.admin.list_topics(topic, timeout=30).topics[topic]
+        found = answer(lambda: self.admin.list_topics(topic, timeout=10)).topics[topic]
         return [] if found.error else sorted(found.partitions)
 
     def producer(self, **settings):
@@ -79,8 +99,12 @@ class Cluster:
 
     def offsets(self, topic, spec, isolation=IsolationLevel.READ_COMMITTED):
         asked = {TopicPartition(topic, partition): spec for partition in self.partitions(topic)}
-        answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=30)
-        return {each.partition: future.result(30).offset for each, future in answers.items()}
+
+        def ask():
+            answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=10)
+            return {each.partition: future.result(15).offset for each, future in answers.items()}
+
+        return answer(ask)
 
     def starts(self, topic):
         return self.offsets(topic, OffsetSpec.earliest())
@@ -91,13 +115,17 @@ class Cluster:
         return self.offsets(topic, OffsetSpec.latest(), isolation)
 
     def committed(self, group, topic):
-        """The group's committed offset of each partition that has one."""
-        future = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=30)[group]
-        return {each.partition: each.offset for each in future.result(30).topic_partitions
-                if each.topic == topic and each.offset >= 0}
+        """The group's committed offset of each partition that has one. By a consumer: the admin client crashes when the
+        group's coordinator is only just starting. Read uncommitted, so that an open transaction blocks no answer."""
+        if group not in self.observers:
+            self.observers[group] = Consumer(
+                self.settings | {"group.id": group, "enable.auto.commit": False, "isolation.level": "read_uncommitted"})
+        asked = [TopicPartition(topic, partition) for partition in self.partitions(topic)]
+        found = answer(lambda: self.observers[group].committed(asked, timeout=10))
+        return {each.partition: each.offset for each in found if each.offset >= 0}
 
     def members(self, group):
-        return self.admin.describe_consumer_groups([group], request_timeout=30)[group].result(30).members
+        return answer(lambda: self.admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)).members
 
     def read(self, topic):
         """Every committed record of a topic, in the order of offsets within each partition."""

@@ -92,11 +92,12 @@ class Run:
             for each in self.inputs[made : made + burst]:
                 producer.produce(self.world.topics["events"], key=each.key, value=each.value, headers=list(each.headers))
                 made += 1
-            producer.poll(max(0, began + made / self.options.rate - time.monotonic()))
-            while time.monotonic() < began + made / self.options.rate:
-                producer.poll(0.02)
+            # Faults come while the burst is on its way.
             while plan and plan[0][0] <= made:
+                producer.poll(self.chance.uniform(0, 0.03))
                 plan.pop(0)[1]()
+            while (early := began + made / self.options.rate - time.monotonic()) > 0:
+                producer.poll(early)
             for name in [name for name, due in self.restarts.items() if time.monotonic() >= due]:
                 self.restart(name)
             if self.leaving and not self.daemons["c"].is_running:

@@ -85,7 +85,7 @@ def one_slot():
 def frozen():
     world = make_world("frozen").create_topics()
     outputs = [world.topics[topic] for topic in ("dispatch", "dead-letters", "journal")]
-    daemon = started(world, session_timeout="6s", transaction_timeout="5s", shutdown_timeout="5s", commit_interval="1s")
+    daemon = started(world, session_timeout="6s", transaction_timeout="10s", commit_interval="1s")
     # Transactions of a second under steady load: one is open, nearly always.
     halted = threading.Event()
 

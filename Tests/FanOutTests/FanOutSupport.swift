@@ -156,3 +156,9 @@ func makeFanOut(
     try fanOut.beginTransaction()
     return fanOut
 }
+
+extension [UInt8] {
+    func write(toFile path: String) throws {
+        try Data(self).write(to: URL(fileURLWithPath: path))
+    }
+}

@@ -77,7 +77,8 @@ struct JSONReaderTests {
     @Test("values of every kind are what they are")
     func values() throws {
         var reader = JSONReader()
-        let text = #"{"s":"aé\n","i":-7,"u":18446744073709551615,"d":2.5,"t":true,"f":false,"n":null,"a":[1,[2],{}],"o":{"x":1}}"#
+        let text =
+            #"{"s":"aé\n","i":-7,"u":18446744073709551615,"d":2.5,"t":true,"f":false,"n":null,"a":[1,[2],{}],"o":{"x":1}}"#
         let root = try Array(text.utf8).withUnsafeBytes { bytes in try reader.parse(bytes) }
         #expect(root.isObject)
         #expect(root.member("s").flatMap { $0.string.map { String(decoding: $0.bytes, as: UTF8.self) } } == "aé\n")

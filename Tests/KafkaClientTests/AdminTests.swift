@@ -61,4 +61,24 @@ struct AdminTests {
         #expect(cluster.clusterID != nil)
         #expect(!cluster.brokers.isEmpty)
     }
+
+    @Test("the brokers' release is told from what they can do")
+    func version() throws {
+        let version = try #require(try Admin(settings: RealBroker.settings).brokerVersion())
+        #expect(version.first?.isNumber == true)
+    }
+}
+
+@Suite("The brokers' release")
+struct BrokerReleaseTests {
+    @Test(
+        "is read from librdkafka's line about Fetch",
+        arguments: [("4..18", "4.0 or newer"), ("0..17", "3.9"), ("0..11", "2.3 to 2.6"), ("0..4", "older than 2.3")])
+    func release(versions: String, expected: String) {
+        let fetch = FetchVersions()
+        fetch.read("[thrd:b:1/bootstrap]: b:1/bootstrap:   ApiKey Produce (0) Versions 0..13")
+        #expect(fetch.release == nil)
+        fetch.read("[thrd:b:1/bootstrap]: b:1/bootstrap:   ApiKey Fetch (1) Versions \(versions)")
+        #expect(fetch.release == expected)
+    }
 }

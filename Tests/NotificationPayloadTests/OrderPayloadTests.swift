@@ -72,7 +72,9 @@ struct OrderPayloadTests {
     @Test("a member that occurs twice: the last one wins, as in JavaScript")
     func duplicates() throws {
         let payload = try OrderPayload(
-            encoded: #" { "data":{"order_id":"no"}, "data" : {"order_id":"a","order_id":"b","place_id":"p","place_id":null, "x":[1,{"y":[]}], "visible_id" : 12.50 } } "#)
+            encoded:
+                #" { "data":{"order_id":"no"}, "data" : {"order_id":"a","order_id":"b","place_id":"p","place_id":null, "x":[1,{"y":[]}], "visible_id" : 12.50 } } "#
+        )
         #expect(payload.orderID == "b")
         #expect(payload.placeID == "")
         #expect(payload.visibleID == "12.50")
@@ -81,7 +83,8 @@ struct OrderPayloadTests {
     @Test("escapes of every kind are read, and half a surrogate pair does no harm")
     func escapes() throws {
         let payload = try OrderPayload(
-            encoded: #"{"data":{"order_id":"\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00","place_id":"\ud83d|\ud83d\u0041|\ude00"}}"#)
+            encoded:
+                #"{"data":{"order_id":"\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00","place_id":"\ud83d|\ud83d\u0041|\ude00"}}"#)
         #expect(payload.orderID == "\"\\/\u{8}\u{C}\n\r\té😀")
         #expect(payload.placeID == "\u{FFFD}|\u{FFFD}A|\u{FFFD}")
     }

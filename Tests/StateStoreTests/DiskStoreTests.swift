@@ -87,6 +87,24 @@ struct DiskStoreTests {
         }
     }
 
+    @Test("a reader made on one thread reads on another")
+    func readerOnAnotherThread() throws {
+        let store = try DiskStore.open(folder.path).store
+        try store.change([("a", "1")])
+        nonisolated(unsafe) let reader = try store.makeReader()
+        try reader.begin()
+        nonisolated(unsafe) var found: String?
+        let thread = DispatchQueue(label: "another thread")
+        thread.sync {
+            found = try? reader.text(for: "a")
+            try? reader.begin()
+            reader.end()
+        }
+        #expect(found == "1")
+        try reader.begin()
+        #expect(try reader.text(for: "a") == "1")
+    }
+
     @Test("too many readers is an error, not a crash")
     func tooManyReaders() throws {
         let store = try DiskStore.open(folder.path).store

@@ -19,6 +19,7 @@ extension KafkaError.Kind {
         case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE: self = .messageTooLarge
         case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_MSG, RD_KAFKA_RESP_ERR__BAD_MSG:
             self = .invalidRecord
+        case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE: self = .outOfSequence
         case RD_KAFKA_RESP_ERR__QUEUE_FULL: self = .queueFull
         case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
             RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
@@ -55,7 +56,8 @@ extension KafkaError.Recovery {
             .unknownMember, .maxPollExceeded:
             self = .retry
         case .fenced: self = .recreateClient
-        case .messageTooLarge, .invalidRecord, .purged, .offsetMetadataTooLarge: self = .abortTransaction
+        case .messageTooLarge, .invalidRecord, .outOfSequence, .purged, .offsetMetadataTooLarge:
+            self = .abortTransaction
         case .authentication, .authorization, .tls, .fencedInstanceID, .offsetOutOfRange, .topicAlreadyExists,
             .configuration, .unsupported:
             self = .giveUp

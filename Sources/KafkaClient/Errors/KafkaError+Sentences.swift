@@ -52,7 +52,8 @@ extension KafkaError {
         case .maxPollExceeded: return "The owner did not poll for longer than max.poll.interval.ms"
         case .transport where text.contains("SSL") || text.contains("ssl"):
             return "Check security.protocol and the ssl settings"
-        case .invalidRecord, .queueFull, .timedOut, .transport, .unknownMember, .rebalanceInProgress, .purged,
+        case .invalidRecord, .outOfSequence, .queueFull, .timedOut, .transport, .unknownMember, .rebalanceInProgress,
+            .purged,
             .topicAlreadyExists, .configuration, .unsupported, .state, .other:
             return nil
         }

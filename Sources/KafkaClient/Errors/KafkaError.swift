@@ -22,6 +22,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         case fencedInstanceID
         case messageTooLarge
         case invalidRecord
+        /// A gap in the sequence of a partition's records. librdkafka 2.0.2 leaves one behind a record that failed for good: the transaction after that one's fails once with this, its abort
+        /// heals it, and no record is to blame.
+        case outOfSequence
         case queueFull
         case timedOut
         case transport

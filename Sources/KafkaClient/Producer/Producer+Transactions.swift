@@ -43,7 +43,9 @@ extension Producer {
     /// - Throws: `.retry` at the deadline: call it again or close the client, never abort. `.abortTransaction` when a record failed: see ``takeFailures()``.
     public mutating func commitTransaction(deadline: Duration? = nil) throws(KafkaError) {
         let end = Deadline(after: deadline ?? longestCall)
-        try resume("commit_transaction", end) { rd_kafka_commit_transaction(handle.pointer, end.remaining.milliseconds) }
+        try resume("commit_transaction", end) {
+            rd_kafka_commit_transaction(handle.pointer, end.remaining.milliseconds)
+        }
     }
 
     /// Aborts. What is not delivered is purged; offsets that were sent are forgotten; the consumer is not rewound.
@@ -51,6 +53,7 @@ extension Producer {
     /// Delivers what is queued first, for as long as that goes on. An abort at once after the first record makes librdkafka 2.0.2 send an EndTxn for a transaction that the broker does not know yet,
     /// which is fatal (kafka-rules 10); and one that purges records in flight makes the *next* transaction fail with OUT_OF_ORDER_SEQUENCE_NUMBER. Measured on 4.3.0, clients that failed
     /// within 3 aborts of 1,000 and of 20,000 records: aborting at once 16 and 11 of 30, after the first delivery report 4 and 20, after the last 0 and 0; the wait costs 20 ms.
+    /// After a record that failed for good, the next transaction may fail once with `.outOfSequence`; its abort heals that.
     /// - Parameter deadline: as in ``commitTransaction(deadline:)``.
     /// - Throws: `.retry` at the deadline: call it again or close the client.
     public mutating func abortTransaction(deadline: Duration? = nil) throws(KafkaError) {

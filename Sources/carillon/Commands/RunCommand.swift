@@ -36,7 +36,7 @@ struct RunCommand: ParsableCommand {
         let display = LiveDisplay()
         let logger = configuration.makeLogger(around: display)
         logger.info(
-            "carillon \(Version.text) starts",
+            "\(Version.text) starts",
             [
                 "librdkafka": LibraryVersions.librdkafka, "openssl": LibraryVersions.openSSL,
                 "group": configuration.groupID, "instance": configuration.instanceID,

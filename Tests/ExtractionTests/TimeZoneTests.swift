@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@testable import Extraction
+
+@Suite("Time zones")
+struct TimeZoneTests {
+    @Test(
+        "a table gives the offsets of the zone that it was made from, at and around every change",
+        arguments: [
+            "UTC", "Europe/Berlin", "Europe/London", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata",
+            "Asia/Kathmandu", "Asia/Pyongyang", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Kiritimati",
+            "Africa/Casablanca", "Africa/Lagos", "Antarctica/Troll", "America/Caracas", "Asia/Tehran", "Etc/GMT+12",
+        ])
+    func offsets(_ name: String) throws {
+        let zone = try #require(TimeZone(identifier: name))
+        let table = try #require(TimeZoneTable(identifier: name))
+        var instant = Date(timeIntervalSince1970: 0)
+        let end = Date(timeIntervalSince1970: 4_102_444_800)
+        while let next = zone.nextDaylightSavingTimeTransition(after: instant), next > instant, next < end {
+            for delta in [-1.0, 0, 1] {
+                let moment = next.addingTimeInterval(delta)
+                #expect(
+                    table.offset(at: Int64(moment.timeIntervalSince1970)) == zone.secondsFromGMT(for: moment),
+                    "\(name) \(moment)")
+            }
+            instant = next
+        }
+        for day in stride(from: 0, to: 4_102_444_800, by: 86_400 * 10) {
+            let moment = Date(timeIntervalSince1970: TimeInterval(day))
+            #expect(table.offset(at: Int64(day)) == zone.secondsFromGMT(for: moment), "\(name) \(moment)")
+        }
+    }
+
+    @Test("§5.2: a clock that is put forward and back shows the right time around the change")
+    func changes() throws {
+        let berlin = try #require(TimeZoneTable(identifier: "Europe/Berlin"))
+        // 2025-03-30T01:00:00Z and 2025-10-26T01:00:00Z.
+        #expect(berlin.wallClock(at: 1_743_296_399_999)?.time == ClockTime(hour: 1, minute: 59))
+        #expect(berlin.wallClock(at: 1_743_296_400_000)?.time == ClockTime(hour: 3, minute: 0))
+        #expect(berlin.wallClock(at: 1_761_440_399_999)?.time == ClockTime(hour: 2, minute: 59))
+        #expect(berlin.wallClock(at: 1_761_440_400_000)?.time == ClockTime(hour: 2, minute: 0))
+    }
+
+    @Test("before 1970 and after 2100 the nearest offset holds")
+    func outside() throws {
+        let berlin = try #require(TimeZoneTable(identifier: "Europe/Berlin"))
+        #expect(berlin.offset(at: -10_000_000_000) == 3600)
+        #expect(berlin.offset(at: 10_000_000_000) == 3600)
+        #expect(berlin.wallClock(at: -1)?.date == CivilDate(year: 1970, month: 1, day: 1))
+        #expect(TimeZoneTable.utc.wallClock(at: -1)?.date == CivilDate(year: 1969, month: 12, day: 31))
+        #expect(TimeZoneTable.utc.wallClock(at: -1)?.time == .lastMinute)
+    }
+
+    @Test("an unknown zone is an error that names it, all of them at once")
+    func unknown() throws {
+        let error = #expect(throws: UnknownTimeZones.self) {
+            try ExtractionRules(
+                timeZone: "Mars/Olympus", placeTimeZones: ["a": "Europe/Berlin", "b": "Europe/Berlim", "c": ""])
+        }
+        #expect(error == UnknownTimeZones(timeZone: "Mars/Olympus", placeTimeZones: ["b": "Europe/Berlim", "c": ""]))
+        let text = try #require(error).description
+        #expect(text.contains("Mars/Olympus") && text.contains("Europe/Berlim") && text.contains("place b"))
+    }
+
+    @Test("§5.2 Zone: a place has its own zone, another one the default")
+    func places() throws {
+        let rules = try ExtractionRules(
+            timeZone: "Europe/Berlin",
+            placeTimeZones: ["p1": "Asia/Tokyo", "p": "UTC", "p10": "America/New_York", "p1\u{E9}": "Asia/Kolkata"])
+        for (place, time) in [
+            ("p1", "21:00"), ("p", "12:00"), ("p10", "08:00"), ("p1é", "17:30"), ("p2", "14:00"), ("a", "14:00"),
+            ("z", "14:00"), ("p100", "14:00"),
+        ] {
+            let json = """
+                {"event_type":"ORDER_CREATED","place_id":"\(place)","occurred_at":"2025-07-07T20:00:00Z",\
+                "order":{"id":"o","shipping_info":{"slot":{"start_time":"2025-07-07T12:00:00Z"}}}}
+                """
+            #expect(extract(json, rules: rules).payload?.startTime == time, "\(place)")
+        }
+    }
+
+    @Test("§5.2: the current date is the event's time in the place's zone, not today")
+    func currentDate() throws {
+        let rules = try ExtractionRules(timeZone: "UTC", placeTimeZones: ["p1": "Asia/Tokyo"])
+        let json =
+            #"{"event_type":"ORDER_CREATED","occurred_at":"2025-07-07T20:00:00Z","order":{"id":"o","place_id":"p1"}}"#
+        #expect(extract(json, rules: rules).payload?.deliveryDate == "2025-07-08")
+        #expect(extract(json).payload?.deliveryDate == "2025-07-07")
+    }
+
+    @Test("the last hours of year 9999 have a date everywhere")
+    func lastDay() throws {
+        let rules = try ExtractionRules(timeZone: "Pacific/Kiritimati")
+        let json =
+            #"{"event_type":"ORDER_CREATED","occurred_at":"9999-12-31T23:59:59.999Z","order":{"id":"o","place_id":"p1"}}"#
+        let result = extract(json, rules: rules)
+        #expect(result.payload?.deliveryDate == "9999-12-31")
+        #expect(result.notifications.first?.eventTime == 253_402_300_799_999)
+    }
+}
