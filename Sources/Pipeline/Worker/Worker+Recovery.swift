@@ -34,10 +34,7 @@ extension Worker {
             try discardTransaction()
         case .retry, .recreateClient:
             // An indefinite outcome: a delayed EndTxn may complete a later transaction (kafka-rules 4).
-            transaction = nil
-            positions.rollBack()
-            _ = core.takeNotes()
-            context.meter.update { $0.aborts += 1 }
+            if transaction != nil { forgetTransaction() }
             try replaceProducer(after: error)
         }
         rewind()
@@ -143,6 +140,8 @@ extension Worker {
         let configuration = context.configuration
         var settings = configuration.kafka
         settings["session.timeout.ms"] = String(configuration.sessionTimeout.milliseconds)
+        // The lag comes with the statistics.
+        if settings["statistics.interval.ms"] == nil { settings["statistics.interval.ms"] = "5000" }
         var consumer = try Consumer(
             settings: settings, group: configuration.groupID,
             instance: configuration.staticMembership ? slot.groupInstanceID(group: configuration.groupID) : nil,

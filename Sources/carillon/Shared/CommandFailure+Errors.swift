@@ -38,7 +38,7 @@ extension ExitCode {
         case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .tls, .unsupported, .topicAlreadyExists,
             .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
             self = .configuration
-        case .maxPollExceeded, .purged, .state, .other: self = .defect
+        case .maxPollExceeded, .outOfSequence, .purged, .state, .other: self = .defect
         }
     }
 
