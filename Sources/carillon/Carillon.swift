@@ -16,7 +16,8 @@ struct Carillon: ParsableCommand {
         ],
         version: Version.text,
         subcommands: [
-            RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self,
+            RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self,
+            UnsubscribeCommand.self, SubscriptionsCommand.self,
             OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self, CompletionCommand.self,
         ])
 }

@@ -68,12 +68,14 @@ struct CoreDriver: ~Copyable {
     init(
         maxDevices: Int = 100, rule: any AudienceRule = PlaceAudience(), resolver: (any TokenResolver)? = nil
     ) throws {
-        table = SubscriptionTable.inMemory()
+        let table = SubscriptionTable.inMemory()
+        let rules = try ExtractionRules()
+        let fanOut = try FanOut(
+            audienceRule: rule, recipients: resolver.map(RecipientSource.resolver) ?? .table(table),
+            maxAge: .seconds(270 * 86_400))
+        self.table = table
         core = PipelineCore(
-            rules: try ExtractionRules(), rendering: RenderSettings(), maxDevicesPerEvent: maxDevices,
-            fanOut: try FanOut(
-                audienceRule: rule, recipients: resolver.map(RecipientSource.resolver) ?? .table(table),
-                maxAge: .seconds(270 * 86_400)))
+            rules: rules, rendering: RenderSettings(), maxDevicesPerEvent: maxDevices, fanOut: fanOut)
     }
 
     deinit {

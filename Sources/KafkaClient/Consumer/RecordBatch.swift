@@ -31,8 +31,12 @@ package struct RecordBatch: ~Copyable {
     package internal(set) var byteCount = 0
     private var messages: [UnsafeMutablePointer<rd_kafka_message_t>] = []
     private var handle: ClientHandle?
+    private let readsHeaders: Bool
 
-    package init() {}
+    /// - Parameter readsHeaders: false leaves every record's headers empty. librdkafka 2.0.2 makes a list of 536 bytes for every record that it is asked for the headers of, even where there are none.
+    package init(readsHeaders: Bool = true) {
+        self.readsHeaders = readsHeaders
+    }
 
     deinit {
         for message in messages { rd_kafka_message_destroy(message) }
@@ -93,7 +97,9 @@ extension RecordBatch {
         let timestamp = rd_kafka_message_timestamp(message, &kind)
         let headersStart = Int32(truncatingIfNeeded: headers.count)
         var list: OpaquePointer?
-        if rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list { appendHeaders(list) }
+        if readsHeaders, rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list {
+            appendHeaders(list)
+        }
         messages.append(message)
         entries.append(
             Entry(

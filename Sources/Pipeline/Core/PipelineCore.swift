@@ -40,6 +40,11 @@ package struct PipelineCore: ~Copyable {
         try fanOut.beginTransaction()
     }
 
+    /// Gives the snapshot up, so that an idle worker does not keep old pages of the table alive.
+    package mutating func endTransaction() {
+        fanOut.endTransaction()
+    }
+
     /// What was odd about the events since the last call.
     package mutating func takeNotes() -> ExtractionNotes {
         defer { extractor.notes = ExtractionNotes() }

@@ -17,7 +17,9 @@ package struct RenderRun: ~Copyable {
         rules: ExtractionRules, rendering: RenderSettings, subscriptions: SubscriptionTable, maxAge: Duration,
         maxDevicesPerEvent: Int, topics: PipelineConfiguration.Topics, explains: Bool, output: Int32
     ) throws {
-        let fanOut = try FanOut(audienceRule: PlaceAudience(), recipients: .table(subscriptions), maxAge: maxAge)
+        let fanOut = try FanOut(
+            audienceRule: PlaceAudience(), recipients: .table(subscriptions), maxAge: maxAge,
+            maxDevices: maxDevicesPerEvent)
         var core = PipelineCore(
             rules: rules, rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent, fanOut: fanOut)
         try core.beginTransaction()

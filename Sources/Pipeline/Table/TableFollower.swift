@@ -1,5 +1,6 @@
 import Extraction
 import FanOut
+import Foundation
 import KafkaClient
 import Telemetry
 
@@ -10,25 +11,34 @@ struct TableFollower: ~Copyable {
     private let logger: Logger
     private let topic: String
     private var consumer: Consumer
-    private var records = RecordBatch()
-    private var applied: [Int64]
+    private var records = RecordBatch(readsHeaders: false)
+    /// What was read and is not applied yet, for a first load: larger transactions load faster.
+    private var changes = SubscriptionChanges()
+    private var isDirty = false
+    /// The newest timestamp of the records that were read, in milliseconds since 1970.
+    private var newestTimestamp: Int64 = 0
+    private var backoff = Backoff()
+    /// The next offset to read, by partition.
+    private var read: [Int64]
     /// The ends that the latest query returned, and the barrier that it stands for.
     private var ends: [Int64]?
     private var barrier = 0
+    private var publishedLag: Int64 = -1
     private var askedAt: ContinuousClock.Instant?
     private var stoodAtEnd = ContinuousClock.now
-    private var touchedAt = ContinuousClock.now
+    private var appliedAt = ContinuousClock.now
 
     private static let batchLimit = 5_000
+    private static let applyLimit = 20_000
 
     init(table: SubscriptionTable, context: WorkerContext, logger: Logger) throws {
         let topic = context.configuration.topics.subscriptions
-        let applied = table.appliedOffsets
+        let read = table.appliedOffsets
         var settings = context.configuration.kafka
         settings["auto.offset.reset"] = "error"
         var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
         var positions: [TopicPartition: Offset] = [:]
-        for (partition, offset) in applied.enumerated() {
+        for (partition, offset) in read.enumerated() {
             positions[TopicPartition(topic: topic, partition: Int32(partition))] = Offset(offset)
         }
         try consumer.assign(positions)
@@ -36,7 +46,7 @@ struct TableFollower: ~Copyable {
         self.context = context
         self.logger = logger
         self.topic = topic
-        self.applied = applied
+        self.read = read
         self.consumer = consumer
     }
 
@@ -57,7 +67,7 @@ struct TableFollower: ~Copyable {
         if !isAwaited, let askedAt, .now - askedAt < .seconds(1) { return }
         let request = context.gate.newestRequest
         do {
-            let partitions = applied.indices.map { TopicPartition(topic: topic, partition: Int32($0)) }
+            let partitions = read.indices.map { TopicPartition(topic: topic, partition: Int32($0)) }
             let found = try consumer.endOffsets(partitions, timeout: .seconds(2))
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
@@ -74,51 +84,72 @@ struct TableFollower: ~Copyable {
             if case .error(let error) = event { try consider(error) }
         }
         for error in records.errors { try consider(error) }
-        if records.isEmpty, records.endsOfPartition.isEmpty { return }
-        var batch: [SubscriptionRecord] = []
-        batch.reserveCapacity(records.count)
-        for index in 0..<records.count {
-            let record = records[index]
-            guard record.offset >= applied[Int(record.partition)] else { continue }
-            batch.append(
-                SubscriptionRecord(
-                    partition: record.partition, offset: record.offset, key: record.key, value: record.value))
-            applied[Int(record.partition)] = record.offset + 1
-        }
+        for index in 0..<records.count { take(records[index]) }
         for end in records.endsOfPartition {
-            applied[Int(end.partition.partition)] = max(applied[Int(end.partition.partition)], end.offset.value)
+            let partition = Int(end.partition.partition)
+            guard end.offset.value > read[partition] else { continue }
+            read[partition] = end.offset.value
+            isDirty = true
         }
-        try apply(batch)
+        let isQuiet = records.count < Self.batchLimit
+        if isDirty, isQuiet || changes.count >= Self.applyLimit { try apply() }
     }
 
-    private mutating func apply(_ batch: [SubscriptionRecord]) throws {
+    private mutating func take(_ record: RecordView) {
+        guard record.offset >= read[Int(record.partition)] else { return }
+        changes.append(
+            SubscriptionRecord(
+                partition: record.partition, offset: record.offset, key: record.key, value: record.value))
+        read[Int(record.partition)] = record.offset + 1
+        newestTimestamp = max(newestTimestamp, record.timestamp ?? 0)
+        isDirty = true
+    }
+
+    /// Applies what was read. A full disk is waited for: the changes are kept, and the workers' gate closes meanwhile.
+    private mutating func apply() throws {
         do {
-            let change = try table.apply(batch, nextOffsets: applied, at: EventTime(milliseconds: WallClock.now()))
-            touchedAt = .now
-            guard change.malformed > 0 else { return }
-            context.meter.update { $0.malformedSubscriptions += change.malformed }
-            for example in change.examples {
-                logger.warning(
-                    "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
-                    [
-                        "partition": "\(topic)/\(example.partition)", "offset": "\(example.offset)",
-                        "key_sha256": example.keyHash,
-                    ])
-            }
+            // A table that is still behind is only as young as what it has seen (kafka-rules 18).
+            let time = isAtEnd ? WallClock.now() : newestTimestamp
+            let change = try table.apply(&changes, nextOffsets: read, at: EventTime(milliseconds: time))
+            isDirty = false
+            appliedAt = .now
+            backoff.reset()
+            report(change)
+        } catch where error.recovery == .retry {
+            if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
+            Thread.sleep(forTimeInterval: backoff.next().seconds)
         } catch {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
         }
     }
 
+    private func report(_ change: SubscriptionTableChange) {
+        guard change.malformed > 0 else { return }
+        context.meter.update { $0.malformedSubscriptions += change.malformed }
+        for example in change.examples {
+            logger.warning(
+                "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
+                [
+                    "partition": "\(topic)/\(example.partition)", "offset": "\(example.offset)",
+                    "key_sha256": example.keyHash,
+                ])
+        }
+    }
+
+    private var isAtEnd: Bool { ends.map { zip($0, read).allSatisfy { $0 <= $1 } } ?? false }
+
     /// Opens the gate for whoever waits for the ends that were asked for; closes it when the table lags for too long.
     private mutating func judge() throws {
         guard let ends else { return }
-        let lag = zip(ends, applied).reduce(0) { $0 + max(0, $1.0 - $1.1) }
-        context.meter.update { $0.tableLag = Int(lag) }
-        if lag == 0 {
+        let lag = zip(ends, read).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(isDirty ? changes.count : 0)
+        if lag != publishedLag {
+            publishedLag = lag
+            context.meter.update { $0.tableLag = Int(lag) }
+        }
+        if lag == 0, !isDirty {
             stoodAtEnd = .now
             context.gate.pass(barrier)
-            if .now - touchedAt > .seconds(60) { try apply([]) }
+            if .now - appliedAt > .seconds(60) { try apply() }
         }
         let isLagging = .now - stoodAtEnd > context.configuration.subscriptionsMaxLag
         if isLagging != context.gate.isLagging {

@@ -92,13 +92,10 @@ extension TransactionOutput {
         try producer.sendOffsets(offsets, group, deadline: deadline)
     }
 
-    mutating func commitTransaction(deadline: Duration) throws(KafkaError) {
-        try producer.commitTransaction(deadline: deadline)
-    }
+    /// Takes at most the transaction's timeout + 10 s, after which the broker has aborted it anyhow.
+    mutating func commitTransaction() throws(KafkaError) { try producer.commitTransaction() }
 
-    mutating func abortTransaction(deadline: Duration) throws(KafkaError) {
-        try producer.abortTransaction(deadline: deadline)
-    }
+    mutating func abortTransaction() throws(KafkaError) { try producer.abortTransaction() }
 
     /// The records that were refused for good since the last call, by the event they come from.
     mutating func takeRefusals() -> [(event: Coordinates?, error: KafkaError)] {

@@ -34,10 +34,7 @@ extension Worker {
             try discardTransaction()
         case .retry, .recreateClient:
             // An indefinite outcome: a delayed EndTxn may complete a later transaction (kafka-rules 4).
-            transaction = nil
-            positions.rollBack()
-            _ = core.takeNotes()
-            context.meter.update { $0.aborts += 1 }
+            if transaction != nil { forgetTransaction() }
             try replaceProducer(after: error)
         }
         rewind()

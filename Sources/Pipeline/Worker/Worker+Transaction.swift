@@ -18,8 +18,9 @@ extension Worker {
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         try sendOffsets(offsets)
-        try finishCommit()
+        try output.commitTransaction()
         transaction = nil
+        core.endTransaction()
         positions.commit()
         isolation.committed { positions[$0]?.next }
         output.truncatesDeadLetters = false
@@ -57,21 +58,6 @@ extension Worker {
         }
     }
 
-    /// Resumes the commit while librdkafka says that it can be resumed: an abort now would be wrong (kafka-rules 5).
-    private mutating func finishCommit() throws(KafkaError) {
-        let patience = context.configuration.transactionTimeout + .seconds(10)
-        let end = ContinuousClock.now + patience
-        while true {
-            do {
-                return try output.commitTransaction(deadline: .seconds(5))
-            } catch where error.recovery == .retry && .now < end {
-                if context.patience.isDue("commit") {
-                    logger.warning("the commit is taking long: \(error)")
-                }
-            }
-        }
-    }
-
     private mutating func reportCommit() {
         let counts = core.counts
         let notes = core.takeNotes()
@@ -87,18 +73,24 @@ extension Worker {
     /// Ends the open transaction without effect, if there is one; the producer is usable afterwards.
     mutating func discardTransaction() throws {
         guard transaction != nil else { return }
-        transaction = nil
-        positions.rollBack()
-        _ = core.takeNotes()
+        forgetTransaction()
         output.truncatesDeadLetters = false
-        context.meter.update { $0.aborts += 1 }
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         do {
-            try output.abortTransaction(deadline: context.configuration.transactionTimeout)
+            try output.abortTransaction()
         } catch {
             try replaceProducer(after: error)
         }
+    }
+
+    /// Goes back to the last commit in everything but the producer.
+    mutating func forgetTransaction() {
+        transaction = nil
+        core.endTransaction()
+        positions.rollBack()
+        _ = core.takeNotes()
+        context.meter.update { $0.aborts += 1 }
     }
 }
 

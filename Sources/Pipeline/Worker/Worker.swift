@@ -36,7 +36,8 @@ struct Worker: ~Copyable {
     init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
         let fanOut = try FanOut(
-            audienceRule: context.audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge)
+            audienceRule: context.audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge,
+            maxDevices: configuration.maxDevicesPerEvent)
         let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
         let consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
         self.slot = slot

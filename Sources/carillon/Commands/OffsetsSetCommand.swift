@@ -42,10 +42,12 @@ struct OffsetsSetCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let patience = configuration.transactionTimeout + .seconds(10)
-        let consumer = try Consumer(
+        var consumer = try Consumer(
             assigning: configuration.kafka, group: configuration.groupID,
-            logger: configuration.makeLogger().clientSink)
-        let positions = try GroupPositions(of: configuration.topics.events, consumer, timeout: patience)
+            logger: configuration.clientSink)
+        let positions = try consumer.explaining { consumer throws(KafkaError) in
+            try GroupPositions(of: configuration.topics.events, consumer, timeout: patience)
+        }
         let move = OffsetMove(
             positions, targets: try targets(positions, consumer, timeout: patience),
             acceptPartitions: acceptPartitions, mayResend: resend || dryRun,

@@ -17,11 +17,13 @@ struct OffsetsShowCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let consumer = try Consumer(
+        var consumer = try Consumer(
             assigning: configuration.kafka, group: configuration.groupID,
-            logger: configuration.makeLogger().clientSink)
-        let positions = try GroupPositions(
-            of: configuration.topics.events, consumer, timeout: configuration.transactionTimeout + .seconds(10))
+            logger: configuration.clientSink)
+        let positions = try consumer.explaining { consumer throws(KafkaError) in
+            try GroupPositions(
+                of: configuration.topics.events, consumer, timeout: configuration.transactionTimeout + .seconds(10))
+        }
         let rows = positions.partitions.map(PositionRow.init)
         Console.write(json ? try JSONOutput.text(rows) : Self.text(rows))
     }

@@ -16,8 +16,14 @@ struct RenderCommand: ParsableCommand {
             """,
         examples: [
             ("carillon render --subscriptions Examples/subscriptions.jsonl Examples/events.jsonl", "Test your rules."),
-            ("kcat -b localhost -t orders.events -C -e -J | carillon render --subscriptions s.jsonl --explain", "From a topic."),
-            ("carillon render --time-zone Europe/Berlin --place-time-zones 42=Asia/Tokyo events.jsonl", "With time zones."),
+            (
+                "kcat -b localhost -t orders.events -C -e -J | carillon render --subscriptions s.jsonl --explain",
+                "From a topic."
+            ),
+            (
+                "carillon render --time-zone Europe/Berlin --place-time-zones 42=Asia/Tokyo events.jsonl",
+                "With time zones."
+            ),
         ])
 
     @Argument(help: "Files of JSON lines; standard input where there is none.", completion: .file)

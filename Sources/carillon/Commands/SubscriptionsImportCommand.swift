@@ -27,18 +27,25 @@ struct SubscriptionsImportCommand: ParsableCommand {
         var writer = try SubscriptionWriter(configuration)
         var progress = ProgressLine(unit: "subscriptions")
         var summary = ImportSummary()
+        let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? nil
         let start = ContinuousClock.now
+        var number = 0
+        var bytes = 0
         while let line = try lines.next() {
+            number += 1
+            bytes += line.count + 1
             guard !line.isEmpty else { continue }
             do {
-                try writer.subscribe(try Subscription.decode(value: line))
+                try writer.subscribe(try Subscription.decode(value: Array(line)))
                 summary.imported += 1
             } catch let error as Subscription.Invalid {
                 summary.malformed += 1
                 progress.clear()
-                if summary.malformed <= 20 { Console.complain("\(file):\(lines.number): \(error)\n") }
+                if summary.malformed <= 20 { Console.complain("\(file):\(number): \(error)\n") }
             }
-            if summary.imported % 256 == 0 { progress.show(summary.imported, fraction: lines.fraction) }
+            if number % 256 == 0 {
+                progress.show(summary.imported, fraction: size.map { min(1, Double(bytes) / Double(max(1, $0))) })
+            }
         }
         try writer.finish()
         progress.clear()

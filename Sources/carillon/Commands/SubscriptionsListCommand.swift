@@ -27,7 +27,7 @@ struct SubscriptionsListCommand: ParsableCommand {
         var malformed = 0
         try TopicReader.readAll(
             configuration.topics.subscriptions, settings: configuration.kafka,
-            logger: configuration.makeLogger().clientSink
+            logger: configuration.clientSink
         ) { record in
             guard let key = SubscriptionKey(record.key) else {
                 malformed += 1

@@ -17,7 +17,7 @@ struct TopicsCheckCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let admin = try Admin(settings: configuration.kafka, logger: configuration.makeLogger().clientSink)
+        let admin = try Admin(settings: configuration.kafka, logger: configuration.clientSink)
         let (plan, existing) = try topics.survey(configuration, admin)
         let differences = plan.flatMap { topic in
             // Dead letters and journal are small; --partitions is about the others.

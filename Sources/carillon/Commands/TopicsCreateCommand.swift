@@ -22,7 +22,7 @@ struct TopicsCreateCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let admin = try Admin(settings: configuration.kafka, logger: configuration.makeLogger().clientSink)
+        let admin = try Admin(settings: configuration.kafka, logger: configuration.clientSink)
         let (plan, existing) = try topics.survey(configuration, admin)
         let missing = plan.filter { existing[$0.name] == nil }
         let answers = try missing.isEmpty ? [:] : admin.createTopics(missing.map(\.newTopic), validateOnly: dryRun)

@@ -12,6 +12,7 @@ extension CommandFailure {
         case let error as PipelineError: self.init(ExitCode(error), error.description)
         case let error as KafkaError: self.init(ExitCode(error), error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
+        case let error as FileError: self.init(.usage, error.description)
         case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)
         default: self.init(.defect, "\(error)")
         }
@@ -37,7 +38,7 @@ extension ExitCode {
         case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .tls, .unsupported, .topicAlreadyExists,
             .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
             self = .configuration
-        case .maxPollExceeded, .purged, .state, .other: self = .defect
+        case .maxPollExceeded, .outOfSequence, .purged, .state, .other: self = .defect
         }
     }
 

@@ -1,5 +1,6 @@
 import Arguments
 import Foundation
+import KafkaClient
 import Pipeline
 import Telemetry
 
@@ -81,5 +82,11 @@ extension PipelineConfiguration {
         let format: LogStream.Format? = logFormat.map { $0 == .text ? .text : .json }
         let sink = format.map { LogStream(format: $0, descriptor: STDERR_FILENO) } ?? .standardError
         return Logger(label: label, level: logLevel, sink: sink)
+    }
+
+    /// librdkafka's lines of a command that asks once: its error says what went wrong, so they are for debugging only.
+    var clientSink: ClientLog.Sink {
+        guard logLevel <= .debug else { return { _ in } }
+        return makeLogger().clientSink
     }
 }

@@ -8,7 +8,7 @@ struct SubscriptionWriter: ~Copyable {
     private let topic: ProducerTopic
 
     init(_ configuration: PipelineConfiguration) throws(KafkaError) {
-        var producer = try Producer(settings: configuration.kafka, logger: configuration.makeLogger().clientSink)
+        var producer = try Producer(settings: configuration.kafka, logger: configuration.clientSink)
         topic = try Self.topic(configuration.topics.subscriptions, of: &producer)
         self.producer = producer
     }

@@ -9,11 +9,14 @@ enum TopicReader {
         take: (ConsumerRecord) -> Void, progress: (Double) -> Void = { _ in }
     ) throws(KafkaError) {
         var consumer = try Consumer(assigning: settings, logger: sink)
-        let count = try consumer.partitionCount(of: topic, timeout: .seconds(30))
-        let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-        let starts = try consumer.startOffsets(partitions, timeout: .seconds(30))
-        let ends = try consumer.endOffsets(partitions, timeout: .seconds(30))
-
+        let (partitions, starts, ends) = try consumer.explaining { consumer throws(KafkaError) in
+            let count = try consumer.partitionCount(of: topic, timeout: .seconds(30))
+            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            return (
+                partitions, try consumer.startOffsets(partitions, timeout: .seconds(30)),
+                try consumer.endOffsets(partitions, timeout: .seconds(30))
+            )
+        }
         var open: [TopicPartition: Offset] = [:]
         for partition in partitions {
             if let start = starts[partition], let end = ends[partition], start < end { open[partition] = start }

@@ -1,0 +1,28 @@
+import KafkaClient
+
+extension Consumer {
+    /// Asks the cluster. An error that came by itself, such as a refused login, says more than a call that timed out.
+    mutating func explaining<Answer>(
+        _ question: (borrowing Consumer) throws(KafkaError) -> Answer
+    ) throws(KafkaError) -> Answer {
+        do {
+            return try question(self)
+        } catch {
+            throw cause(of: error)
+        }
+    }
+
+    private mutating func cause(of error: KafkaError) -> KafkaError {
+        var cause = error
+        guard error.kind == .timedOut || error.kind == .transport else { return cause }
+        while let event = nextEvent(timeout: .zero) {
+            guard case .error(let complaint) = event else { continue }
+            switch complaint.kind {
+            case .authentication, .tls: return complaint
+            case .transport: cause = complaint
+            default: continue
+            }
+        }
+        return cause
+    }
+}

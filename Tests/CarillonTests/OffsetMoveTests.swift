@@ -1,0 +1,90 @@
+import Pipeline
+import Testing
+
+@testable import KafkaClient
+@testable import carillon
+
+/// Design §6, "Where a group starts".
+@Suite struct OffsetMoveTests {
+    private func id(_ partition: Int32) -> TopicPartition {
+        TopicPartition(topic: "orders.events", partition: partition)
+    }
+
+    private func position(_ partition: Int32, committed: Int64?, metadata: String = "v1 w=50 n=2 t=40")
+        -> GroupPositions.Partition
+    {
+        GroupPositions.Partition(
+            id: id(partition), start: Offset(10), end: Offset(100),
+            committed: committed.map { CommittedOffset(offset: Offset($0), metadata: metadata) })
+    }
+
+    private func move(
+        _ partitions: [GroupPositions.Partition], to targets: [Int32: Int64], accept: Bool = false, resend: Bool = false
+    ) -> OffsetMove {
+        OffsetMove(
+            GroupPositions(partitions: partitions),
+            targets: Dictionary(uniqueKeysWithValues: targets.map { (id($0.key), Offset($0.value)) }),
+            acceptPartitions: accept, mayResend: resend, now: 1_000)
+    }
+
+    @Test("a move keeps W, n and t, and leaves the other partitions alone")
+    func keeps() {
+        let move = move([position(0, committed: 20), position(1, committed: 30)], to: [1: 90])
+        #expect(move.problems == [])
+        #expect(move.commits == [id(1): CommittedOffset(offset: Offset(90), metadata: "v1 w=50 n=2 t=40")])
+        #expect(move.skipped == 60)
+    }
+
+    @Test("moving back wants --resend, after saying how much is sent again")
+    func back() {
+        let partitions = [position(0, committed: 60), position(1, committed: 70)]
+        let refused = move(partitions, to: [0: 10, 1: 80])
+        #expect(refused.problems == ["up to 50 events would be sent again; give --resend if that is what you want"])
+        #expect(refused.text.contains("Up to 50 events are sent again, up to 10 are skipped."))
+        #expect(move(partitions, to: [0: 10, 1: 80], resend: true).problems == [])
+    }
+
+    @Test(
+        "a changed partition count wants --accept-partitions, which begins new partitions at their start with W = now everywhere"
+    )
+    func partitions() {
+        let grown = [position(0, committed: 20), position(1, committed: 30), position(2, committed: nil)]
+        #expect(move(grown, to: [0: 20]).problems.count == 2)
+        let accepted = move(grown, to: [:], accept: true)
+        #expect(accepted.problems == [])
+        #expect(
+            accepted.commits == [
+                id(0): CommittedOffset(offset: Offset(20), metadata: "v1 w=1000 n=3 t=40"),
+                id(1): CommittedOffset(offset: Offset(30), metadata: "v1 w=1000 n=3 t=40"),
+                id(2): CommittedOffset(offset: Offset(10), metadata: "v1 w=1000 n=3 t=0"),
+            ])
+    }
+
+    @Test("a partition without a commit, or with one that is not ours, gets W = now")
+    func noMetadata() {
+        let move = move([position(0, committed: nil), position(1, committed: 20, metadata: "")], to: [0: 10, 1: 20])
+        #expect(move.problems == [])
+        #expect(Set(move.commits.values.map(\.metadata)) == ["v1 w=1000 n=2 t=0"])
+    }
+
+    @Test("an offset that is not in the log is refused; the ends of the log are in it")
+    func range() {
+        let partitions = [position(0, committed: 100), position(1, committed: 100)]
+        #expect(
+            move(partitions, to: [0: 101, 1: 9]).problems == [
+                "orders.events/0: offset 101 is not in the log, which goes from 10 to 100",
+                "orders.events/1: offset 9 is not in the log, which goes from 10 to 100",
+            ])
+        #expect(move(partitions, to: [0: 100, 1: 10], resend: true).problems == [])
+    }
+
+    @Test("--to takes earliest, latest, a time or an offset")
+    func targets() {
+        #expect(OffsetTarget("earliest") == .earliest)
+        #expect(OffsetTarget("latest") == .latest)
+        #expect(OffsetTarget("1970-01-01T00:00:01Z") == .time(Timestamp(milliseconds: 1_000)))
+        #expect(OffsetTarget("12") == .offset(Offset(12)))
+        #expect(OffsetTarget("-1") == nil)
+        #expect(OffsetTarget("yesterday") == nil)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Pipeline
+import Testing
+
+@testable import Arguments
+@testable import KafkaClient
+@testable import carillon
+
+@Suite struct SharedTests {
+    @Test("progress says how many, how much, how fast and how long")
+    func progress() {
+        let start = ContinuousClock.now
+        let line = ProgressLine(unit: "subscriptions", now: start)
+        #expect(
+            line.text(12_000, fraction: 0.25, now: start + .seconds(2))
+                == "12,000 subscriptions (25%), 6,000/s, 6s left")
+        #expect(line.text(5, fraction: nil, now: start) == "5 subscriptions, 0/s")
+        #expect(line.text(5, fraction: 1, now: start + .seconds(1)) == "5 subscriptions (100%), 5/s")
+        #expect(ProgressLine.time(59.2) == "1m00s")
+        #expect(ProgressLine.time(7_500) == "2h05m")
+        #expect(ProgressLine.grouped(1_234_567) == "1,234,567")
+    }
+
+    @Test("columns are aligned, the last one is not padded")
+    func table() {
+        var table = TextTable(["A", "LONG"])
+        table.append(["value", "x"])
+        #expect(table.text == "A      LONG\nvalue  x\n")
+    }
+
+    @Test("errors end with the exit code of the table")
+    func exitCodes() {
+        func code(_ error: any Error) -> ExitCode { CommandFailure(error).code }
+        #expect(code(PipelineError.instanceInUse("x")) == .inUse)
+        #expect(code(PipelineError.defect("x")) == .defect)
+        #expect(code(PipelineError.unplaceableRecord("x")) == .defect)
+        #expect(code(PipelineError.notDrained("x")) == .notInTime)
+        #expect(code(PipelineError.notAuthorized("x")) == .notPermitted)
+        #expect(code(PipelineError.decisionNeeded("x")) == .configuration)
+        #expect(code(CommandFailure(.difference, "x")) == .difference)
+        #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 3, 64, 70, 75, 77, 78])
+    }
+
+    @Test("every command has examples, and every example of ours is a command line that is understood")
+    func examples() {
+        func walk(_ command: any ParsableCommand.Type) {
+            let examples = command.configuration.examples
+            #expect(!examples.isEmpty, "\(command) has no example")
+            for example in examples {
+                let line =
+                    example.command.split(separator: "|").map(String.init).last { $0.contains("carillon ") } ?? ""
+                let words = line.split(separator: " ").map(String.init)
+                guard words.first == "carillon" else { continue }
+                let arguments = words.dropFirst().prefix { !["<", ">"].contains($0) }
+                if case .usage(let problems) = CommandParser(Carillon.self).parse(Array(arguments)) {
+                    Issue.record("\(example.command): \(problems)")
+                }
+            }
+            for next in command.configuration.subcommands { walk(next) }
+        }
+        walk(Carillon.self)
+    }
+}
