@@ -18,6 +18,8 @@ import tempfile
 import threading
 import time
 
+from confluent_kafka import Consumer, TopicPartition
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
 from cluster import Cluster, Failure  # noqa: E402
 from generate import Input  # noqa: E402
@@ -62,6 +64,8 @@ class Bench:
         self.input, self.table = f"{self.name}.events", f"{self.name}.subscriptions"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-bench."))
         self.runs = 0
+        # The size of a record that the limit writes, until carillon's own is known from its first run.
+        self.value_bytes = 844
 
     def load(self):
         options = self.options
@@ -77,7 +81,7 @@ class Bench:
         options, bootstrap = self.options, self.cluster.bootstrap
         if program == "limit":
             return [options.limit, "run", bootstrap, group, self.input, output["dispatch"], str(options.events), str(workers),
-                    str(COPIES)]
+                    str(COPIES), str(self.value_bytes)]
         settings = {
             "kafka.bootstrap.servers": bootstrap, "group.id": group, "instance.id": "bench", "workers": workers,
             "state.dir": self.folder / group, "topic.events": self.input, "topic.subscriptions": self.table,
@@ -116,6 +120,9 @@ class Bench:
                 process.kill()
                 process.wait()
         self.check_output(output["dispatch"])
+        if program == "carillon" and self.runs == 1:
+            self.value_bytes = self.average_value(output["dispatch"])
+            print(f"carillon writes {self.value_bytes} B a record, and so does the limit", flush=True)
         for future in self.cluster.admin.delete_topics(list(output.values())).values():
             future.result(30)
         return (last - first) / (t1 - t0), (c1 - c0) / ((last - first) * COPIES) * 1e6, peak / 1024
@@ -149,6 +156,13 @@ class Bench:
         written = sum(self.cluster.ends(topic).values())
         if written < self.options.events * COPIES:
             raise Failure(f"{topic} holds {written:,} records, {self.options.events * COPIES:,} are due")
+
+    def average_value(self, topic, count=1000):
+        reader = Consumer(self.cluster.settings | {"group.id": f"{self.name}-reader", "enable.auto.commit": False})
+        reader.assign([TopicPartition(topic, 0, 0)])
+        sizes = [len(message.value()) for message in reader.consume(count, timeout=30) if not message.error()]
+        reader.close()
+        return round(statistics.mean(sizes))
 
     def close(self):
         self.cluster.admin.delete_topics([self.input, self.table])

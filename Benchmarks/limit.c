@@ -2,9 +2,9 @@
  *
  *   limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES
  *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
- *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES
+ *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES
  *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
- *       of 600 bytes with 4 headers, in transactions of 5,000 events or 50 ms with the offsets. Ends after EVENTS events.
+ *       of BYTES bytes with 4 headers, in transactions of 5,000 events or 50 ms with the offsets. Ends after EVENTS events.
  *
  * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRANSACTION_EVENTS = 5000, TRANSACTION_MS = 50, PREPARED = 8192, VALUE_BYTES = 600, MAX_PARTITIONS = 1024 };
+enum { TRANSACTION_EVENTS = 5000, TRANSACTION_MS = 50, PREPARED = 8192, MIN_VALUE = 600, MAX_VALUE = 2000, MAX_PARTITIONS = 1024 };
 enum { QUEUED_MESSAGES = 20000, WAKE_UP_MS = 10 };
 
 static void die(const char *what, const char *why) {
@@ -135,7 +135,7 @@ static int load(char **argument) {
 /* -- run ----------------------------------------------------------------------------------------- */
 
 struct prepared {
-    char key[64], value[VALUE_BYTES], id[27];
+    char key[64], value[MAX_VALUE], id[27];
 };
 
 struct worker {
@@ -154,7 +154,7 @@ struct worker {
 static struct {
     char **argument;
     int64_t events;
-    int workers, copies, partitions;
+    int workers, copies, value_bytes, partitions;
     atomic_llong done;
     struct prepared *prepared;
     struct worker *worker;
@@ -217,7 +217,7 @@ static void emit(struct worker *worker, const rd_kafka_message_t *event, int64_t
         rd_kafka_resp_err_t error;
         while ((error = rd_kafka_producev(
                     worker->producer, RD_KAFKA_V_RKT(worker->output), RD_KAFKA_V_KEY(record->key, sizeof record->key),
-                    RD_KAFKA_V_VALUE(record->value, sizeof record->value), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                    RD_KAFKA_V_VALUE(record->value, (size_t)run_state.value_bytes), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
                     RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END)) == RD_KAFKA_RESP_ERR__QUEUE_FULL)
             rd_kafka_poll(worker->producer, 10);
         if (error) die("produce", rd_kafka_err2str(error));
@@ -296,24 +296,29 @@ static void start(struct worker *worker) {
     rd_kafka_topic_partition_list_destroy(topics);
 }
 
+/* Records as Carillon writes them, so that they compress alike: the token takes what the rest leaves of the size. */
 static void prepare_records(void) {
     uint64_t random = 88172645463325252;
     run_state.prepared = calloc(PREPARED, sizeof *run_state.prepared);
     for (int i = 0; i < PREPARED; i++) {
         struct prepared *record = &run_state.prepared[i];
-        char value[2048];
+        char token[MAX_VALUE + 1], rest[MAX_VALUE], order[64];
         for (int at = 0; at < 64; at++) record->key[at] = "0123456789abcdef"[next_random(&random) % 16];
-        snprintf(value, 28, "msg-1772323200000-%09" PRIu64, next_random(&random) % 1000000000);
-        memcpy(record->id, value, sizeof record->id);
+        for (int at = 0; at < MAX_VALUE; at++) token[at] = "0123456789abcdef"[next_random(&random) % 16];
+        snprintf(rest, sizeof rest, "msg-1772323200000-%09" PRIu64, next_random(&random) % 1000000000);
+        memcpy(record->id, rest, sizeof record->id);
+        snprintf(order, sizeof order, "%016" PRIx64 "-%016" PRIx64, next_random(&random), next_random(&random));
         int length = snprintf(
-            value, sizeof value,
-            "{\"message\":{\"token\":\"device-%.64s\",\"data\":{\"default\":\"{\\\"data\\\":{\\\"message_id\\\":\\\"%.27s\\\","
-            "\\\"order_id\\\":\\\"%016" PRIx64 "%016" PRIx64 "\\\",\\\"parent_order_id\\\":\\\"%016" PRIx64 "\\\",\\\"event_type\\\":\\\"event_order_created\\\","
-            "\\\"delivery_date\\\":\\\"2026-03-01\\\",\\\"start_time\\\":\\\"14:00\\\",\\\"end_time\\\":\\\"16:00\\\",\\\"place_id\\\":\\\"%016" PRIx64 "\\\"}}\"},"
-            "\"android\":{\"priority\":\"high\",\"ttl\":\"3600s\"},\"apns\":{\"headers\":{\"apns-push-type\":\"background\",\"apns-priority\":\"5\"}}}}",
-            record->key, record->id, next_random(&random), next_random(&random), next_random(&random), next_random(&random));
-        while (length < VALUE_BYTES) value[length++] = ' ';
-        memcpy(record->value, value, VALUE_BYTES);
+            rest, sizeof rest,
+            "\",\"data\":{\"default\":\"{\\\"data\\\":{\\\"message_id\\\":\\\"%.27s\\\",\\\"order_id\\\":\\\"%s\\\","
+            "\\\"parent_order_id\\\":\\\"%s\\\",\\\"visible_id\\\":\\\"ORDER-202603-%d\\\",\\\"event_type\\\":\\\"event_order_created\\\","
+            "\\\"delivery_date\\\":\\\"2026-03-01\\\",\\\"start_time\\\":\\\"14:00\\\",\\\"end_time\\\":\\\"16:00\\\","
+            "\\\"place_id\\\":\\\"%08d-0000-4000-8000-000000000000\\\"}}\"},\"android\":{\"priority\":\"high\",\"ttl\":\"3600s\"},"
+            "\"apns\":{\"headers\":{\"apns-push-type\":\"background\",\"apns-priority\":\"5\"},\"payload\":{\"aps\":{}}}}}",
+            record->id, order, order, i, i);
+        int of_token = run_state.value_bytes - length - 21;
+        snprintf(record->value, sizeof record->value, "{\"message\":{\"token\":\"%.*s", of_token, token);
+        memcpy(record->value + run_state.value_bytes - length, rest, (size_t)length);
     }
 }
 
@@ -332,6 +337,8 @@ static int run(char **argument) {
     run_state.events = atoll(argument[4]);
     run_state.workers = atoi(argument[5]);
     run_state.copies = atoi(argument[6]);
+    run_state.value_bytes = atoi(argument[7]);
+    if (run_state.value_bytes < MIN_VALUE || run_state.value_bytes > MAX_VALUE) die("run", "600 to 2,000 bytes a record");
     run_state.worker = calloc((size_t)run_state.workers, sizeof *run_state.worker);
     prepare_records();
     for (int i = 0; i < run_state.workers; i++) {
@@ -351,8 +358,8 @@ static int run(char **argument) {
 
 int main(int count, char **argument) {
     if (count == 7 && !strcmp(argument[1], "load")) return load(argument + 2);
-    if (count == 9 && !strcmp(argument[1], "run")) return run(argument + 2);
+    if (count == 10 && !strcmp(argument[1], "run")) return run(argument + 2);
     fprintf(stderr, "usage: limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES\n"
-                    "       limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES\n");
+                    "       limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES\n");
     return 64;
 }

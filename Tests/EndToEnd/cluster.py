@@ -5,7 +5,8 @@ import threading
 import time
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
+from confluent_kafka.admin import (
+    AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec, ResourceType)
 
 from rules import Record
 
@@ -74,6 +75,12 @@ class Cluster:
         for future in self.admin.create_partitions([NewPartitions(topic, count)]).values():
             future.result(30)
         wait_for(f"{topic} has {count} partitions", lambda: len(self.partitions(topic)) == count, 30)
+
+    def configure(self, topic, settings):
+        entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+        for future in self.admin.incremental_alter_configs([resource]).values():
+            future.result(30)
 
     def delete_records(self, topic, partition, before):
         for future in self.admin.delete_records([TopicPartition(topic, partition, before)]).values():

@@ -49,6 +49,14 @@ def started(world, name="a", **settings):
     return daemon
 
 
+def command(*arguments, settings, expected=0):
+    """One command to its end; what it said."""
+    code, output, errors = run(*arguments, settings=settings)
+    if code != expected:
+        raise Failure(f"carillon {' '.join(arguments)} ended with {code}, expected {expected}: {output}{errors}")
+    return output + errors
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -144,16 +152,39 @@ def quiet_partition():
     check(world.verify(starts))
 
 
-@scenario("a changed partition count of the events' topic stops it with 78")
+@scenario("a changed partition count of the events' topic stops it with 78, and `offsets set` is the way on")
 def partition_count():
     world = make_world("partitions").create_topics()
     world.produce(100)
-    daemon = started(world)
+    daemon = started(world, session_timeout="6s")
     world.wait_until_done()
     daemon.stop()
     world.cluster.add_partitions(world.topics["events"], 3)
     again = world.daemon("a", start_at="earliest").start()
     again.expect_exit(EXIT_CONFIGURATION, world.topics["events"], "2 partitions", "3", seconds=30)
+    command("offsets", "set", "--accept-partitions", settings=world.settings("a"))
+    world.produce(100)
+    world.daemon("a", start_at=None).start()
+    world.wait_until_done()
+    check(world.verify())
+
+
+@scenario("`topics create` makes what is missing, and `topics check` finds what differs")
+def topics():
+    world = make_world("topics")
+    settings, size = world.settings("a"), ("--partitions", "2", "--replication-factor", "1")
+    command("topics", "check", *size, settings=settings, expected=1)
+    command("topics", "create", *size, "--dry-run", settings=settings)
+    if world.cluster.partitions(world.topics["events"]):
+        raise Failure("--dry-run made topics")
+    command("topics", "create", *size, settings=settings)
+    wait_for("the topics are there", lambda: all(world.cluster.partitions(name) for name in world.topics.values()), 30)
+    command("topics", "create", *size, settings=settings)
+    command("topics", "check", *size, settings=settings)
+    world.cluster.configure(world.topics["subscriptions"], {"cleanup.policy": "delete"})
+    output = command("topics", "check", *size, settings=settings, expected=1)
+    if world.topics["subscriptions"] not in output or "cleanup.policy" not in output:
+        raise Failure(f"no word of cleanup.policy of {world.topics['subscriptions']}: {output}")
 
 
 @scenario("an offset that the log no longer has stops it with 78, and the message counts what is lost")
