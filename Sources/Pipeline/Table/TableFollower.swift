@@ -92,7 +92,8 @@ struct TableFollower: ~Copyable {
             isDirty = true
         }
         let isQuiet = records.count < Self.batchLimit
-        if isDirty, isQuiet || changes.count >= Self.applyLimit { try apply() }
+        let isDated = isAtEnd || newestTimestamp > 0
+        if isDirty, isDated, isQuiet || changes.count >= Self.applyLimit { try apply() }
     }
 
     private mutating func take(_ record: RecordView) {
