@@ -91,9 +91,19 @@ def one_slot():
 
 @scenario("a process that stood still for longer than its transaction may last comes back by itself")
 def frozen():
-    world = make_world("frozen").create_topics()
+    stand_still("frozen", session_timeout="6s", transaction_timeout="10s", shutdown_timeout="10s")
+
+
+@scenario("so does one whose transaction ended while the group still counted on it")
+def fenced_by_itself():
+    stand_still("fenced-by-itself", session_timeout="60s", transaction_timeout="5s", shutdown_timeout="5s")
+
+
+def stand_still(name, **settings):
+    """SIGSTOP under load until the broker has aborted the open transaction and, where it is short, ended the session."""
+    world = make_world(name).create_topics()
     outputs = [world.topics[topic] for topic in ("dispatch", "dead-letters", "journal")]
-    daemon = started(world, session_timeout="6s", transaction_timeout="10s", commit_interval="1s")
+    daemon = started(world, commit_interval="1s", **settings)
     # Transactions of a second under steady load: one is open, nearly always.
     halted = threading.Event()
 
@@ -107,7 +117,8 @@ def frozen():
     try:
         wait_for_daemons("it has committed under load", lambda: sum(world.committed.values()) > 200, [daemon])
         daemon.signal(signal.SIGSTOP)
-        wait_for("the group gave the frozen member up", lambda: not world.cluster.members(world.name), 30)
+        if settings["session_timeout"] == "6s":
+            wait_for("the group gave the frozen member up", lambda: not world.cluster.members(world.name), 30)
         wait_for("the broker aborted its transaction", lambda: all(
             world.cluster.ends(topic) == world.cluster.ends(topic, uncommitted=True) for topic in outputs), 60)
         daemon.signal(signal.SIGCONT)
