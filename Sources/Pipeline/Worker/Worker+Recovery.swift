@@ -140,6 +140,8 @@ extension Worker {
         let configuration = context.configuration
         var settings = configuration.kafka
         settings["session.timeout.ms"] = String(configuration.sessionTimeout.milliseconds)
+        // The lag comes with the statistics.
+        if settings["statistics.interval.ms"] == nil { settings["statistics.interval.ms"] = "5000" }
         var consumer = try Consumer(
             settings: settings, group: configuration.groupID,
             instance: configuration.staticMembership ? slot.groupInstanceID(group: configuration.groupID) : nil,

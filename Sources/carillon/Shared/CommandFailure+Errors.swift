@@ -32,10 +32,10 @@ extension ExitCode {
 
     init(_ error: KafkaError) {
         switch error.kind {
-        case .authentication, .authorization: self = .notPermitted
+        case .authentication, .authorization, .tls: self = .notPermitted
         case .fenced, .fencedInstanceID: self = .inUse
         case .timedOut, .transport, .allBrokersDown, .queueFull, .rebalanceInProgress: self = .notInTime
-        case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .tls, .unsupported, .topicAlreadyExists,
+        case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .unsupported, .topicAlreadyExists,
             .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
             self = .configuration
         case .maxPollExceeded, .outOfSequence, .purged, .state, .other: self = .defect
