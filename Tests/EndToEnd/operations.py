@@ -32,7 +32,8 @@ def scenario(sentence, background=False):
 
 
 def make_world(name, cluster=None, **more):
-    return World(cluster or Cluster(), name, seed, **({"partitions": 2, "places": 50, "crowd": 5} | more))
+    worlds.append(World(cluster or Cluster(), name, seed, **({"partitions": 2, "places": 50, "crowd": 5} | more)))
+    return worlds[-1]
 
 
 def check(report):
@@ -326,11 +327,16 @@ def main():
     finally:
         Daemon.kill_all()
     failed = results.count(False)
+    for world in worlds:
+        if failed:
+            print(f"logs of the processes: {world.folder}")
+        else:
+            world.remove()
     print(f"{len(results) - failed} passed, {failed} failed", flush=True)
     return 1 if failed or not results else 0
 
 
-seed = 0
+seed, worlds = 0, []
 
 if __name__ == "__main__":
     sys.exit(main())
