@@ -116,7 +116,7 @@ package struct Extractor: ~Copyable {
             identity.append(original.offset)
         } else {
             identity.begin(tag: "kafka")
-            var topic = batch.records[record].topic
+            var topic = batch.topic
             topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
             identity.append(Int64(batch.records[record].partition))
             identity.append(batch.records[record].offset)

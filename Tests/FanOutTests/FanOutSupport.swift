@@ -36,6 +36,10 @@ let noon = EventTime(milliseconds: 1_751_896_800_000)
 let day: Int64 = 86_400_000
 
 extension EventBatch {
+    init() {
+        self.init(topic: "orders.events")
+    }
+
     /// Adds a notification of a record of its own, or of the record before.
     mutating func add(
         place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
@@ -45,7 +49,7 @@ extension EventBatch {
         if !isSameEvent {
             records.append(
                 EventRecord(
-                    topic: "orders.events", partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
+                    partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
                     key: nil, value: nil))
         }
         let notification = Notification(

@@ -35,14 +35,17 @@ struct CoreDriver: ~Copyable {
         mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) { suppressed.append(reason) }
 
         private mutating func add(
-            _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?, _ headers: UnsafeBufferPointer<EventHeader>,
+            _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
+            _ headers: UnsafeBufferPointer<EventHeader>,
             isDeadLetter: Bool
         ) throws {
             if let left = failsAfter {
                 guard left > 0 else { throw Failure() }
                 failsAfter = left - 1
             }
-            func text(_ bytes: UnsafeRawBufferPointer?) -> String { bytes.map { String(decoding: $0, as: UTF8.self) } ?? "null" }
+            func text(_ bytes: UnsafeRawBufferPointer?) -> String {
+                bytes.map { String(decoding: $0, as: UTF8.self) } ?? "null"
+            }
             records.append(
                 Output(
                     key: text(key), value: text(value),
@@ -61,7 +64,7 @@ struct CoreDriver: ~Copyable {
 
     let table: SubscriptionTable
     var core: PipelineCore
-    var batch = EventBatch()
+    var batch = EventBatch(topic: "orders.events")
     var sink = Sink()
     private var bytes: [UnsafeMutableRawBufferPointer] = []
 
@@ -104,7 +107,7 @@ struct CoreDriver: ~Copyable {
             }
             batch.records.append(
                 EventRecord(
-                    topic: "orders.events", partition: 0, offset: Int64(offset),
+                    partition: 0, offset: Int64(offset),
                     timestamp: EventTime(milliseconds: 1_725_707_721_000), key: copy(event.key),
                     value: copy(event.value), headers: first..<batch.headers.count))
         }

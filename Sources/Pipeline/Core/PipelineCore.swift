@@ -166,7 +166,7 @@ package struct PipelineCore: ~Copyable {
     ) throws {
         counts.countDeadLetter(letter.code)
         let event = batch.records[record]
-        try deadLetters.withHeaders(of: letter, for: event, original: batch.headers) { headers in
+        try deadLetters.withHeaders(of: letter, for: event, in: batch) { headers in
             try sink.deadLetter(letter, key: event.key, value: event.value, headers: headers, from: event)
         }
     }

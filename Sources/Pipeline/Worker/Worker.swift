@@ -25,7 +25,7 @@ struct Worker: ~Copyable {
     var backoff = Backoff()
     var group: GroupMetadata?
     private var records = RecordBatch()
-    private(set) var batch = EventBatch()
+    private(set) var batch: EventBatch
     var journalText: [UInt8] = []
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
@@ -45,6 +45,7 @@ struct Worker: ~Copyable {
         self.logger = logger
         self.consumer = consumer
         self.output = output
+        batch = EventBatch(topic: configuration.topics.events)
         core = PipelineCore(
             rules: configuration.rules, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
@@ -102,7 +103,7 @@ struct Worker: ~Copyable {
             guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
             batch.records.append(
                 EventRecord(
-                    topic: record.topic, partition: record.partition, offset: record.offset,
+                    partition: record.partition, offset: record.offset,
                     timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key,
                     value: record.value, headers: record.headers))
         }
@@ -142,7 +143,8 @@ struct Worker: ~Copyable {
         output.truncatesDeadLetters = treatment == .truncatedDeadLetter
         if treatment != .asItIs, !core.isDeadLetter(record: record) {
             core.condemn(
-                record: record, DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
+                record: record,
+                DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
         }
         transaction?.alone = event
         transaction?.aloneIsDeadLetter = core.isDeadLetter(record: record)
