@@ -1,3 +1,5 @@
+import NotificationPayload
+
 /// An instant in event time: milliseconds since 1970-01-01T00:00:00Z.
 public struct EventTime: Hashable, Comparable, Sendable {
     public var milliseconds: Int64
@@ -73,13 +75,13 @@ public struct EventRecord {
 /// Records in, notifications out, side by side in buffers that are reused from batch to batch.
 public struct EventBatch: ~Copyable {
     /// Where all its records stand.
-    package var topic: String
-    package var records: [EventRecord] = []
-    package var headers: [EventHeader] = []
+    @usableFromInline package var topic: String
+    @usableFromInline package var records: [EventRecord] = []
+    @usableFromInline package var headers: [EventHeader] = []
     /// In the order of the records.
     public package(set) var notifications: [Notification] = []
     /// The bytes that every ``TextRange`` of the notifications points into.
-    package var text: [UInt8] = []
+    @usableFromInline package var text = ByteWriter(capacity: 64 << 10)
 
     /// The text that is enough for a transaction, in bytes. One event adds 80 MB at most, and a ``TextRange`` reaches to 4 GB.
     private static let fullCount = 64 << 20
@@ -97,12 +99,23 @@ public struct EventBatch: ~Copyable {
         records.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
         notifications.removeAll(keepingCapacity: true)
-        text.removeAll(keepingCapacity: true)
+        text.removeAll()
     }
 
     /// A copy of the text as a string.
     public func string(_ range: TextRange) -> String {
-        String(decoding: text[range.range], as: UTF8.self)
+        String(decoding: bytes(range), as: UTF8.self)
+    }
+
+    /// The document's `default` string, a copy.
+    public func payload(of notification: Notification) -> String {
+        String(unembedding: bytes(notification.payload))
+    }
+
+    /// The bytes of a text: good until the next text is added or the batch is emptied.
+    @inlinable @inline(__always)
+    package borrowing func bytes(_ range: TextRange) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text.bytes[range.range])
     }
 
     /// A copy of the value of the record that a notification was made from.

@@ -23,7 +23,6 @@ package struct Extractor: ~Copyable {
     var innerReader = JSONReader()
     var identity = MessageIdentity()
     var arena = TextArena()
-    var output = ByteWriter(capacity: 8192)
     var listedIDs = NotificationIDs()
 
     package init(rules: ExtractionRules) {
@@ -45,7 +44,7 @@ package struct Extractor: ~Copyable {
             return .notifications(batch.notifications.count - notifications)
         } catch {
             batch.notifications.removeLast(batch.notifications.count - notifications)
-            batch.text.removeLast(batch.text.count - text)
+            batch.text.truncate(to: text)
             return .deadLetter(error)
         }
     }

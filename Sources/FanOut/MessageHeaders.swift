@@ -92,7 +92,7 @@ struct MessageHeaders: ~Copyable {
 
     private mutating func copy(_ range: TextRange, of batch: borrowing EventBatch, as name: StaticString) {
         let start = text.count
-        batch.text.withUnsafeBytes { text.append(UnsafeRawBufferPointer(rebasing: $0[range.range])) }
+        text.append(batch.bytes(range))
         add(name, written(from: start))
     }
 

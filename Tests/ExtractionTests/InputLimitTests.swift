@@ -80,7 +80,7 @@ struct InputLimitTests {
     func full() {
         var batch = EventBatch(topic: "orders.events")
         var states = [batch.isFull]
-        batch.text = [UInt8](repeating: 0, count: 64 << 20)
+        batch.text.append(upTo: 64 << 20) { $0 + (64 << 20) }
         states.append(batch.isFull)
         batch.removeAll()
         states.append(batch.isFull)

@@ -52,9 +52,15 @@ extension EventBatch {
                     partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
                     key: nil, value: nil))
         }
+        // As the extractor writes it: escaped for the JSON string around it.
+        let payloadStart = text.count
+        var plain = payload
+        plain.withUTF8 { text.appendEscaped(UnsafeRawBufferPointer($0)) }
+        let embedded = TextRange(start: payloadStart, count: text.count - payloadStart)
         let notification = Notification(
             record: records.count - 1, eventType: eventType, eventTime: time, messageID: append(messageID),
-            placeID: append(place), orderID: append(orderID), payload: append(payload),
+            placeID: append(place), orderID: append(orderID), payload: embedded,
+            payloadSize: payload.utf8.count,
             sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .order), orderType: orderType,
             isDegraded: isDegraded)
         notifications.append(notification)
@@ -62,7 +68,8 @@ extension EventBatch {
 
     private mutating func append(_ string: String) -> TextRange {
         let start = text.count
-        text.append(contentsOf: string.utf8)
+        var string = string
+        string.withUTF8 { text.append(UnsafeRawBufferPointer($0)) }
         return TextRange(start: start, count: text.count - start)
     }
 }

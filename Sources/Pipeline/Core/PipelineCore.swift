@@ -59,7 +59,7 @@ package struct PipelineCore: ~Copyable {
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
     package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
         batch.notifications.removeAll(keepingCapacity: true)
-        batch.text.removeAll(keepingCapacity: true)
+        batch.text.removeAll()
         outcomes.removeAll(keepingCapacity: true)
         firstExtracted = first
         nextNotification = 0

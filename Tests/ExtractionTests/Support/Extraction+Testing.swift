@@ -126,7 +126,7 @@ extension TestNotification {
         messageID = batch.string(notification.messageID)
         placeID = batch.string(notification.placeID)
         orderID = batch.string(notification.orderID)
-        encoded = batch.string(notification.payload)
+        encoded = batch.payload(of: notification)
         payload =
             (try? OrderPayload(encoded: encoded))
             ?? OrderPayload(
