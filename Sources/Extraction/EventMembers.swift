@@ -33,7 +33,7 @@ enum EventMember: Int, MemberName {
     }
 }
 
-typealias EventMembers = Members<EventMember>
+typealias EventMembers = Members<EventMember, 21>
 
 extension EventMembers {
     /// A body with one of these is the event; without them it is the order (design §4).

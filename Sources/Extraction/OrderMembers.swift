@@ -66,5 +66,7 @@ enum SalesforceMember: Int, MemberName {
     }
 }
 
-typealias OrderMembers = Members<OrderMember>
-typealias ShippingMembers = Members<ShippingMember>
+typealias OrderMembers = Members<OrderMember, 12>
+typealias ShippingMembers = Members<ShippingMember, 3>
+typealias SlotMembers = Members<SlotMember, 4>
+typealias SalesforceMembers = Members<SalesforceMember, 2>
