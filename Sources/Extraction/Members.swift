@@ -1,8 +1,12 @@
 import JSONReader
 
 /// The names of the members that are of interest in one kind of object.
-protocol MemberName: RawRepresentable<Int> {
-    init?(_ name: JSONText)
+///
+/// The raw values count from 0.
+protocol MemberName: RawRepresentable<Int>, CaseIterable {
+    var name: StaticString { get }
+    /// The names of all cases.
+    static var table: NameTable { get }
 }
 
 /// The members of an object by their names, found in one walk; of a name that occurs twice the last one counts.
@@ -17,9 +21,10 @@ struct Members<Name: MemberName, let nameCount: Int> {
     init(_ object: JSONValue?) {
         self.object = object
         guard var cursor = object?.members else { return }
+        let table = Name.table
         while let (name, value) = cursor.next() {
-            if let name = Name(name) {
-                positions[name.rawValue] = value.position
+            if let index = table.index(of: name) {
+                positions[index] = value.position
             }
         }
     }
