@@ -6,7 +6,7 @@ public struct ExtractionRules: Sendable {
     public enum MissingOrderID: String, CaseIterable, Sendable {
         /// Send it with an empty order id, and mark it as degraded.
         case send
-        case deadLetter = "dlq"
+        case deadLetter = "dead-letter"
     }
 
     /// Changes when the same event gives another payload than before. Part of the journal's hash of the rules.

@@ -49,7 +49,8 @@ public final class NotificationPipeline: Sendable {
 
     /// Works until ``shutdown()``.
     ///
-    /// - Throws: ``PipelineError``; `CancellationError` when its task is cancelled.
+    /// - Throws: ``PipelineError`` for what a person must know of; `KafkaError` and `SubscriptionTableError` from the
+    ///   start, before the first worker runs; `CancellationError` when its task is cancelled.
     public func run() async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -68,12 +69,12 @@ public final class NotificationPipeline: Sendable {
     private func supervise() throws {
         let context = makeContext()
         do {
+            let folder = try StateFolder(path: configuration.stateDirectory)
             if let resolver {
                 context.gate.pass(.max)
                 try BrokerProbe(context: context, logger: logger).waitForTopics(topics)
                 try supervise(context, recipients: .resolver(resolver), table: nil)
             } else {
-                let folder = try StateFolder(path: configuration.stateDirectory)
                 let probe = BrokerProbe(context: context, logger: logger)
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 let table = try open(folder.table, as: try probe.subscriptionTopic())

@@ -17,6 +17,10 @@ public final class PipelineMeter: Sendable {
         public var keyMismatches = 0
         public var ambiguousDates = 0
         public var unknownStatuses = 0
+        /// Entries of ORDER_IDS_LISTED that are no id.
+        public var ignoredOrderIDs = 0
+        /// Devices that the host's own resolver gave and that cannot be sent to.
+        public var rejectedDevices = 0
         public var malformedSubscriptions = 0
         /// Records of orders.events that are not processed yet; nil until the first measurement.
         public var lag: Int?

@@ -6,6 +6,7 @@ import Telemetry
 final class PipelineMetrics: Sendable {
     private let published = Mutex(PipelineMeter.Reading())
     private let events, notifications, dispatches, staleDevices, transactions, aborts, recreatedClients: Counter
+    private let ignoredOrderIDs, rejectedDevices: Counter
     private let malformedSubscriptions, keyMismatches, unknownStatuses, missingWatermarks, ambiguousDates: Counter
     private let deadLetters: [Counter]
     private let suppressed: [Counter]
@@ -22,6 +23,10 @@ final class PipelineMetrics: Sendable {
         aborts = metrics.counter("carillon_transaction_aborts_total", help: "Aborted transactions.")
         recreatedClients = metrics.counter(
             "carillon_recreated_clients_total", help: "Kafka clients that were made anew after a fatal error.")
+        ignoredOrderIDs = metrics.counter(
+            "carillon_ignored_order_ids_total", help: "Entries of ORDER_IDS_LISTED that are no id.")
+        rejectedDevices = metrics.counter(
+            "carillon_rejected_devices_total", help: "Devices of the host's resolver that cannot be sent to.")
         malformedSubscriptions = metrics.counter(
             "carillon_malformed_subscriptions_total", help: "Subscription records that were skipped.")
         keyMismatches = metrics.counter(
@@ -51,7 +56,8 @@ final class PipelineMetrics: Sendable {
         dateSources = sources("date")
         orderIDSources = sources("order_id")
         lag = metrics.gauge("carillon_consumer_lag_records", help: "Records of orders.events not processed yet.")
-        tableLag = metrics.gauge("carillon_table_lag_records", help: "Subscriptions that the table has not applied yet.")
+        tableLag = metrics.gauge(
+            "carillon_table_lag_records", help: "Subscriptions that the table has not applied yet.")
         partitions = metrics.gauge("carillon_assigned_partitions", help: "Partitions of orders.events owned here.")
     }
 
@@ -66,6 +72,8 @@ final class PipelineMetrics: Sendable {
             transactions.add(reading.transactions - last.transactions)
             aborts.add(reading.aborts - last.aborts)
             recreatedClients.add(reading.recreatedClients - last.recreatedClients)
+            ignoredOrderIDs.add(reading.ignoredOrderIDs - last.ignoredOrderIDs)
+            rejectedDevices.add(reading.rejectedDevices - last.rejectedDevices)
             malformedSubscriptions.add(reading.malformedSubscriptions - last.malformedSubscriptions)
             keyMismatches.add(reading.keyMismatches - last.keyMismatches)
             unknownStatuses.add(reading.unknownStatuses - last.unknownStatuses)

@@ -20,7 +20,6 @@ struct Supervision {
                 drainEnds = .now + context.configuration.shutdownTimeout
             }
             if let drainEnds, .now > drainEnds { throw giveUp() }
-            if context.mustStop, crew.failure == nil, drainEnds.map({ .now > $0 }) == true { return }
             try checkForHang()
             if status.isDue { logger.info("\(status.next(context.meter.reading))") }
         }
@@ -64,13 +63,14 @@ struct StatusReport {
         }
         let events = Double(reading.counts.events - last.counts.events) / seconds
         let dispatches = Double(reading.counts.dispatches - last.counts.dispatches) / seconds
-        return "\(Int(events)) events/s, \(Int(dispatches)) dispatches/s, lag \(reading.lag.map(String.init) ?? "unknown"), "
-            + "\(reading.counts.deadLetters) dead letters, \(reading.partitions) partitions"
+        return
+            "\(Int(events)) events/s, \(Int(dispatches)) dispatches/s, lag \(reading.lag.map(String.init) ?? "unknown"), "
+            + "dead letters \(reading.counts.deadLetters), partitions \(reading.partitions)"
     }
 
     func total(_ reading: PipelineMeter.Reading) -> String {
         "ended: \(reading.counts.events) events, \(reading.counts.dispatches) dispatches, "
-            + "\(reading.counts.deadLetters) dead letters in \(Int((ContinuousClock.now - start).seconds)) s"
+            + "dead letters \(reading.counts.deadLetters), in \(Int((ContinuousClock.now - start).seconds)) s"
     }
 }
 

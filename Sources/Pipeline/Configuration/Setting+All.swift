@@ -58,7 +58,7 @@ extension Setting {
     private static let rules: [Setting] = [
         .custom(
             "time-zone", default: .value("UTC"), allowed: "a time zone such as Europe/Berlin",
-            "The zone of times that name none."
+            "The zone that values with an offset are converted to; values without one stand as they are."
         ) { text, draft in
             draft.timeZone = text
             return !text.isEmpty

@@ -8,6 +8,8 @@ public struct Counts: Sendable {
     public package(set) var dispatches = 0
     /// Devices left out because their subscription is older than `subscriptions.max-age`.
     public package(set) var staleDevices = 0
+    /// Devices that a resolver of the host's own gave and that cannot be sent to.
+    public package(set) var rejectedDevices = 0
     private var deadLettersByCode = [Int](repeating: 0, count: DeadLetter.Code.allCases.count)
     private var eventsByReason = [Int](repeating: 0, count: SuppressionReason.allCases.count)
     private var timeSlotSources = [Int](repeating: 0, count: FieldSource.allCases.count)
@@ -39,6 +41,7 @@ public struct Counts: Sendable {
         notifications += other.notifications
         dispatches += other.dispatches
         staleDevices += other.staleDevices
+        rejectedDevices += other.rejectedDevices
         for index in deadLettersByCode.indices { deadLettersByCode[index] += other.deadLettersByCode[index] }
         for index in eventsByReason.indices { eventsByReason[index] += other.eventsByReason[index] }
         for index in timeSlotSources.indices {
@@ -54,6 +57,7 @@ public struct Counts: Sendable {
         notifications = 0
         dispatches = 0
         staleDevices = 0
+        rejectedDevices = 0
         for index in deadLettersByCode.indices { deadLettersByCode[index] = 0 }
         for index in eventsByReason.indices { eventsByReason[index] = 0 }
         for index in timeSlotSources.indices {

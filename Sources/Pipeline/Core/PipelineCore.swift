@@ -116,6 +116,7 @@ package struct PipelineCore: ~Copyable {
         if resolvedEnd < notifications.upperBound {
             let room = max(limit - written, 1)
             resolvedEnd = try fanOut.resolve(batch, from: notifications.lowerBound, limit: room)
+            counts.rejectedDevices += fanOut.rejectedDevices
         }
         if let letter = refusal(of: notifications, in: batch) {
             return try emit(letter, for: record, in: batch, into: &sink)

@@ -7,13 +7,15 @@ import Foundation
 package struct RulesHash: Equatable, Sendable {
     package let text: String
 
-    package init(rules: ExtractionRules, rendering: RenderSettings) {
+    package init(rules: ExtractionRules, rendering: RenderSettings, maxAge: Duration, maxDevicesPerEvent: Int) {
         var parts = [
             "rules=\(ExtractionRules.version)",
             "zones=\(TimeZone.timeZoneDataVersion)",
             "time-zone=\(rules.timeZone)",
             "on-missing-order-id=\(rules.onMissingOrderID.rawValue)",
             "ttl=\(rendering.timeToLiveSeconds)",
+            "max-age=\(maxAge.milliseconds)",
+            "max-devices=\(maxDevicesPerEvent)",
             "android-priority=\(rendering.androidPriority.rawValue)",
         ]
         parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()

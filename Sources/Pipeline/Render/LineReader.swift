@@ -16,14 +16,14 @@ package struct LineReader: ~Copyable {
         buffer = .allocate(byteCount: 256 * 1024, alignment: 8)
     }
 
-    /// Opens a file; `-` is standard input. The error is `errno`'s text.
+    /// Opens a file; `-` is standard input.
     package init(path: String) throws(FileError) {
         if path == "-" {
             self.init(descriptor: STDIN_FILENO)
             return
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileError(path: path, reason: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw FileError(path: path, code: errno) }
         self.init(descriptor: descriptor, closes: true)
     }
 
@@ -81,7 +81,7 @@ package struct LineReader: ~Copyable {
         while true {
             let count = read(descriptor, buffer.baseAddress! + end, buffer.count - end)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw FileError(path: "input", reason: String(cString: strerror(errno))) }
+            guard count >= 0 else { throw FileError(path: "input", code: errno) }
             if count == 0 { isAtEnd = true }
             end += count
             return
@@ -92,12 +92,15 @@ package struct LineReader: ~Copyable {
 /// A file that cannot be read or written.
 package struct FileError: Error, CustomStringConvertible {
     package var path: String
-    package var reason: String
+    package var code: Int32
 
-    package init(path: String, reason: String) {
+    /// - Parameter code: the `errno` of the call that failed.
+    package init(path: String, code: Int32) {
         self.path = path
-        self.reason = reason
+        self.code = code
     }
 
-    package var description: String { "\(path): \(reason)" }
+    package var isBrokenPipe: Bool { code == EPIPE }
+
+    package var description: String { "\(path): \(String(cString: strerror(code)))" }
 }

@@ -120,7 +120,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
         while !rest.isEmpty {
             let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if written < 0, errno == EINTR { continue }
-            guard written >= 0 else { throw FileError(path: "output", reason: String(cString: strerror(errno))) }
+            guard written >= 0 else { throw FileError(path: "output", code: errno) }
             rest = rest[(rest.startIndex + written)...]
         }
         output.removeAll()

@@ -72,7 +72,9 @@ struct TableFollower: ~Copyable {
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
         } catch {
-            if try context.patience.consider(error) { logger.warning("the subscriptions' ends are not known: \(error)") }
+            if try context.patience.consider(error) {
+                logger.warning("the subscriptions' ends are not known: \(error)")
+            }
         }
         askedAt = .now
     }
@@ -92,7 +94,8 @@ struct TableFollower: ~Copyable {
             isDirty = true
         }
         let isQuiet = records.count < Self.batchLimit
-        if isDirty, isQuiet || changes.count >= Self.applyLimit { try apply() }
+        let isDated = isAtEnd || newestTimestamp > 0
+        if isDirty, isDated, isQuiet || changes.count >= Self.applyLimit { try apply() }
     }
 
     private mutating func take(_ record: RecordView) {
@@ -115,7 +118,7 @@ struct TableFollower: ~Copyable {
             appliedAt = .now
             backoff.reset()
             report(change)
-        } catch where error.recovery == .retry {
+        } catch  where error.recovery == .retry {
             if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
             Thread.sleep(forTimeInterval: backoff.next().seconds)
         } catch {

@@ -8,6 +8,8 @@ package struct Positions {
         package var committed: Int64
         /// The offset of the next record to process.
         package var next: Int64
+        /// Nothing below it is left to read: ``next``, or the end of the partition behind control records.
+        package var reached: Int64
         package var watermark: Int64
         package var newestTimestamp: Int64
         fileprivate var committedTimestamp: Int64
@@ -29,13 +31,14 @@ package struct Positions {
     }
 
     /// Takes over an assignment: everything before it is forgotten.
-    package mutating func assign(_ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], partitionCount: Int32) {
+    package mutating func assign(_ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], partitionCount: Int32)
+    {
         self.partitionCount = partitionCount
         owned = committed.keys.sorted()
         partitions = Array(repeating: nil, count: max(Int(partitionCount), Int(owned.last ?? -1) + 1))
         for (partition, start) in committed {
             partitions[Int(partition)] = Partition(
-                committed: start.offset, next: start.offset, watermark: start.metadata.watermark,
+                committed: start.offset, next: start.offset, reached: start.offset, watermark: start.metadata.watermark,
                 newestTimestamp: start.metadata.newestTimestamp, committedTimestamp: start.metadata.newestTimestamp)
         }
     }
@@ -51,9 +54,16 @@ package struct Positions {
         return offset >= state.next
     }
 
+    /// The end of the partition was seen.
+    package mutating func reach(partition: Int32, offset: Int64) {
+        guard Int(partition) < partitions.count, let state = partitions[Int(partition)] else { return }
+        partitions[Int(partition)]?.reached = max(state.reached, offset)
+    }
+
     /// Counts a record as processed.
     package mutating func advance(partition: Int32, offset: Int64, timestamp: Int64) {
         partitions[Int(partition)]!.next = offset + 1
+        partitions[Int(partition)]!.reached = max(partitions[Int(partition)]!.reached, offset + 1)
         if timestamp > partitions[Int(partition)]!.newestTimestamp {
             partitions[Int(partition)]!.newestTimestamp = timestamp
         }
@@ -83,6 +93,7 @@ package struct Positions {
     package mutating func rollBack() {
         for partition in owned {
             partitions[Int(partition)]!.next = partitions[Int(partition)]!.committed
+            partitions[Int(partition)]!.reached = partitions[Int(partition)]!.committed
             partitions[Int(partition)]!.newestTimestamp = partitions[Int(partition)]!.committedTimestamp
         }
     }

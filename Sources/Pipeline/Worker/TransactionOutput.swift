@@ -20,6 +20,10 @@ struct TransactionOutput: ~Copyable, RecordSink {
     init(configuration: PipelineConfiguration, slot: Slot, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         var settings = configuration.kafka
         settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.milliseconds)
+        // librdkafka wants it no longer than the transaction's.
+        if settings["socket.timeout.ms"] == nil {
+            settings["socket.timeout.ms"] = String(min(10_000, configuration.transactionTimeout.milliseconds))
+        }
         var producer = try Producer(
             settings: settings, transactionalID: slot.transactionalID(group: configuration.groupID), logger: logger)
         let dispatch = try producer.topic(configuration.topics.dispatch)

@@ -6,12 +6,21 @@ struct AssignmentProgress {
     /// The table's barrier that fan-out waits for.
     var barrier = 0
     var isDone = true
+    /// The partitions are read already, and only go back.
+    var isRewind = false
     var began = ContinuousClock.now
 }
 
 extension Worker {
-    /// Serves what the group says: assignments, revocations, errors, statistics.
+    /// Serves what the group says, and the producer's reports.
     mutating func serveControl(timeout: Duration) throws {
+        try serveGroup(timeout: timeout)
+        output.poll()
+        try considerErrors(output.takeErrors())
+    }
+
+    /// Serves what the group says: assignments, revocations, errors, statistics.
+    mutating func serveGroup(timeout: Duration) throws {
         var patience = timeout
         while let event = consumer.nextEvent(timeout: patience) {
             patience = .zero
@@ -19,12 +28,28 @@ extension Worker {
             case .assign(let partitions): startAssignment(partitions)
             case .revoke(_, let isLost): try revoke(isLost: isLost)
             case .error(let error): try considerErrors([error])
-            case .statistics(let statistics):
-                context.meter.setLag(statistics.partitions.compactMap(\.lag).reduce(0, +), worker: slot.number)
+            case .statistics(let statistics): observe(statistics)
             }
         }
-        output.poll()
-        try considerErrors(output.takeErrors())
+    }
+
+    /// The lag counts from what was processed here: the client's own does not know of commits in transactions.
+    private mutating func observe(_ statistics: ClientStatistics) {
+        var lag: Int64 = 0
+        var isKnown = false
+        for each in statistics.partitions {
+            guard let position = positions[each.partition.partition], let end = each.lastStableOffset else { continue }
+            isKnown = true
+            lag += max(0, end.value - position.reached)
+            guard let watermark = each.highWatermark,
+                hungTransactions.observe(
+                    partition: each.partition.partition, lastStable: end.value, highWatermark: watermark.value)
+            else { continue }
+            logger.warning(
+                "a transaction upstream has been open for more than a minute: nothing behind it can be read",
+                ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
+        }
+        if isKnown { context.meter.setLag(Int(lag), worker: slot.number) }
     }
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) {
@@ -40,6 +65,7 @@ extension Worker {
             if !isLost { try commit() }
         } catch let error as KafkaError {
             logger.warning("could not commit before the partitions went: \(error)")
+            try endTransaction(after: error)
         }
         try discardTransaction()
         try releaseAssignment()
@@ -57,7 +83,8 @@ extension Worker {
     /// Goes back to the committed offsets of the partitions that are owned (kafka-rules 6).
     mutating func rewind() {
         guard !positions.isEmpty else { return }
-        assignment = AssignmentProgress(partitions: positions.owned, barrier: assignment.barrier, isDone: false)
+        assignment = AssignmentProgress(
+            partitions: positions.owned, barrier: assignment.barrier, isDone: false, isRewind: true)
     }
 
     /// Asks for the committed offsets and starts to read there, once they are known.
@@ -66,6 +93,17 @@ extension Worker {
     /// (kafka-rules 8). Until then nothing is read.
     mutating func advanceAssignment() throws {
         guard !assignment.isDone else { return }
+        do {
+            try startReading()
+        } catch let error as KafkaError where error.recovery == .retry {
+            let isLate = .now - assignment.began > context.configuration.transactionTimeout + .seconds(10)
+            if isLate, context.patience.isDue("committed") {
+                logger.warning("still waiting for the committed offsets: \(error)")
+            }
+        }
+    }
+
+    private mutating func startReading() throws {
         let topic = context.configuration.topics.events
         let partitions = assignment.partitions.map { TopicPartition(topic: topic, partition: $0) }
         if partitions.isEmpty {
@@ -73,23 +111,19 @@ extension Worker {
             assignment.isDone = true
             return
         }
-        let starts: [TopicPartition: CommittedOffset]
-        do {
-            starts = try startOffsets(of: partitions)
-        } catch let error as KafkaError where error.recovery == .retry {
-            let isLate = .now - assignment.began > context.configuration.transactionTimeout + .seconds(10)
-            if isLate, context.patience.isDue("committed") {
-                logger.warning("still waiting for the committed offsets: \(error)")
-            }
-            return
-        }
+        let starts = try startOffsets(of: partitions)
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
         let checked = try StartRules.check(starts, partitionCount: count, now: WallClock.now())
         try checkRange(starts)
         group = try consumer.groupMetadata()
         positions.assign(checked.positions, partitionCount: count)
-        try consumer.assign(starts.mapValues(\.offset))
+        if assignment.isRewind {
+            try consumer.seek(to: starts.mapValues(\.offset), timeout: .seconds(5))
+        } else {
+            try consumer.assign(starts.mapValues(\.offset))
+        }
         assignment.isDone = true
+        watch.progressed()
         reportReset(checked.reset)
         context.meter.setPartitions(partitions.count, worker: slot.number)
     }
@@ -102,7 +136,9 @@ extension Worker {
         var starts = try consumer.committed(partitions, timeout: .seconds(1))
         let missing = partitions.filter { starts[$0] == nil }
         guard !missing.isEmpty else { return starts }
-        guard let from = context.configuration.from else { throw StartRules.noStart(missing, group: context.configuration.groupID) }
+        guard let from = context.configuration.from else {
+            throw StartRules.noStart(missing, group: context.configuration.groupID)
+        }
         let topic = context.configuration.topics.events
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
         let offsets =

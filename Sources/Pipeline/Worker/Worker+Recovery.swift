@@ -3,10 +3,23 @@ import KafkaClient
 import Telemetry
 
 extension Worker {
+    /// Recovers from an error, and from what goes wrong meanwhile.
+    mutating func recoverFully(from error: any Error) throws {
+        var error = error
+        while true {
+            if error is PipelineError || error is PipelineEnded { throw error }
+            do {
+                return try recover(from: error)
+            } catch let next {
+                error = next
+            }
+        }
+    }
+
     /// Brings the worker back to its last commit after an error, ready to go on.
     ///
     /// - Throws: ``PipelineError`` where there is no way on.
-    mutating func recover(from error: any Error) throws {
+    private mutating func recover(from error: any Error) throws {
         switch error {
         case let error as KafkaError: try recover(from: error)
         case let error as SubscriptionTableError where error.recovery != .retry:
@@ -20,15 +33,33 @@ extension Worker {
     }
 
     private mutating func recover(from error: KafkaError) throws {
+        // The reports that say which record it was.
+        output.poll()
         if let refusal = takeRefusal(error) {
-            logger.warning("a record was refused: \(refusal)")
-            try isolate(refusal)
+            logger.warning("a record was refused: \(refusal.error)", ["of": refusal.event ?? "unknown"])
+            try isolate(refusal.error)
             return
         }
         if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
         if try context.patience.consider(error) {
             logger.warning("\(error)", ["recovery": "\(error.recovery)"])
         }
+        if error.isOfConsumer { return try replaceConsumer(after: error) }
+        try endTransaction(after: error)
+        rewind()
+        try pause(backoff.next())
+    }
+
+    /// What was refused for good of the open transaction, if that is what went wrong.
+    private mutating func takeRefusal(_ error: KafkaError) -> (event: String?, error: KafkaError)? {
+        let refusals = output.takeRefusals() + [(transaction?.alone, error)]
+        let refusal = refusals.first { $0.error.kind == .messageTooLarge || $0.error.kind == .invalidRecord }
+        let topic = context.configuration.topics.events
+        return refusal.map { ($0.event.map { "\(topic)/\($0.partition)/\($0.offset)" }, $0.error) }
+    }
+
+    /// Ends the open transaction without effect, as its error asks for.
+    mutating func endTransaction(after error: KafkaError) throws {
         switch error.recovery {
         case .abortTransaction, .giveUp:
             try discardTransaction()
@@ -37,14 +68,6 @@ extension Worker {
             if transaction != nil { forgetTransaction() }
             try replaceProducer(after: error)
         }
-        rewind()
-        try pause(backoff.next())
-    }
-
-    /// What was refused for good of the open transaction, if that is what went wrong.
-    private mutating func takeRefusal(_ error: KafkaError) -> KafkaError? {
-        let refusals = output.takeRefusals().map(\.error) + [error]
-        return refusals.first { $0.kind == .messageTooLarge || $0.kind == .invalidRecord }
     }
 
     /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
@@ -82,7 +105,7 @@ extension Worker {
             let end = ContinuousClock.now + .seconds(5)
             while .now < end, !context.mustStop {
                 if consumer.fatalError?.kind == .fencedInstanceID { break }
-                try serveControl(timeout: .milliseconds(100))
+                try serveGroup(timeout: .milliseconds(100))
             }
             if let fatal = consumer.fatalError, fatal.kind == .fencedInstanceID { throw slotTaken(fatal) }
         }
@@ -149,4 +172,16 @@ extension Worker {
         try consumer.subscribe(to: [configuration.topics.events])
         return consumer
     }
+}
+
+extension KafkaError {
+    /// Nothing arrives although there is something to read: the consumer is made anew.
+    static var stuckConsumer: KafkaError {
+        KafkaError(
+            kind: .other, recovery: .recreateClient, name: "",
+            message: "nothing arrives although there is something to read",
+            operation: "consume")
+    }
+
+    fileprivate var isOfConsumer: Bool { operation == "consume" }
 }

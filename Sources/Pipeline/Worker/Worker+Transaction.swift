@@ -67,6 +67,8 @@ extension Worker {
             reading.keyMismatches += notes.keyMismatches
             reading.ambiguousDates += notes.ambiguousDates
             reading.unknownStatuses += notes.unknownStatuses
+            reading.ignoredOrderIDs += notes.ignoredOrderIDs
+            reading.rejectedDevices += counts.rejectedDevices
         }
     }
 

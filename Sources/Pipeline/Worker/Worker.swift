@@ -23,6 +23,8 @@ struct Worker: ~Copyable {
     var isolation = Isolation()
     var fencings = Fencings()
     var backoff = Backoff()
+    var watch = ConsumerWatch()
+    var hungTransactions = HungTransactionWatch()
     var group: GroupMetadata?
     private var records = RecordBatch()
     private(set) var batch: EventBatch
@@ -66,10 +68,8 @@ struct Worker: ~Copyable {
                     try commit()
                     try serveControl(timeout: .milliseconds(50))
                 }
-            } catch let end as PipelineError {
-                throw end
             } catch {
-                try recover(from: error)
+                try recoverFully(from: error)
             }
         }
     }
@@ -89,9 +89,26 @@ struct Worker: ~Copyable {
         let patience = transaction.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
         consumer.fill(&records, limit: Self.batchLimit, maxBytes: Self.batchBytes, timeout: patience)
         try considerErrors(records.errors)
+        try watchConsumer()
         takeOver()
         if !batch.records.isEmpty { try process() }
         if transaction?.isDue(context.configuration) == true { try commit() }
+    }
+
+    /// Looks after a consumer that has been quiet for long.
+    private mutating func watchConsumer() throws {
+        for end in records.endsOfPartition {
+            positions.reach(partition: end.partition.partition, offset: end.offset.value)
+        }
+        if !records.isEmpty || !records.endsOfPartition.isEmpty { return watch.progressed() }
+        guard watch.isCheckDue() else { return }
+        let topic = context.configuration.topics.events
+        let owned = positions.owned.map { TopicPartition(topic: topic, partition: $0) }
+        guard let found = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return watch.progressed() }
+        let ends = Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
+        if watch.isStuck(ends: ends, reached: { [positions] in positions[$0]?.reached ?? .max }) {
+            throw KafkaError.stuckConsumer
+        }
     }
 
     /// Puts the records that are to be processed into the batch.

@@ -11,7 +11,7 @@ struct DemoCommand: ParsableCommand {
         commandName: "demo",
         abstract: "Run the whole pipeline on an embedded Kafka cluster with sample events, and show every push.",
         discussion: """
-            Real consumers, real producers and the real protocol, on librdkafka's in-process mock cluster. It shows what
+            Real consumers, real producers and the real protocol, on librdkafka's in-process mock cluster. It shows what \
             the pipeline does; it cannot show exactly-once, since the mock's transactions isolate nothing.
             """,
         examples: [

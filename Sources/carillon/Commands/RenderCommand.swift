@@ -9,10 +9,10 @@ struct RenderCommand: ParsableCommand {
         commandName: "render",
         abstract: "Show what the pipeline would write for records, without Kafka.",
         discussion: """
-            Reads records as JSON lines: in the envelope that `kcat -J` prints, or as bare events (topic orders.events,
-            partition 0, offset = line number from 0). Writes records for the dispatch topic and the dead letters in the same
-            envelope. The same input gives the same bytes. kcat -J is not byte-safe: bytes that are not UTF-8 are read
-            and written as payload_base64.
+            Reads records as JSON lines: in the envelope that `kcat -J` prints, or as bare events (topic orders.events, \
+            partition 0, offset = line number from 0). Writes records for the dispatch topic and the dead letters in the \
+            same envelope. The same input gives the same bytes. kcat -J is not byte-safe: bytes that are not UTF-8 are \
+            read and written as payload_base64.
             """,
         examples: [
             ("carillon render --subscriptions Examples/subscriptions.jsonl Examples/events.jsonl", "Test your rules."),
@@ -53,6 +53,10 @@ struct RenderCommand: ParsableCommand {
             rules: configuration.rules, rendering: configuration.rendering, subscriptions: table,
             maxAge: configuration.subscriptionsMaxAge, maxDevicesPerEvent: configuration.maxDevicesPerEvent,
             topics: configuration.topics, explains: explain, output: STDOUT_FILENO)
-        for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
+        do {
+            for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
+        } catch let error as FileError where error.isBrokenPipe {
+            // The reader has seen enough: `carillon render … | head`.
+        }
     }
 }

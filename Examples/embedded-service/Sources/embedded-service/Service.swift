@@ -19,10 +19,11 @@ enum Service {
             configuration: try configuration(), resolver: devices, audienceRule: PlaceAndNewOrders(),
             logger: Logger(label: "pipeline", sink: HostLog()), metrics: metrics)
 
-        // The first SIGTERM drains and commits; `run()` then returns.
+        // SIGTERM drains and commits; `run()` then returns. `@Sendable`, because the handler runs on a queue of its own and
+        // a closure written here would else belong to the main actor, and trap.
         signal(SIGTERM, SIG_IGN)
         let terminated = DispatchSource.makeSignalSource(signal: SIGTERM)
-        terminated.setEventHandler { pipeline.shutdown() }
+        terminated.setEventHandler { @Sendable in pipeline.shutdown() }
         terminated.resume()
 
         let running = Task { try await pipeline.run() }

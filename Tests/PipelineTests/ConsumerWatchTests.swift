@@ -1,0 +1,77 @@
+import Testing
+
+@testable import Pipeline
+
+@Suite("Watches: consumers that get nothing, transactions that never end")
+struct ConsumerWatchTests {
+    private let start = ContinuousClock.now
+
+    @Test("a consumer is looked at after a quiet minute, and not while records come")
+    func due() {
+        var watch = ConsumerWatch(now: start)
+        #expect(!watch.isCheckDue(now: start + .seconds(59)))
+        #expect(watch.isCheckDue(now: start + .seconds(60)))
+        watch.progressed(now: start + .seconds(60))
+        #expect(!watch.isCheckDue(now: start + .seconds(119)))
+    }
+
+    @Test("a partition that is ahead for a second quiet minute means a stuck consumer")
+    func stuck() {
+        var watch = ConsumerWatch(now: start)
+        let first = watch.isStuck(ends: [0: 10, 1: 5], reached: { _ in 5 }, now: start + .seconds(60))
+        #expect(!first)
+        #expect(!watch.isCheckDue(now: start + .seconds(100)))
+        let second = watch.isStuck(ends: [0: 10, 1: 5], reached: { _ in 5 }, now: start + .seconds(120))
+        #expect(second)
+    }
+
+    @Test("a consumer that has reached every end is only quiet")
+    func quiet() {
+        var watch = ConsumerWatch(now: start)
+        for minute in 1...3 {
+            let verdict = watch.isStuck(ends: [0: 10], reached: { _ in 10 }, now: start + .seconds(60 * minute))
+            #expect(!verdict)
+        }
+    }
+
+    @Test("records between two looks begin the count anew")
+    func progress() {
+        var watch = ConsumerWatch(now: start)
+        _ = watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(60))
+        watch.progressed(now: start + .seconds(70))
+        let verdict = watch.isStuck(ends: [0: 20], reached: { _ in 12 }, now: start + .seconds(130))
+        #expect(!verdict)
+    }
+
+    @Test("the end of a partition behind control records counts as reached (kafka-rules 19)")
+    func reached() {
+        var positions = Positions()
+        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
+        positions.assign([0: (offset: 2, metadata: metadata)], partitionCount: 1)
+        positions.advance(partition: 0, offset: 2, timestamp: 0)
+        positions.reach(partition: 0, offset: 4)
+        #expect(positions[0]?.reached == 4)
+        #expect(positions[0]?.next == 3)
+    }
+
+    @Test("a transaction upstream that stands behind the watermark for a minute is said once a minute")
+    func hung() {
+        var watch = HungTransactionWatch()
+        var verdicts: [Bool] = []
+        for seconds in [0, 30, 60, 90, 119, 120] {
+            verdicts.append(
+                watch.observe(partition: 0, lastStable: 5, highWatermark: 9, now: start + .seconds(seconds)))
+        }
+        #expect(verdicts == [false, false, true, false, false, true])
+    }
+
+    @Test("a last stable offset that moves is no hung transaction, however far behind")
+    func moving() {
+        var watch = HungTransactionWatch()
+        for step in 0..<5 {
+            let verdict = watch.observe(
+                partition: 0, lastStable: Int64(step), highWatermark: 100, now: start + .seconds(50 * step))
+            #expect(!verdict)
+        }
+    }
+}
