@@ -64,12 +64,15 @@ extern "C" void csimdjson_destroy(csimdjson_parser *parser) {
 }
 
 extern "C" csimdjson_status csimdjson_parse(
-    csimdjson_parser *parser, const uint8_t *bytes, size_t count, csimdjson_document *document) {
+    csimdjson_parser *parser, const uint8_t *bytes, size_t count, const uint64_t **document) {
     if (count == 0) return csimdjson_empty;
     if (auto error = parser->reserve(count, bytes)) return status(error);
     auto error = parser->parser.parse(parser->input.get(), count, false).error();
     if (error) return status(error);
-    document->tape = parser->parser.doc.tape.get();
-    document->strings = parser->parser.doc.string_buf.get();
+    // The tape's first word stands for the whole document, and nobody reads it. With the address of the strings in it,
+    // the tape alone is a document.
+    uint64_t *tape = parser->parser.doc.tape.get();
+    tape[0] = reinterpret_cast<uintptr_t>(parser->parser.doc.string_buf.get());
+    *document = tape;
     return csimdjson_ok;
 }

@@ -1,16 +1,21 @@
 /// A date of the calendar that ISO 8601 uses for all time (proleptic Gregorian), from year 1 to 9999.
 struct CivilDate: Equatable {
-    let year: Int
-    let month: Int
-    let day: Int
+    // Four bytes and not 24: a date is copied with everything that may have one.
+    private let yearNumber: Int16
+    private let monthNumber: UInt8
+    private let dayNumber: UInt8
+
+    var year: Int { Int(yearNumber) }
+    var month: Int { Int(monthNumber) }
+    var day: Int { Int(dayNumber) }
 
     /// 9999-12-31.
     static let last = CivilDate(validYear: 9999, month: 12, day: 31)
 
     private init(validYear year: Int, month: Int, day: Int) {
-        self.year = year
-        self.month = month
-        self.day = day
+        yearNumber = Int16(truncatingIfNeeded: year)
+        monthNumber = UInt8(truncatingIfNeeded: month)
+        dayNumber = UInt8(truncatingIfNeeded: day)
     }
 
     /// Nil where there is no such day: 2025-02-30 does not roll over (push-rules §5.1).
@@ -18,9 +23,7 @@ struct CivilDate: Equatable {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.days(inMonth: month, of: year)
         else { return nil }
-        self.year = year
-        self.month = month
-        self.day = day
+        self.init(validYear: year, month: month, day: day)
     }
 
     /// Nil outside years 1 to 9999.
@@ -33,9 +36,10 @@ struct CivilDate: Equatable {
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let shiftedMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        self.init(
+            validYear: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
     var daysSinceEpoch: Int {

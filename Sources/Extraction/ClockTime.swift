@@ -1,19 +1,22 @@
 /// A time of day to the minute, 00:00 to 23:59, as the wall shows it.
 struct ClockTime: Equatable, Comparable {
-    let minutes: Int
+    private let minuteOfDay: Int16
+
+    /// Since midnight.
+    var minutes: Int { Int(minuteOfDay) }
 
     static let midnight = ClockTime(minutes: 0)
     static let lastMinute = ClockTime(minutes: 1439)
 
     /// - Parameter minutes: since midnight, below 1440.
     init(minutes: Int) {
-        self.minutes = minutes
+        minuteOfDay = Int16(truncatingIfNeeded: minutes)
     }
 
     /// Nil outside 0–23 and 0–59.
     init?(hour: Int, minute: Int) {
         guard (0...23).contains(hour), (0...59).contains(minute) else { return nil }
-        minutes = hour * 60 + minute
+        self.init(minutes: hour * 60 + minute)
     }
 
     static func < (left: ClockTime, right: ClockTime) -> Bool {

@@ -18,8 +18,8 @@ struct Delivery {
         of order: OrderMembers, shipping: ShippingMembers, slot slotObject: JSONValue?, in zone: TimeZoneTable,
         notes: inout ExtractionNotes
     ) {
-        let primary = Members<SlotMember>(slotObject)
-        let salesforce = Members<SalesforceMember>(order[.metadata])
+        let primary = SlotMembers(slotObject)
+        let salesforce = SalesforceMembers(order[.metadata])
         if let found = TimeSlot(start: primary[.startTime], end: primary[.endTime], in: zone) {
             slot = found
             slotSource = .slot

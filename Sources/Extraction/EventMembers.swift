@@ -5,35 +5,36 @@ enum EventMember: Int, MemberName {
     case order, orders, orderIDs, eventType, eventID, occurredAt, placeID, previousStatus, newStatus, slot
     case startTime, endTime, deliveryDate, specVersion, data, id, source, type, time, schema, payload
 
-    init?(_ name: JSONText) {
-        switch name.count {
-        case 2 where name == "id": self = .id
-        case 4 where name == "slot": self = .slot
-        case 4 where name == "data": self = .data
-        case 4 where name == "type": self = .type
-        case 4 where name == "time": self = .time
-        case 5 where name == "order": self = .order
-        case 6 where name == "orders": self = .orders
-        case 6 where name == "source": self = .source
-        case 6 where name == "schema": self = .schema
-        case 7 where name == "payload": self = .payload
-        case 8 where name == "event_id": self = .eventID
-        case 8 where name == "place_id": self = .placeID
-        case 8 where name == "end_time": self = .endTime
-        case 9 where name == "order_ids": self = .orderIDs
-        case 10 where name == "event_type": self = .eventType
-        case 10 where name == "new_status": self = .newStatus
-        case 10 where name == "start_time": self = .startTime
-        case 11 where name == "occurred_at": self = .occurredAt
-        case 11 where name == "specversion": self = .specVersion
-        case 13 where name == "delivery_date": self = .deliveryDate
-        case 15 where name == "previous_status": self = .previousStatus
-        default: return nil
+    static let table = NameTable(allCases.map(\.name))
+
+    var name: StaticString {
+        switch self {
+        case .id: "id"
+        case .slot: "slot"
+        case .data: "data"
+        case .type: "type"
+        case .time: "time"
+        case .order: "order"
+        case .orders: "orders"
+        case .source: "source"
+        case .schema: "schema"
+        case .payload: "payload"
+        case .eventID: "event_id"
+        case .placeID: "place_id"
+        case .endTime: "end_time"
+        case .orderIDs: "order_ids"
+        case .eventType: "event_type"
+        case .newStatus: "new_status"
+        case .startTime: "start_time"
+        case .occurredAt: "occurred_at"
+        case .specVersion: "specversion"
+        case .deliveryDate: "delivery_date"
+        case .previousStatus: "previous_status"
         }
     }
 }
 
-typealias EventMembers = Members<EventMember>
+typealias EventMembers = Members<EventMember, 21>
 
 extension EventMembers {
     /// A body with one of these is the event; without them it is the order (design §4).

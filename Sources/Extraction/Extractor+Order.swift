@@ -68,31 +68,31 @@ extension Extractor {
             arena.text(order.members[.orderNumber]) ?? arena.text(order.members[.referenceID]) ?? order.id ?? empty
         let parentID = arena.text(order.members[.parentOrderID]) ?? id
         let size = id.count + visibleID.count + parentID.count + order.place.count + (order.change?.count ?? 0)
+        // So that what a huge value could grow to when it is escaped is never made room for.
         guard size <= Self.maxPayloadSize else { throw .payloadTooLarge(size) }
 
-        let payloadStart = try write(order, id: id, parentID: parentID, visibleID: visibleID, of: event, in: zone)
-        let start = batch.text.count
-        batch.text.append(contentsOf: output.bytes)
-        let messageIDCount = payloadStart - order.place.count - id.count
+        let messageID = arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
+        let messageIDRange = batch.append(messageID)
+        let placeRange = batch.append(order.place)
+        let idRange = batch.append(id)
+        let payloadStart = batch.text.count
+        let payloadSize = batch.text.append(
+            payload(order, messageID: messageID, id: id, parentID: parentID, visibleID: visibleID, of: event, in: zone))
+        guard payloadSize <= Self.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
         let notification = Notification(
             record: event.record, eventType: event.type, eventTime: event.time,
-            messageID: TextRange(start: start, count: messageIDCount),
-            placeID: TextRange(start: start + messageIDCount, count: order.place.count),
-            orderID: TextRange(start: start + messageIDCount + order.place.count, count: id.count),
-            payload: TextRange(start: start + payloadStart, count: output.count - payloadStart),
+            messageID: messageIDRange, placeID: placeRange, orderID: idRange,
+            payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart), payloadSize: payloadSize,
             sources: FieldSources(
                 timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),
             orderType: OrderType(order.members), isDegraded: order.id == nil)
         batch.notifications.append(notification)
     }
 
-    /// Writes message id, place id, order id and payload one behind the other into ``output``, and returns where the
-    /// payload begins.
-    private mutating func write(
-        _ order: ResolvedOrder, id: UnsafeRawBufferPointer, parentID: UnsafeRawBufferPointer,
-        visibleID: UnsafeRawBufferPointer, of event: Event, in zone: TimeZoneTable
-    ) throws(DeadLetter) -> Int {
-        let messageID = arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
+    private mutating func payload(
+        _ order: ResolvedOrder, messageID: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer,
+        parentID: UnsafeRawBufferPointer, visibleID: UnsafeRawBufferPointer, of event: Event, in zone: TimeZoneTable
+    ) -> OrderPayloadBytes {
         let date = arena.make { order.delivery.date(of: event.time, in: zone).write(to: $0) }
         let slot = order.delivery.slot ?? .fallback
         let startTime = arena.make { slot.start.write(to: $0) }
@@ -104,19 +104,18 @@ extension Extractor {
             return OrderPayloadBytes.StatusChange(
                 previous: change.previous ?? OrderStatus.unknown, new: change.new, orderNumber: visibleID)
         }
-        output.removeAll()
-        output.append(messageID)
-        output.append(order.place)
-        output.append(id)
-        let payloadStart = output.count
-        output.append(
-            OrderPayloadBytes(
-                messageID: messageID, orderID: id, parentOrderID: parentID, visibleID: visibleID,
-                eventType: event.type.name, deliveryDate: date, startTime: startTime, endTime: endTime,
-                placeID: order.place, statusChange: change))
-        let size = output.count - payloadStart
-        guard size <= Self.maxPayloadSize else { throw .payloadTooLarge(size) }
-        return payloadStart
+        return OrderPayloadBytes(
+            messageID: messageID, orderID: id, parentOrderID: parentID, visibleID: visibleID,
+            eventType: event.type.name, deliveryDate: date, startTime: startTime, endTime: endTime,
+            placeID: order.place, statusChange: change)
+    }
+}
+
+extension EventBatch {
+    fileprivate mutating func append(_ bytes: UnsafeRawBufferPointer) -> TextRange {
+        let start = text.count
+        text.append(bytes)
+        return TextRange(start: start, count: bytes.count)
     }
 }
 

@@ -23,7 +23,6 @@ package struct Extractor: ~Copyable {
     var innerReader = JSONReader()
     var identity = MessageIdentity()
     var arena = TextArena()
-    var output = ByteWriter(capacity: 8192)
     var listedIDs = NotificationIDs()
 
     package init(rules: ExtractionRules) {
@@ -45,7 +44,7 @@ package struct Extractor: ~Copyable {
             return .notifications(batch.notifications.count - notifications)
         } catch {
             batch.notifications.removeLast(batch.notifications.count - notifications)
-            batch.text.removeLast(batch.text.count - text)
+            batch.text.truncate(to: text)
             return .deadLetter(error)
         }
     }
@@ -116,7 +115,7 @@ package struct Extractor: ~Copyable {
             identity.append(original.offset)
         } else {
             identity.begin(tag: "kafka")
-            var topic = batch.records[record].topic
+            var topic = batch.topic
             topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
             identity.append(Int64(batch.records[record].partition))
             identity.append(batch.records[record].offset)

@@ -1,25 +1,30 @@
 import JSONReader
 
 /// The names of the members that are of interest in one kind of object.
-protocol MemberName: RawRepresentable<Int> {
-    init?(_ name: JSONText)
+///
+/// The raw values count from 0.
+protocol MemberName: RawRepresentable<Int>, CaseIterable {
+    var name: StaticString { get }
+    /// The names of all cases.
+    static var table: NameTable { get }
 }
 
 /// The members of an object by their names, found in one walk; of a name that occurs twice the last one counts.
 ///
-/// Keeps positions and not values: a hundred bytes to move instead of five hundred.
-struct Members<Name: MemberName> {
+/// Keeps positions and not values, and only as many as there are names: a member costs four bytes to move, and not sixteen.
+struct Members<Name: MemberName, let nameCount: Int> {
     /// Nil where there is no object.
     let object: JSONValue?
-    private var positions = InlineArray<22, UInt32>(repeating: 0)
+    private var positions = InlineArray<nameCount, UInt32>(repeating: 0)
 
     /// A value that is no object has no members.
     init(_ object: JSONValue?) {
         self.object = object
         guard var cursor = object?.members else { return }
+        let table = Name.table
         while let (name, value) = cursor.next() {
-            if let name = Name(name) {
-                positions[name.rawValue] = value.position
+            if let index = table.index(of: name) {
+                positions[index] = value.position
             }
         }
     }

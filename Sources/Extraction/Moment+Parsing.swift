@@ -71,7 +71,7 @@ extension Moment {
         guard hour <= 23 || isEndOfDay else { return nil }
         let milliseconds = isEndOfDay ? 86_340_000 : ((hour * 60 + minute) * 60 + second) * 1000 + fraction
         if cursor.isAtEnd {
-            self = isEndOfDay ? .endOfDay : .local(date, millisecondsOfDay: milliseconds)
+            self = isEndOfDay ? .endOfDay : .local(date, millisecondsOfDay: Int32(milliseconds))
             return
         }
         guard let offset = cursor.offsetInMinutes(), cursor.isAtEnd else { return nil }

@@ -5,7 +5,7 @@ enum Moment: Equatable {
     /// `14:00`: no date.
     case time(ClockTime)
     /// `2025-07-07T14:00`: the wall clock of the place, taken as it stands.
-    case local(CivilDate, millisecondsOfDay: Int)
+    case local(CivilDate, millisecondsOfDay: Int32)
     /// With an offset, `Z`, or a number since 1970: milliseconds since then.
     case instant(Int64)
     /// A day's 24:00, which is the end of a slot and nothing else: 23:59 of that day (push-rules §5.2).
@@ -26,7 +26,7 @@ enum Moment: Equatable {
     func start(in zone: TimeZoneTable) -> ClockTime? {
         switch self {
         case .time(let time): time
-        case .local(_, let milliseconds): ClockTime(minutes: milliseconds / 60_000)
+        case .local(_, let milliseconds): ClockTime(minutes: Int(milliseconds) / 60_000)
         case .instant(let milliseconds): zone.wallClock(at: milliseconds)?.time
         case .date, .endOfDay, .endOfDayInstant: nil
         }

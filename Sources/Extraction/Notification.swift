@@ -9,8 +9,11 @@ public struct Notification: Sendable {
     public var messageID: TextRange
     public var placeID: TextRange
     public var orderID: TextRange
-    /// The document's `default` string, not yet escaped for the JSON that carries it.
-    public var payload: TextRange
+    /// The document's `default` string as the inside of the JSON string that carries it;
+    /// ``EventBatch/payload(of:)`` is the string itself.
+    @usableFromInline package var payload: TextRange
+    /// What the `default` string itself has, in bytes: what FCM counts (push-rules §1.3).
+    @usableFromInline package var payloadSize: Int
     public var sources: FieldSources
     /// `food` or `d2d`, where the order says so (push-rules §7).
     public var orderType: OrderType?
@@ -19,7 +22,8 @@ public struct Notification: Sendable {
 
     package init(
         record: Int, eventType: EventType, eventTime: EventTime, messageID: TextRange, placeID: TextRange,
-        orderID: TextRange, payload: TextRange, sources: FieldSources, orderType: OrderType?, isDegraded: Bool
+        orderID: TextRange, payload: TextRange, payloadSize: Int, sources: FieldSources, orderType: OrderType?,
+        isDegraded: Bool
     ) {
         self.record = record
         self.eventType = eventType
@@ -28,6 +32,7 @@ public struct Notification: Sendable {
         self.placeID = placeID
         self.orderID = orderID
         self.payload = payload
+        self.payloadSize = payloadSize
         self.sources = sources
         self.orderType = orderType
         self.isDegraded = isDegraded

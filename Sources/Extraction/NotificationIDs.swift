@@ -49,8 +49,7 @@ struct NotificationIDs: ~Copyable {
     }
 
     private mutating func insert(_ index: Int, first: Int, in batch: borrowing EventBatch) {
-        let range = batch.notifications[index].orderID.range
-        var place = batch.text.withUnsafeBytes { Self.hash(UnsafeRawBufferPointer(rebasing: $0[range])) } % table.count
+        var place = Self.hash(batch.bytes(batch.notifications[index].orderID)) % table.count
         while table[place] != 0 {
             place = (place + 1) % table.count
         }
@@ -67,8 +66,7 @@ struct NotificationIDs: ~Copyable {
 
 extension EventBatch {
     fileprivate borrowing func isOrderID(_ id: UnsafeRawBufferPointer, of index: Int) -> Bool {
-        let range = notifications[index].orderID.range
-        guard range.count == id.count else { return false }
-        return text.withUnsafeBytes { $0[range].elementsEqual(id) }
+        let range = notifications[index].orderID
+        return range.count == id.count && bytes(range).elementsEqual(id)
     }
 }

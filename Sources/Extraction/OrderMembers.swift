@@ -5,21 +5,22 @@ enum OrderMember: Int, MemberName {
     case id, orderNumber, referenceID, parentOrderID, placeID, place, status, orderType, type, orderDate, metadata
     case shippingInfo
 
-    init?(_ name: JSONText) {
-        switch name.count {
-        case 2 where name == "id": self = .id
-        case 4 where name == "type": self = .type
-        case 5 where name == "place": self = .place
-        case 6 where name == "status": self = .status
-        case 8 where name == "place_id": self = .placeID
-        case 8 where name == "metadata": self = .metadata
-        case 10 where name == "order_type": self = .orderType
-        case 10 where name == "order_date": self = .orderDate
-        case 12 where name == "order_number": self = .orderNumber
-        case 12 where name == "reference_id": self = .referenceID
-        case 13 where name == "shipping_info": self = .shippingInfo
-        case 15 where name == "parent_order_id": self = .parentOrderID
-        default: return nil
+    static let table = NameTable(allCases.map(\.name))
+
+    var name: StaticString {
+        switch self {
+        case .id: "id"
+        case .type: "type"
+        case .place: "place"
+        case .status: "status"
+        case .placeID: "place_id"
+        case .metadata: "metadata"
+        case .orderType: "order_type"
+        case .orderDate: "order_date"
+        case .orderNumber: "order_number"
+        case .referenceID: "reference_id"
+        case .shippingInfo: "shipping_info"
+        case .parentOrderID: "parent_order_id"
         }
     }
 }
@@ -28,12 +29,13 @@ enum OrderMember: Int, MemberName {
 enum ShippingMember: Int, MemberName {
     case slot, pickupDetails, placeID
 
-    init?(_ name: JSONText) {
-        switch name.count {
-        case 4 where name == "slot": self = .slot
-        case 8 where name == "place_id": self = .placeID
-        case 14 where name == "pickup_details": self = .pickupDetails
-        default: return nil
+    static let table = NameTable(allCases.map(\.name))
+
+    var name: StaticString {
+        switch self {
+        case .slot: "slot"
+        case .placeID: "place_id"
+        case .pickupDetails: "pickup_details"
         }
     }
 }
@@ -42,13 +44,14 @@ enum ShippingMember: Int, MemberName {
 enum SlotMember: Int, MemberName {
     case startTime, endTime, date, deliveryDate
 
-    init?(_ name: JSONText) {
-        switch name.count {
-        case 4 where name == "date": self = .date
-        case 8 where name == "end_time": self = .endTime
-        case 10 where name == "start_time": self = .startTime
-        case 13 where name == "delivery_date": self = .deliveryDate
-        default: return nil
+    static let table = NameTable(allCases.map(\.name))
+
+    var name: StaticString {
+        switch self {
+        case .date: "date"
+        case .endTime: "end_time"
+        case .startTime: "start_time"
+        case .deliveryDate: "delivery_date"
         }
     }
 }
@@ -57,14 +60,17 @@ enum SlotMember: Int, MemberName {
 enum SalesforceMember: Int, MemberName {
     case deliverySlotStart, deliverySlotEnd
 
-    init?(_ name: JSONText) {
-        switch name.count {
-        case 17 where name == "delivery_slot_end": self = .deliverySlotEnd
-        case 19 where name == "delivery_slot_start": self = .deliverySlotStart
-        default: return nil
+    static let table = NameTable(allCases.map(\.name))
+
+    var name: StaticString {
+        switch self {
+        case .deliverySlotEnd: "delivery_slot_end"
+        case .deliverySlotStart: "delivery_slot_start"
         }
     }
 }
 
-typealias OrderMembers = Members<OrderMember>
-typealias ShippingMembers = Members<ShippingMember>
+typealias OrderMembers = Members<OrderMember, 12>
+typealias ShippingMembers = Members<ShippingMember, 3>
+typealias SlotMembers = Members<SlotMember, 4>
+typealias SalesforceMembers = Members<SalesforceMember, 2>

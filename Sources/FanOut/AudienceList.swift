@@ -38,11 +38,11 @@ public struct AudienceList: ~Copyable {
 
     /// The same from bytes, without a string.
     package mutating func append(
-        _ prefix: StaticString, _ bytes: [UInt8], _ range: Range<Int>, for notification: Int
+        _ prefix: StaticString, _ bytes: UnsafeRawBufferPointer, for notification: Int
     ) {
         let start = text.count
         text.append(prefix)
-        bytes.withUnsafeBytes { text.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        text.append(bytes)
         close(from: start, for: notification)
     }
 

@@ -20,7 +20,7 @@ public struct PlaceAudience: AudienceRule {
         of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
     ) {
         for index in notifications {
-            audiences.append("place/", events.text, events.notifications[index].placeID.range, for: index)
+            audiences.append("place/", events.bytes(events.notifications[index].placeID), for: index)
         }
     }
 }

@@ -31,12 +31,12 @@ struct MessageHeaders: ~Copyable {
         text.removeAll()
         // Room for everything at once, so that no address moves while the headers are written: the three texts, two
         // separators, and three numbers of at most 20 digits.
-        text.reserve(notification.messageID.count + notification.orderID.count + record.topic.utf8.count + 128)
+        text.reserve(notification.messageID.count + notification.orderID.count + batch.topic.utf8.count + 128)
 
         copy(notification.messageID, of: batch, as: "message-id")
         add("platform", UnsafeRawBufferPointer(start: nil, count: 0))
         var start = text.count
-        text.append(record.topic)
+        text.append(batch.topic)
         text.append(UInt8(ascii: "/"))
         text.append(decimal: Int64(record.partition))
         text.append(UInt8(ascii: "/"))
@@ -92,7 +92,7 @@ struct MessageHeaders: ~Copyable {
 
     private mutating func copy(_ range: TextRange, of batch: borrowing EventBatch, as name: StaticString) {
         let start = text.count
-        batch.text.withUnsafeBytes { text.append(UnsafeRawBufferPointer(rebasing: $0[range.range])) }
+        text.append(batch.bytes(range))
         add(name, written(from: start))
     }
 

@@ -12,12 +12,8 @@ extension MessageRenderer {
     package mutating func problem(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet
     ) -> DeadLetter? {
-        escaped.removeAll()
-        batch.text.withUnsafeBytes {
-            escaped.appendEscaped(UnsafeRawBufferPointer(rebasing: $0[notification.payload.range]))
-        }
         if platforms.contains(.fcm) {
-            var size = "default".utf8.count + notification.payload.count
+            var size = "default".utf8.count + notification.payloadSize
             if let type = notification.orderType {
                 size += "order_type".utf8.count + type.text.utf8CodeUnitCount
                 size += "order_id".utf8.count + notification.orderID.count
@@ -43,7 +39,7 @@ extension MessageRenderer {
     mutating func writeFCMTail(_ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: Int64) {
         fcmTail.removeAll()
         fcmTail.append(#"","data":{"default":""#)
-        fcmTail.append(escaped.bytes)
+        fcmTail.append(batch.bytes(notification.payload))
         fcmTail.append("\"")
         Self.appendDeepLink(of: notification, batch, to: &fcmTail)
         fcmTail.append(#"},"android":{"priority":""#)
@@ -64,9 +60,7 @@ extension MessageRenderer {
         apnsTail.append(#"","apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
         apnsTail.append(decimal: expiresAt / 1_000)
         apnsTail.append(#"","apns-collapse-id":""#)
-        batch.text.withUnsafeBytes {
-            apnsTail.append(UnsafeRawBufferPointer(rebasing: $0[notification.messageID.range]))
-        }
+        apnsTail.append(batch.bytes(notification.messageID))
         apnsTail.append(#""},"payload":"#)
         writeAPNsPayload(notification, batch)
         apnsTail.append("}")
@@ -74,7 +68,7 @@ extension MessageRenderer {
 
     private mutating func writeAPNsPayload(_ notification: Notification, _ batch: borrowing EventBatch) {
         apnsTail.append(#"{"aps":{"content-available":1},"default":""#)
-        apnsTail.append(escaped.bytes)
+        apnsTail.append(batch.bytes(notification.payload))
         apnsTail.append("\"")
         Self.appendDeepLink(of: notification, batch, to: &apnsTail)
         apnsTail.append("}")
@@ -88,9 +82,7 @@ extension MessageRenderer {
         body.append(#","order_type":""#)
         body.append(type.text)
         body.append(#"","order_id":""#)
-        batch.text.withUnsafeBytes {
-            body.appendEscaped(UnsafeRawBufferPointer(rebasing: $0[notification.orderID.range]))
-        }
+        body.appendEscaped(batch.bytes(notification.orderID))
         body.append("\"")
     }
 }

@@ -16,8 +16,6 @@ package struct RenderedMessage {
 package struct MessageRenderer: ~Copyable {
     let settings: RenderSettings
     let timeToLive: Int64
-    /// The payload, escaped for the JSON string that carries it.
-    var escaped = ByteWriter(capacity: 4_096)
     /// What comes after an FCM token.
     var fcmTail = ByteWriter(capacity: 4_096)
     /// What comes after the app of an APNs device.

@@ -15,7 +15,7 @@ public struct JSONMembers {
     package mutating func next() -> (name: JSONText, value: JSONValue)? {
         guard index < end else { return nil }
         let name = container.text(at: index)
-        let value = JSONValue(tape: container.tape, strings: container.strings, index: index + 1)
+        let value = JSONValue(tape: container.tape, index: index + 1)
         index = value.end
         return (name, value)
     }
@@ -37,7 +37,7 @@ public struct JSONElements {
     @inlinable
     package mutating func next() -> JSONValue? {
         guard index < end else { return nil }
-        let value = JSONValue(tape: container.tape, strings: container.strings, index: index)
+        let value = JSONValue(tape: container.tape, index: index)
         index = value.end
         return value
     }

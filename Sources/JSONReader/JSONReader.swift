@@ -32,12 +32,10 @@ package struct JSONReader: ~Copyable {
         let owned = parser ?? csimdjson_create(Self.maxDepth)
         guard let owned else { throw .outOfMemory }
         parser = owned
-        var document = csimdjson_document()
+        var document: UnsafePointer<UInt64>?
         let status = csimdjson_parse(owned, address, bytes.count, &document)
-        guard status == csimdjson_ok, let tape = document.tape, let strings = document.strings else {
-            throw JSONError(status)
-        }
-        return JSONValue(tape: tape, strings: strings, index: 1)
+        guard status == csimdjson_ok, let document else { throw JSONError(status) }
+        return JSONValue(tape: document, index: 1)
     }
 }
 

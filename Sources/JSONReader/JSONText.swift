@@ -11,6 +11,30 @@ public struct JSONText {
 
     @inlinable package var count: Int { bytes.count }
 
+    /// The first eight bytes, the first one lowest; zeros behind a shorter text.
+    ///
+    /// For texts of a document alone: eight bytes can be read from the start of each, as the buffer that they are in is
+    /// larger than its contents (simdjson's padding).
+    @inlinable @inline(__always)
+    package var head: UInt64 {
+        guard let start = bytes.baseAddress, count > 0 else { return 0 }
+        let word = UInt64(littleEndian: start.loadUnaligned(as: UInt64.self))
+        return count >= 8 ? word : word & (1 << UInt64(8 * count) &- 1)
+    }
+
+    /// Whether the bytes from the ninth on are those of a text of the same length. Both have more than eight bytes.
+    @inlinable @inline(__always)
+    package func hasTail(of other: StaticString) -> Bool {
+        guard let start = bytes.baseAddress else { return false }
+        let tail = UnsafeRawPointer(other.utf8Start)
+        if count <= 16 {
+            // The last eight bytes; some were in the head already.
+            return start.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+                == tail.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+        }
+        return memcmp(start + 8, tail + 8, count - 8) == 0
+    }
+
     @inlinable @inline(__always)
     package static func == (text: JSONText, other: StaticString) -> Bool {
         guard text.bytes.count == other.utf8CodeUnitCount, let start = text.bytes.baseAddress else { return false }

@@ -1,16 +1,14 @@
 /// A value of a parsed document: its place on simdjson's tape.
 ///
-/// Two pointers and an index, with no life of their own: valid until the next parse of the reader that made it.
-/// Walking costs no call and no allocation. The tape is simdjson's, checked by its parse, so its jumps are trusted.
+/// A pointer and an index, with no life of their own: valid until the next parse of the reader that made it. An optional
+/// one is no larger. Walking costs no call and no allocation. The tape is simdjson's, checked by its parse, so its jumps are trusted.
 public struct JSONValue {
     @usableFromInline let tape: UnsafePointer<UInt64>
-    @usableFromInline let strings: UnsafePointer<UInt8>
     @usableFromInline let index: Int
 
     @inlinable
-    init(tape: UnsafePointer<UInt64>, strings: UnsafePointer<UInt8>, index: Int) {
+    init(tape: UnsafePointer<UInt64>, index: Int) {
         self.tape = tape
-        self.strings = strings
         self.index = index
     }
 
@@ -88,7 +86,7 @@ public struct JSONValue {
     /// The value with this position in this value's document. No value has position 0.
     @inlinable
     package func value(at position: UInt32) -> JSONValue {
-        JSONValue(tape: tape, strings: strings, index: Int(position))
+        JSONValue(tape: tape, index: Int(position))
     }
 
     @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
@@ -105,9 +103,13 @@ public struct JSONValue {
 
     @inlinable
     func text(at index: Int) -> JSONText {
-        // The string's place in the string buffer: its length in four bytes of the machine's order, then its bytes.
+        // The first word is the address of the strings (CSimdJSON). There a string has its length in four bytes of the
+        // machine's order, then its bytes.
+        guard let strings = UnsafeRawPointer(bitPattern: UInt(tape[0])) else {
+            return JSONText(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
         let start = strings + Int(tape[index] & 0x00FF_FFFF_FFFF_FFFF)
-        let count = UnsafeRawPointer(start).loadUnaligned(as: UInt32.self)
+        let count = start.loadUnaligned(as: UInt32.self)
         return JSONText(UnsafeRawBufferPointer(start: start + 4, count: Int(count)))
     }
 }

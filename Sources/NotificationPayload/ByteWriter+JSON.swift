@@ -63,18 +63,7 @@ extension ByteWriter {
 
     @usableFromInline
     mutating func escapeControl(_ byte: UInt8) {
-        switch byte {
-        case 0x08: append(UInt8(ascii: "b"))
-        case 0x09: append(UInt8(ascii: "t"))
-        case 0x0A: append(UInt8(ascii: "n"))
-        case 0x0C: append(UInt8(ascii: "f"))
-        case 0x0D: append(UInt8(ascii: "r"))
-        default:
-            append("u00")
-            append(UInt8(ascii: "0") + byte >> 4)
-            let low = byte & 0xF
-            append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
-        }
+        append(upTo: 5) { $0 + JSONEscape.writeControl(byte, to: $0) }
     }
 }
 
@@ -84,6 +73,26 @@ enum JSONEscape {
     @inlinable
     static func isNeeded(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    /// Writes what stands behind the backslash of a control character, five bytes at most, and returns its length.
+    static func writeControl(_ byte: UInt8, to buffer: UnsafeMutablePointer<UInt8>) -> Int {
+        switch byte {
+        case 0x08: buffer[0] = UInt8(ascii: "b")
+        case 0x09: buffer[0] = UInt8(ascii: "t")
+        case 0x0A: buffer[0] = UInt8(ascii: "n")
+        case 0x0C: buffer[0] = UInt8(ascii: "f")
+        case 0x0D: buffer[0] = UInt8(ascii: "r")
+        default:
+            let low = byte & 0xF
+            buffer[0] = UInt8(ascii: "u")
+            buffer[1] = UInt8(ascii: "0")
+            buffer[2] = UInt8(ascii: "0")
+            buffer[3] = UInt8(ascii: "0") + byte >> 4
+            buffer[4] = low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10
+            return 5
+        }
+        return 1
     }
 
     /// The high bit of every byte that needs an escape. Only the lowest mark is exact: a borrow may set false ones above.

@@ -53,6 +53,15 @@ public struct ByteWriter: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// Appends what `write` writes: at most `count` bytes, at the address that it gets. It returns where it has ended.
+    @inlinable @inline(__always)
+    package mutating func append(
+        upTo count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
+    ) {
+        reserve(count)
+        used = write(base + used) - base
+    }
+
     /// Makes room for so many more bytes.
     @inlinable @inline(__always)
     package mutating func reserve(_ additional: Int) {

@@ -3,6 +3,11 @@ extension OrderPayload {
     /// `JSON.stringify` writes it. The server writes the same bytes by the same code.
     public func encoded() -> String {
         var writer = ByteWriter(capacity: 512)
+        _ = withBytes { writer.append($0) }
+        return String(unembedding: writer.bytes)
+    }
+
+    func withBytes<Result>(_ body: (OrderPayloadBytes) -> Result) -> Result {
         var fields = [
             messageID, orderID, parentOrderID, visibleID, eventType, deliveryDate, startTime, endTime, placeID,
         ]
@@ -10,14 +15,14 @@ extension OrderPayload {
             fields += [statusChange.previous, statusChange.new, statusChange.orderNumber]
         }
         let bytes = fields.flatMap { Array($0.utf8) }
-        bytes.withUnsafeBytes { bytes in
+        return bytes.withUnsafeBytes { bytes in
             var start = 0
             let parts = fields.map { field in
                 let end = start + field.utf8.count
                 defer { start = end }
                 return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
             }
-            writer.append(
+            return body(
                 OrderPayloadBytes(
                     messageID: parts[0], orderID: parts[1], parentOrderID: parts[2], visibleID: parts[3],
                     eventType: parts[4], deliveryDate: parts[5], startTime: parts[6], endTime: parts[7],
@@ -25,6 +30,5 @@ extension OrderPayload {
                     statusChange: statusChange == nil
                         ? nil : .init(previous: parts[9], new: parts[10], orderNumber: parts[11])))
         }
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

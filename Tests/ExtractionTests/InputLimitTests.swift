@@ -78,9 +78,9 @@ struct InputLimitTests {
 
     @Test("a batch knows when it is full")
     func full() {
-        var batch = EventBatch()
+        var batch = EventBatch(topic: "orders.events")
         var states = [batch.isFull]
-        batch.text = [UInt8](repeating: 0, count: 64 << 20)
+        batch.text.append(upTo: 64 << 20) { $0 + (64 << 20) }
         states.append(batch.isFull)
         batch.removeAll()
         states.append(batch.isFull)

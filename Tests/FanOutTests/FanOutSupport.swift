@@ -36,6 +36,10 @@ let noon = EventTime(milliseconds: 1_751_896_800_000)
 let day: Int64 = 86_400_000
 
 extension EventBatch {
+    init() {
+        self.init(topic: "orders.events")
+    }
+
     /// Adds a notification of a record of its own, or of the record before.
     mutating func add(
         place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
@@ -45,12 +49,18 @@ extension EventBatch {
         if !isSameEvent {
             records.append(
                 EventRecord(
-                    topic: "orders.events", partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
+                    partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
                     key: nil, value: nil))
         }
+        // As the extractor writes it: escaped for the JSON string around it.
+        let payloadStart = text.count
+        var plain = payload
+        plain.withUTF8 { text.appendEscaped(UnsafeRawBufferPointer($0)) }
+        let embedded = TextRange(start: payloadStart, count: text.count - payloadStart)
         let notification = Notification(
             record: records.count - 1, eventType: eventType, eventTime: time, messageID: append(messageID),
-            placeID: append(place), orderID: append(orderID), payload: append(payload),
+            placeID: append(place), orderID: append(orderID), payload: embedded,
+            payloadSize: payload.utf8.count,
             sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .order), orderType: orderType,
             isDegraded: isDegraded)
         notifications.append(notification)
@@ -58,7 +68,8 @@ extension EventBatch {
 
     private mutating func append(_ string: String) -> TextRange {
         let start = text.count
-        text.append(contentsOf: string.utf8)
+        var string = string
+        string.withUTF8 { text.append(UnsafeRawBufferPointer($0)) }
         return TextRange(start: start, count: text.count - start)
     }
 }

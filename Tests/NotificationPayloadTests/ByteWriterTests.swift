@@ -49,6 +49,37 @@ struct ByteWriterTests {
         }
     }
 
+    @Test("a payload is written as if it were escaped twice, and its own size is known", arguments: [4, 5] as [UInt64])
+    func embedded(seed: UInt64) {
+        var generator = SplitMix(seed: seed)
+        let names = [
+            "message_id", "order_id", "parent_order_id", "visible_id", "event_type", "delivery_date", "start_time",
+            "end_time", "place_id", "previous_status", "new_status", "order_number",
+        ]
+        for round in 0..<300 {
+            let values = names.map { _ in
+                (0..<Int(generator.next() % 40)).map { _ in
+                    let byte = UInt8(truncatingIfNeeded: generator.next() % 128)
+                    // Half of the rounds have no byte that needs an escape.
+                    return round % 2 == 0 && JSONEscape.isNeeded(byte) ? UInt8(ascii: "x") : byte
+                }
+            }
+            let used = round % 3 == 0 ? 9 : 12
+            let fields = zip(names, values).prefix(used).map { #""\#($0)":"\#(escaped($1))""# }
+            let plain = #"{"data":{"# + fields.joined(separator: ",") + "}}"
+            let texts = values.map { String(decoding: $0, as: UTF8.self) }
+            let payload = OrderPayload(
+                messageID: texts[0], orderID: texts[1], parentOrderID: texts[2], visibleID: texts[3],
+                eventType: texts[4], deliveryDate: texts[5], startTime: texts[6], endTime: texts[7], placeID: texts[8],
+                statusChange: used == 9 ? nil : .init(previous: texts[9], new: texts[10], orderNumber: texts[11]))
+            #expect(payload.encoded() == plain, "seed \(seed)")
+            var writer = ByteWriter(capacity: 0)
+            let size = payload.withBytes { writer.append($0) }
+            #expect(size == plain.utf8.count, "seed \(seed)")
+            #expect(String(decoding: writer.bytes, as: UTF8.self) == escaped(Array(plain.utf8)), "seed \(seed)")
+        }
+    }
+
     @Test("a writer keeps its memory and forgets its bytes")
     func reuse() {
         var writer = ByteWriter(capacity: 1)

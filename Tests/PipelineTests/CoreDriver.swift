@@ -64,7 +64,7 @@ struct CoreDriver: ~Copyable {
 
     let table: SubscriptionTable
     var core: PipelineCore
-    var batch = EventBatch()
+    var batch = EventBatch(topic: "orders.events")
     var sink = Sink()
     private var bytes: [UnsafeMutableRawBufferPointer] = []
 
@@ -107,7 +107,7 @@ struct CoreDriver: ~Copyable {
             }
             batch.records.append(
                 EventRecord(
-                    topic: "orders.events", partition: 0, offset: Int64(offset),
+                    partition: 0, offset: Int64(offset),
                     timestamp: EventTime(milliseconds: 1_725_707_721_000), key: copy(event.key),
                     value: copy(event.value), headers: first..<batch.headers.count))
         }

@@ -23,19 +23,16 @@ typedef enum csimdjson_status {
     csimdjson_out_of_memory,
 } csimdjson_status;
 
-// The parse of a document. Both live until the parser's next parse or its end.
-typedef struct csimdjson_document {
-    const uint64_t *tape;
-    const uint8_t *strings;
-} csimdjson_document;
-
 // NULL where there is no memory.
 csimdjson_parser *csimdjson_create(size_t max_depth);
 void csimdjson_destroy(csimdjson_parser *parser);
 
 // Parses a copy of the bytes, which need no padding and may lie in the parser's own last document.
+//
+// The document is its tape, from the value at index 1 on; the word at index 0 is the address of its strings. Both live until
+// the parser's next parse or its end.
 csimdjson_status csimdjson_parse(
-    csimdjson_parser *parser, const uint8_t *bytes, size_t count, csimdjson_document *document);
+    csimdjson_parser *parser, const uint8_t *bytes, size_t count, const uint64_t **document);
 
 #ifdef __cplusplus
 }

@@ -10,20 +10,20 @@ struct DeadLetterHeaders {
     private var headers: [EventHeader] = []
 
     mutating func withHeaders(
-        of letter: DeadLetter, for event: EventRecord, original: [EventHeader],
+        of letter: DeadLetter, for event: EventRecord, in batch: borrowing EventBatch,
         _ body: (UnsafeBufferPointer<EventHeader>) throws -> Void
     ) rethrows {
         text.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)
         add("x-error-code", letter.code.label)
-        add("__connect.errors.topic", event.topic)
+        add("__connect.errors.topic", batch.topic)
         add("__connect.errors.partition", String(event.partition))
         add("__connect.errors.offset", String(event.offset))
         add("__connect.errors.connector.name", "carillon")
         add("__connect.errors.stage", letter.code.stage)
         add("__connect.errors.exception.message", letter.message)
         headers.removeAll(keepingCapacity: true)
-        headers.append(contentsOf: original[event.headers])
+        headers.append(contentsOf: batch.headers[event.headers])
         try text.withUnsafeBytes { text in
             for field in fields {
                 headers.append(

@@ -59,7 +59,7 @@ package struct PipelineCore: ~Copyable {
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
     package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
         batch.notifications.removeAll(keepingCapacity: true)
-        batch.text.removeAll(keepingCapacity: true)
+        batch.text.removeAll()
         outcomes.removeAll(keepingCapacity: true)
         firstExtracted = first
         nextNotification = 0
@@ -167,7 +167,7 @@ package struct PipelineCore: ~Copyable {
     ) throws {
         counts.countDeadLetter(letter.code)
         let event = batch.records[record]
-        try deadLetters.withHeaders(of: letter, for: event, original: batch.headers) { headers in
+        try deadLetters.withHeaders(of: letter, for: event, in: batch) { headers in
             try sink.deadLetter(letter, key: event.key, value: event.value, headers: headers, from: event)
         }
     }

@@ -10,12 +10,15 @@ struct RecordLineWriter: ~Copyable, RecordSink {
     private let topics: PipelineConfiguration.Topics
     /// Whether each line says where its fields came from.
     private let explains: Bool
+    /// Where the events stand that are written next.
+    var eventTopic: String
     private var output = ByteWriter(capacity: 128 * 1024)
 
     init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
         self.descriptor = descriptor
         self.topics = topics
         self.explains = explains
+        eventTopic = topics.events
     }
 
     mutating func dispatch(
@@ -92,7 +95,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
 
     private mutating func explain(_ event: EventRecord, _ members: [(name: StaticString, value: String)]) {
         output.append(#","explain":{"source":""#)
-        append("\(event.topic)/\(event.partition)/\(event.offset)")
+        append("\(eventTopic)/\(event.partition)/\(event.offset)")
         for (name, value) in members {
             output.append(#"",""#)
             output.append(name)

@@ -8,7 +8,7 @@ import FanOut
 package struct RenderRun: ~Copyable {
     private var core: PipelineCore
     private var writer: RecordLineWriter
-    private var batch = EventBatch()
+    private var batch: EventBatch
     private var line = RecordLine()
     private let eventsTopic: String
     private var lineNumber: Int64 = 0
@@ -25,6 +25,7 @@ package struct RenderRun: ~Copyable {
         try core.beginTransaction()
         self.core = core
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
+        batch = EventBatch(topic: topics.events)
         eventsTopic = topics.events
     }
 
@@ -43,9 +44,11 @@ package struct RenderRun: ~Copyable {
             batch.headers.append(contentsOf: line.headers)
             batch.records.append(
                 EventRecord(
-                    topic: line.topic, partition: line.partition, offset: line.offset,
+                    partition: line.partition, offset: line.offset,
                     timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
                     headers: line.headers.indices))
+            batch.topic = line.topic
+            writer.eventTopic = line.topic
             _ = core.extract(&batch, from: 0)
             _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
         }

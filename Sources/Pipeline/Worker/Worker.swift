@@ -27,7 +27,7 @@ struct Worker: ~Copyable {
     var hungTransactions = HungTransactionWatch()
     var group: GroupMetadata?
     private var records = RecordBatch()
-    private(set) var batch = EventBatch()
+    private(set) var batch: EventBatch
     var journalText: [UInt8] = []
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
@@ -47,6 +47,7 @@ struct Worker: ~Copyable {
         self.logger = logger
         self.consumer = consumer
         self.output = output
+        batch = EventBatch(topic: configuration.topics.events)
         core = PipelineCore(
             rules: configuration.rules, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
@@ -119,7 +120,7 @@ struct Worker: ~Copyable {
             guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
             batch.records.append(
                 EventRecord(
-                    topic: record.topic, partition: record.partition, offset: record.offset,
+                    partition: record.partition, offset: record.offset,
                     timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key,
                     value: record.value, headers: record.headers))
         }

@@ -77,7 +77,7 @@ func extract(_ record: TestRecord, rules: ExtractionRules? = nil) -> TestResult 
 func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestResult] {
     guard let rules = rules ?? (try? ExtractionRules()) else { return [] }
     var extractor = Extractor(rules: rules)
-    var batch = EventBatch()
+    var batch = EventBatch(topic: "")
     var owned: [OwnedBytes] = []
     func own(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
         let copy = OwnedBytes(bytes)
@@ -91,13 +91,14 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
         }
         batch.records.append(
             EventRecord(
-                topic: record.topic, partition: record.partition, offset: record.offset,
+                partition: record.partition, offset: record.offset,
                 timestamp: record.timestamp.map { EventTime(milliseconds: $0) }, key: record.key.map(own),
                 value: record.value.map(own), headers: first..<batch.headers.count))
     }
     return withExtendedLifetime(owned) {
         records.indices.map { index in
             extractor.notes = ExtractionNotes()
+            batch.topic = records[index].topic
             var result = TestResult()
             let start = batch.notifications.count
             let textStart = batch.text.count
@@ -125,7 +126,7 @@ extension TestNotification {
         messageID = batch.string(notification.messageID)
         placeID = batch.string(notification.placeID)
         orderID = batch.string(notification.orderID)
-        encoded = batch.string(notification.payload)
+        encoded = batch.payload(of: notification)
         payload =
             (try? OrderPayload(encoded: encoded))
             ?? OrderPayload(
