@@ -21,7 +21,8 @@ let package = Package(
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
         .target(name: "Extraction", dependencies: ["NotificationPayload", "JSONReader", "COpenSSL"]),
         .target(name: "StateStore", dependencies: ["CLMDB"]),
-        .target(name: "FanOut", dependencies: ["Extraction", "NotificationPayload", "StateStore", "JSONReader", "COpenSSL"]),
+        .target(
+            name: "FanOut", dependencies: ["Extraction", "NotificationPayload", "StateStore", "JSONReader", "COpenSSL"]),
 
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),

@@ -30,7 +30,9 @@ struct BrokerProbe: ~Copyable {
             } catch {
                 var cause = error
                 while let event = consumer.nextEvent(timeout: .zero) {
-                    if case .error(let error) = event, error.kind == .authentication || error.kind == .tls { cause = error }
+                    if case .error(let error) = event, error.kind == .authentication || error.kind == .tls {
+                        cause = error
+                    }
                 }
                 guard cause.kind == .unknownTopicOrPartition else { throw cause }
                 missing.append(topic)

@@ -56,7 +56,8 @@ final class PipelineMetrics: Sendable {
         dateSources = sources("date")
         orderIDSources = sources("order_id")
         lag = metrics.gauge("carillon_consumer_lag_records", help: "Records of orders.events not processed yet.")
-        tableLag = metrics.gauge("carillon_table_lag_records", help: "Subscriptions that the table has not applied yet.")
+        tableLag = metrics.gauge(
+            "carillon_table_lag_records", help: "Subscriptions that the table has not applied yet.")
         partitions = metrics.gauge("carillon_assigned_partitions", help: "Partitions of orders.events owned here.")
     }
 

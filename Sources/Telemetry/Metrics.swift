@@ -15,22 +15,21 @@ public final class Metrics: Sendable {
 
     /// A count that only grows.
     public func counter(_ name: String, help: String, labels: Labels = [:]) -> Counter {
-        metric(name, help, labels, make: { .counter(Counter()) }) { if case .counter(let it) = $0 { it } else { nil } }
-            ?? Counter()
+        let made = metric(name, help, labels) { .counter(Counter()) }
+        return if case .counter(let counter) = made { counter } else { Counter() }
     }
 
     /// A value that goes up and down.
     public func gauge(_ name: String, help: String, labels: Labels = [:]) -> Gauge {
-        metric(name, help, labels, make: { .gauge(Gauge()) }) { if case .gauge(let it) = $0 { it } else { nil } }
-            ?? Gauge()
+        let made = metric(name, help, labels) { .gauge(Gauge()) }
+        return if case .gauge(let gauge) = made { gauge } else { Gauge() }
     }
 
     /// How many values fell below each bound.
     /// - Parameter bounds: upper bounds, inclusive and ascending; one for everything above is added.
     public func histogram(_ name: String, help: String, labels: Labels = [:], bounds: [Double]) -> Histogram {
-        metric(name, help, labels, make: { .histogram(Histogram(bounds: bounds)) }) {
-            if case .histogram(let it) = $0 { it } else { nil }
-        } ?? Histogram(bounds: bounds)
+        let made = metric(name, help, labels) { .histogram(Histogram(bounds: bounds)) }
+        return if case .histogram(let histogram) = made { histogram } else { Histogram(bounds: bounds) }
     }
 
     /// The values of this moment, by name and then by labels. Each value is read atomically, the whole is not.
@@ -47,22 +46,18 @@ public final class Metrics: Sendable {
         }
     }
 
-    /// The metric of that name and those labels, made if it is new. A name that is taken by another kind gives nil: the
+    /// The metric of that name and those labels, made if it is new; nil where the name is taken by another kind. The
     /// caller then records into a metric that nobody reads, which a test of the snapshot shows.
-    private func metric<Kind>(
-        _ name: String, _ help: String, _ labels: Labels, make: () -> Metric, as kind: (Metric) -> Kind?
-    ) -> Kind? {
+    private func metric(_ name: String, _ help: String, _ labels: Labels, make: () -> Metric) -> Metric? {
         let pairs = labels.map { MetricsSnapshot.Label(name: $0.key, value: $0.value) }
-        let identity = pairs.flatMap { [$0.name, $0.value] }
+        let identity = pairs.flatMap { [$0.name, $0.value] }.joined(separator: "\u{0}")
         return families.withLock { families in
-            if let existing = families[name]?.series[identity.joined(separator: "\u{0}")] {
-                return kind(existing.metric)
-            }
+            if let existing = families[name]?.series[identity] { return existing.metric }
             let metric = make()
             guard families[name].map({ $0.kind == metric.kind }) ?? true else { return nil }
             families[name, default: Family(help: help, kind: metric.kind)]
-                .series[identity.joined(separator: "\u{0}")] = LabelledMetric(labels: pairs, metric: metric)
-            return kind(metric)
+                .series[identity] = LabelledMetric(labels: pairs, metric: metric)
+            return metric
         }
     }
 

@@ -8,7 +8,7 @@ import time
 
 from cluster import Failure, wait_for
 
-EXIT_DRAINED, EXIT_IN_USE, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 77, 78
+EXIT_DRAINED, EXIT_IN_USE, EXIT_DEFECT, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 70, 77, 78
 CARILLON = os.environ.get("CARILLON", "carillon")
 
 

@@ -1,6 +1,7 @@
 """What an operator meets: slots taken, processes frozen, wrong log-ins, missing topics, restarts; each with its exit code."""
 
 import argparse
+import json
 import os
 import pathlib
 import random
@@ -14,7 +15,8 @@ import threading
 import time
 
 from cluster import Cluster, Failure, wait_for
-from daemon import EXIT_CONFIGURATION, EXIT_IN_USE, EXIT_LOGIN, Daemon, run, wait_for_daemons
+from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, Daemon, run, wait_for_daemons
+from generate import Input
 from world import World
 
 SCENARIOS = []
@@ -210,6 +212,61 @@ def out_of_range():
     world.cluster.delete_records(world.topics["events"], 0, 170)
     again = world.daemon("a", start_at=None).start()
     again.expect_exit(EXIT_CONFIGURATION, "out of range", "100", "170", "70", seconds=30)
+
+
+def world_with_small_dead_letters(name, limit):
+    world = make_world(name).create_topics()
+    world.cluster.configure(world.topics["dead-letters"], {"max.message.bytes": str(limit)})
+    world.produce(20, partition=0)
+    value = random.Random(seed).randbytes(300_000)
+    world.cluster.produce(world.topics["events"], [Input(b"large", value, (("trace", b"t1"),))], 0)
+    world.produce(20, partition=0)
+    return world, value
+
+
+@scenario("a dead letter that its topic does not take is cut to 64 KiB, and its neighbours go out")
+def cut_dead_letter():
+    world, value = world_with_small_dead_letters("cut-dead-letter", 100_000)
+    daemon = started(world)
+    world.wait_until_done()
+    daemon.stop()
+    letters = [each for each in world.cluster.read(world.topics["dead-letters"]) if each.key == b"large"]
+    if len(letters) != 1:
+        raise Failure(f"{len(letters)} dead letters of the large record, expected 1")
+    headers = dict(letters[0].headers)
+    if headers.get("x-truncated") != b"300000" or letters[0].value != value[:65536] or headers.get("trace") != b"t1":
+        raise Failure(f"the dead letter is not the first 64 KiB of the record: {headers}")
+    if len(world.cluster.read(world.topics["dispatch"])) < 20:
+        raise Failure("the neighbours of the large record did not go out")
+
+
+@scenario("a record that can be placed nowhere, not even cut, ends it with 70 and is named")
+def nowhere():
+    world, _ = world_with_small_dead_letters("nowhere", 20_000)
+    daemon = world.daemon("a").start()
+    daemon.expect_exit(EXIT_DEFECT, "partition 0", "offset 20", seconds=60)
+
+
+@scenario("an event for 100,000 devices of one place goes out whole, and two more after it")
+def crowd():
+    world = make_world("crowd").create_topics()
+    file = world.folder / "subscriptions.jsonl"
+    with open(file, "w") as out:
+        for number in range(100_000):
+            out.write(json.dumps({"audience": "place/crowd", "token": f"crowd-token-{number}", "platform": "fcm", "app": "a"}) + "\n")
+    settings = world.settings("a")
+    command("subscriptions", "import", str(file), settings={name: settings[name] for name in settings if name != "workers"})
+    order = {"id": "o1", "place_id": "crowd", "status": "pending"}
+    for number in range(3):
+        event = {"event_id": f"crowd-{number}", "event_type": "ORDER_CREATED", "order": order}
+        world.cluster.produce(world.topics["events"], [Input(b"o1", json.dumps(event).encode())], 0)
+    daemon = started(world)
+    world.wait_until_done(120)
+    daemon.stop()
+    pushes = world.cluster.read(world.topics["dispatch"])
+    found = {(dict(each.headers)["source"], each.key) for each in pushes}
+    if len(pushes) != 300_000 or len(found) != 300_000:
+        raise Failure(f"{len(pushes)} pushes, {len(found)} different ones, expected 300,000")
 
 
 @scenario("a missing topic ends it after about 30 s with 78, and the message names the topic", background=True)

@@ -35,14 +35,17 @@ struct CoreDriver: ~Copyable {
         mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) { suppressed.append(reason) }
 
         private mutating func add(
-            _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?, _ headers: UnsafeBufferPointer<EventHeader>,
+            _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
+            _ headers: UnsafeBufferPointer<EventHeader>,
             isDeadLetter: Bool
         ) throws {
             if let left = failsAfter {
                 guard left > 0 else { throw Failure() }
                 failsAfter = left - 1
             }
-            func text(_ bytes: UnsafeRawBufferPointer?) -> String { bytes.map { String(decoding: $0, as: UTF8.self) } ?? "null" }
+            func text(_ bytes: UnsafeRawBufferPointer?) -> String {
+                bytes.map { String(decoding: $0, as: UTF8.self) } ?? "null"
+            }
             records.append(
                 Output(
                     key: text(key), value: text(value),

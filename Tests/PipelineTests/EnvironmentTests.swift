@@ -30,7 +30,9 @@ struct EnvironmentTests {
         }
     }
 
-    @Test("a refused login or ACL at the start ends it after 30 s", arguments: [KafkaError.Kind.authentication, .authorization])
+    @Test(
+        "a refused login or ACL at the start ends it after 30 s",
+        arguments: [KafkaError.Kind.authentication, .authorization])
     func refusedLogin(kind: KafkaError.Kind) throws {
         let patience = Patience()
         let start = ContinuousClock.now

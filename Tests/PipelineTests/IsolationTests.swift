@@ -18,7 +18,8 @@ struct IsolationTests {
     @Test("one abort only repeats the batch")
     func firstAbort() {
         var isolation = Isolation()
-        let action = isolation.recordRefused(error: "MSG_SIZE_TOO_LARGE", batch: batch, alone: nil, wasDeadLetter: false)
+        let action = isolation.recordRefused(
+            error: "MSG_SIZE_TOO_LARGE", batch: batch, alone: nil, wasDeadLetter: false)
         #expect(action == .retry)
         #expect(!isolation.isActive)
     }

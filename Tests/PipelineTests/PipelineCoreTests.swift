@@ -14,7 +14,9 @@ struct PipelineCoreTests {
         try driver.subscribe("token-c", to: "p2")
         driver.take([orderEvent("o1")])
         _ = try driver.emitAll()
-        let tokens = driver.sink.records.map { $0.value.contains("token-a") ? "a" : $0.value.contains("token-b") ? "b" : "?" }
+        let tokens = driver.sink.records.map {
+            $0.value.contains("token-a") ? "a" : $0.value.contains("token-b") ? "b" : "?"
+        }
         #expect(tokens.sorted() == ["a", "b"])
         #expect(driver.sink.records.allSatisfy { $0.headers["source"] == "orders.events/0/0" })
         #expect(driver.sink.records.allSatisfy { $0.key.count == 64 && $0.headers["platform"] == "fcm" })
@@ -170,7 +172,8 @@ struct PipelineCoreTests {
     }
 
     struct Everyone: AudienceRule {
-        func addAudiences(of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList) {
+        func addAudiences(of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList)
+        {
             for index in notifications {
                 audiences.append("place/\(events.string(events.notifications[index].placeID))", for: index)
                 audiences.append("user/everyone", for: index)

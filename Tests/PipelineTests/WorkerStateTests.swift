@@ -19,7 +19,9 @@ struct WorkerStateTests {
         #expect(OffsetMetadata(parsing: metadata.text) == metadata)
     }
 
-    @Test("metadata that is not ours has no watermark", arguments: ["", "v2 w=1 n=1 t=1", "v1 w=x n=1 t=1", "v1 w=1 n=0 t=1", "v1 w=1"])
+    @Test(
+        "metadata that is not ours has no watermark",
+        arguments: ["", "v2 w=1 n=1 t=1", "v1 w=x n=1 t=1", "v1 w=1 n=0 t=1", "v1 w=1"])
     func foreignMetadata(text: String) {
         #expect(OffsetMetadata(parsing: text) == nil)
     }

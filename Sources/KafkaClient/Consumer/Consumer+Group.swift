@@ -35,6 +35,12 @@ extension Consumer {
             return rd_kafka_event_stats(event)
                 .flatMap { ClientStatistics(json: String(cString: $0)) }
                 .map(ConsumerEvent.statistics)
+        case RD_KAFKA_EVENT_FETCH:
+            // Its partition's queue is no longer forwarded: what comes this way would be lost.
+            return .error(
+                KafkaError(
+                    kind: .state, recovery: .recreateClient, isFatal: true, name: "",
+                    message: "a record came over the control queue", operation: "consume"))
         default:
             return nil
         }
@@ -61,6 +67,8 @@ extension Consumer {
     /// Starts reading at these positions: the answer to ``ConsumerEvent/assign(_:)``, or a reader's own choice. Replaces what was assigned.
     ///
     /// The partitions' queues are forwarded before librdkafka starts to fetch, so no record reaches the control queue.
+    /// A partition that is read already must be given back first, or moved by ``seek(to:timeout:)``: when librdkafka stops
+    /// reading it, the forwarding ends, and its records would come over the control queue.
     public mutating func assign(_ positions: [TopicPartition: Offset]) throws(KafkaError) {
         let list = PartitionList(capacity: positions.count)
         for (partition, offset) in positions.sorted(by: { $0.key < $1.key }) {

@@ -3,24 +3,26 @@ import FoundationEssentials
 extension ClientStatistics {
     /// From librdkafka's JSON (its STATISTICS.md); nil when it is none. A missing field is 0 or absent.
     init?(json: String) {
-        guard let report = try? JSONDecoder().decode(Report.self, from: Data(json.utf8)) else { return nil }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        guard let report = try? decoder.decode(Report.self, from: Data(json.utf8)) else { return nil }
         name = report.name
         isConsumer = report.type == "consumer"
         time = Timestamp(milliseconds: (report.time ?? 0) * 1000)
         pendingOperations = report.replyq ?? 0
-        queuedRecords = report.msg_cnt ?? 0
-        queuedBytes = report.msg_size ?? 0
+        queuedRecords = report.msgCnt ?? 0
+        queuedBytes = report.msgSize ?? 0
         transmittedRecords = report.txmsgs ?? 0
-        transmittedRecordBytes = report.txmsg_bytes ?? 0
+        transmittedRecordBytes = report.txmsgBytes ?? 0
         receivedRecords = report.rxmsgs ?? 0
-        receivedRecordBytes = report.rxmsg_bytes ?? 0
+        receivedRecordBytes = report.rxmsgBytes ?? 0
         transmittedRequests = report.tx ?? 0
-        transmittedBytes = report.tx_bytes ?? 0
+        transmittedBytes = report.txBytes ?? 0
         receivedResponses = report.rx ?? 0
-        receivedBytes = report.rx_bytes ?? 0
-        rebalances = report.cgrp?.rebalance_cnt ?? 0
+        receivedBytes = report.rxBytes ?? 0
+        rebalances = report.cgrp?.rebalanceCnt ?? 0
         groupState = report.cgrp?.state
-        transactionState = report.eos?.txn_state
+        transactionState = report.eos?.txnState
         brokers = (report.brokers ?? [:]).values.map(Broker.init).sorted { $0.name < $1.name }
         partitions = (report.topics ?? [:]).flatMap { topic, report in
             // Partition -1 is librdkafka's own, for records whose partition is not known yet.
@@ -36,7 +38,7 @@ extension ClientStatistics.Broker {
         roundTripTime = .microseconds(report.rtt?.avg ?? 0)
         roundTripTimeP99 = .microseconds(report.rtt?.p99 ?? 0)
         requestErrors = report.txerrs ?? 0
-        requestTimeouts = report.req_timeouts ?? 0
+        requestTimeouts = report.reqTimeouts ?? 0
         connects = report.connects ?? 0
         disconnects = report.disconnects ?? 0
     }
@@ -45,15 +47,15 @@ extension ClientStatistics.Broker {
 extension ClientStatistics.Partition {
     fileprivate init(_ topic: String, _ report: Report.Partition) {
         partition = TopicPartition(topic: topic, partition: report.partition)
-        queuedRecords = report.fetchq_cnt ?? 0
-        queuedBytes = report.fetchq_size ?? 0
-        highWatermark = report.hi_offset.flatMap { $0 < 0 ? nil : Offset($0) }
-        lastStableOffset = report.ls_offset.flatMap { $0 < 0 ? nil : Offset($0) }
-        lag = report.consumer_lag.flatMap { $0 < 0 ? nil : $0 }
+        queuedRecords = report.fetchqCnt ?? 0
+        queuedBytes = report.fetchqSize ?? 0
+        highWatermark = report.hiOffset.flatMap { $0 < 0 ? nil : Offset($0) }
+        lastStableOffset = report.lsOffset.flatMap { $0 < 0 ? nil : Offset($0) }
+        lag = report.consumerLag.flatMap { $0 < 0 ? nil : $0 }
     }
 }
 
-/// librdkafka's field names.
+/// librdkafka's field names, in camel case.
 private struct Report: Decodable {
     struct Latency: Decodable {
         var avg: Int64?
@@ -65,18 +67,18 @@ private struct Report: Decodable {
         var state: String?
         var rtt: Latency?
         var txerrs: Int?
-        var req_timeouts: Int?
+        var reqTimeouts: Int?
         var connects: Int?
         var disconnects: Int?
     }
 
     struct Partition: Decodable {
         var partition: Int32
-        var fetchq_cnt: Int?
-        var fetchq_size: Int?
-        var hi_offset: Int64?
-        var ls_offset: Int64?
-        var consumer_lag: Int?
+        var fetchqCnt: Int?
+        var fetchqSize: Int?
+        var hiOffset: Int64?
+        var lsOffset: Int64?
+        var consumerLag: Int?
     }
 
     struct Topic: Decodable {
@@ -85,27 +87,27 @@ private struct Report: Decodable {
 
     struct Group: Decodable {
         var state: String?
-        var rebalance_cnt: Int?
+        var rebalanceCnt: Int?
     }
 
     struct Transactions: Decodable {
-        var txn_state: String?
+        var txnState: String?
     }
 
     var name: String
     var type: String
     var time: Int64?
     var replyq: Int?
-    var msg_cnt: Int?
-    var msg_size: Int?
+    var msgCnt: Int?
+    var msgSize: Int?
     var tx: Int?
-    var tx_bytes: Int?
+    var txBytes: Int?
     var rx: Int?
-    var rx_bytes: Int?
+    var rxBytes: Int?
     var txmsgs: Int?
-    var txmsg_bytes: Int?
+    var txmsgBytes: Int?
     var rxmsgs: Int?
-    var rxmsg_bytes: Int?
+    var rxmsgBytes: Int?
     var brokers: [String: Broker]?
     var topics: [String: Topic]?
     var cgrp: Group?

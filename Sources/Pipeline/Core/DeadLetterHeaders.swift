@@ -48,7 +48,8 @@ extension DeadLetter.Code {
         switch self {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:
             "VALUE_CONVERTER"
-        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .payloadTooLarge, .tooManyOrderIDs, .tooManyDevices:
+        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .payloadTooLarge, .tooManyOrderIDs,
+            .tooManyDevices:
             "TRANSFORMATION"
         case .recordRefused:
             "TASK_PUT"

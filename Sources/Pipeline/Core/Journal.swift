@@ -1,4 +1,3 @@
-
 /// The one record that a transaction writes of itself (design: "Contracts", notifications.journal): what no other log says.
 package struct JournalEntry {
     /// A half-open range of offsets that the transaction covered; `from` is the offset committed before it.

@@ -16,7 +16,7 @@ package struct LineReader: ~Copyable {
         buffer = .allocate(byteCount: 256 * 1024, alignment: 8)
     }
 
-    /// Opens a file; `-` is standard input. 
+    /// Opens a file; `-` is standard input.
     package init(path: String) throws(FileError) {
         if path == "-" {
             self.init(descriptor: STDIN_FILENO)

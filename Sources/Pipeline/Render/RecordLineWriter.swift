@@ -25,9 +25,12 @@ struct RecordLineWriter: ~Copyable, RecordSink {
         begin(topic: topics.dispatch, key: key, value: value, headers: headers)
         if explains {
             let sources = notification.sources
-            explain(event, [
-                ("time_slot", "\(sources.timeSlot)"), ("date", "\(sources.date)"), ("order_id", "\(sources.orderID)"),
-            ])
+            explain(
+                event,
+                [
+                    ("time_slot", "\(sources.timeSlot)"), ("date", "\(sources.date)"),
+                    ("order_id", "\(sources.orderID)"),
+                ])
         }
         try end()
     }

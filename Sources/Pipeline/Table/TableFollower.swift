@@ -72,7 +72,9 @@ struct TableFollower: ~Copyable {
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
         } catch {
-            if try context.patience.consider(error) { logger.warning("the subscriptions' ends are not known: \(error)") }
+            if try context.patience.consider(error) {
+                logger.warning("the subscriptions' ends are not known: \(error)")
+            }
         }
         askedAt = .now
     }
@@ -116,7 +118,7 @@ struct TableFollower: ~Copyable {
             appliedAt = .now
             backoff.reset()
             report(change)
-        } catch where error.recovery == .retry {
+        } catch  where error.recovery == .retry {
             if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
             Thread.sleep(forTimeInterval: backoff.next().seconds)
         } catch {

@@ -31,7 +31,8 @@ package struct Positions {
     }
 
     /// Takes over an assignment: everything before it is forgotten.
-    package mutating func assign(_ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], partitionCount: Int32) {
+    package mutating func assign(_ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], partitionCount: Int32)
+    {
         self.partitionCount = partitionCount
         owned = committed.keys.sorted()
         partitions = Array(repeating: nil, count: max(Int(partitionCount), Int(owned.last ?? -1) + 1))

@@ -9,7 +9,8 @@ enum StartRules {
     /// - Throws: where the topic's partition count has changed since: keys have moved, and old timers would nag.
     static func check(
         _ starts: [TopicPartition: CommittedOffset], partitionCount: Int32, now: Int64
-    ) throws(PipelineError) -> (positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], reset: [TopicPartition]) {
+    ) throws(PipelineError) -> (positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], reset: [TopicPartition])
+    {
         var positions: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [:]
         var reset: [TopicPartition] = []
         for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {

@@ -6,6 +6,8 @@ struct AssignmentProgress {
     /// The table's barrier that fan-out waits for.
     var barrier = 0
     var isDone = true
+    /// The partitions are read already, and only go back.
+    var isRewind = false
     var began = ContinuousClock.now
 }
 
@@ -81,7 +83,8 @@ extension Worker {
     /// Goes back to the committed offsets of the partitions that are owned (kafka-rules 6).
     mutating func rewind() {
         guard !positions.isEmpty else { return }
-        assignment = AssignmentProgress(partitions: positions.owned, barrier: assignment.barrier, isDone: false)
+        assignment = AssignmentProgress(
+            partitions: positions.owned, barrier: assignment.barrier, isDone: false, isRewind: true)
     }
 
     /// Asks for the committed offsets and starts to read there, once they are known.
@@ -114,7 +117,11 @@ extension Worker {
         try checkRange(starts)
         group = try consumer.groupMetadata()
         positions.assign(checked.positions, partitionCount: count)
-        try consumer.assign(starts.mapValues(\.offset))
+        if assignment.isRewind {
+            try consumer.seek(to: starts.mapValues(\.offset), timeout: .seconds(5))
+        } else {
+            try consumer.assign(starts.mapValues(\.offset))
+        }
         assignment.isDone = true
         watch.progressed()
         reportReset(checked.reset)
@@ -129,7 +136,9 @@ extension Worker {
         var starts = try consumer.committed(partitions, timeout: .seconds(1))
         let missing = partitions.filter { starts[$0] == nil }
         guard !missing.isEmpty else { return starts }
-        guard let from = context.configuration.from else { throw StartRules.noStart(missing, group: context.configuration.groupID) }
+        guard let from = context.configuration.from else {
+            throw StartRules.noStart(missing, group: context.configuration.groupID)
+        }
         let topic = context.configuration.topics.events
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
         let offsets =

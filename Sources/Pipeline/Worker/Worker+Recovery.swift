@@ -33,6 +33,8 @@ extension Worker {
     }
 
     private mutating func recover(from error: KafkaError) throws {
+        // The reports that say which record it was.
+        output.poll()
         if let refusal = takeRefusal(error) {
             logger.warning("a record was refused: \(refusal.error)", ["of": refusal.event ?? "unknown"])
             try isolate(refusal.error)
@@ -176,7 +178,8 @@ extension KafkaError {
     /// Nothing arrives although there is something to read: the consumer is made anew.
     static var stuckConsumer: KafkaError {
         KafkaError(
-            kind: .other, recovery: .recreateClient, name: "", message: "nothing arrives although there is something to read",
+            kind: .other, recovery: .recreateClient, name: "",
+            message: "nothing arrives although there is something to read",
             operation: "consume")
     }
 

@@ -159,7 +159,8 @@ struct Worker: ~Copyable {
         output.truncatesDeadLetters = treatment == .truncatedDeadLetter
         if treatment != .asItIs, !core.isDeadLetter(record: record) {
             core.condemn(
-                record: record, DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
+                record: record,
+                DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
         }
         transaction?.alone = event
         transaction?.aloneIsDeadLetter = core.isDeadLetter(record: record)

@@ -25,10 +25,12 @@ final class WorkerContext: Sendable {
         self.audienceRule = audienceRule
         self.meter = meter
         self.watch = WorkerWatch(workers: configuration.workers)
-        self.rulesHash = RulesHash(
-            rules: configuration.rules, rendering: configuration.rendering, maxAge: configuration.subscriptionsMaxAge,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent
-        ).text
+        self.rulesHash =
+            RulesHash(
+                rules: configuration.rules, rendering: configuration.rendering,
+                maxAge: configuration.subscriptionsMaxAge,
+                maxDevicesPerEvent: configuration.maxDevicesPerEvent
+            ).text
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
