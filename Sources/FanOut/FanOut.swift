@@ -7,6 +7,8 @@ package struct Recipients: Equatable, Sendable {
     package var platforms: PlatformSet
     /// Devices left out because they were not seen for too long (push-rules §5.3 row 20).
     package var stale: Int
+
+    package static let none = Recipients(devices: 0..<0, platforms: [], stale: 0)
 }
 
 /// A rule gave audiences that cannot be used: a defect of the rule.
@@ -21,7 +23,7 @@ public struct AudienceRuleError: Error, Equatable, Sendable, CustomStringConvert
 package struct FanOut: ~Copyable {
     private let rule: any AudienceRule
     private let resolver: (any TokenResolver)?
-    private let reader: TableReader?
+    private var reader: TableReader?
     private let maxAge: Int64
     private let maxDevices: Int
 
@@ -34,7 +36,9 @@ package struct FanOut: ~Copyable {
     private var linkStarts: [Int] = []
     /// Notifications that a resolver is asked for at once; shrinks where most of an answer had to be thrown away.
     private var window = Int.max
+    /// The positions in the list of the latest recipients, where they are not one run of it.
     private var selection: [Int32] = []
+    private var isSelection = false
     private var chosen = DeviceSet()
 
     /// - Parameters:
@@ -67,7 +71,12 @@ package struct FanOut: ~Copyable {
     }
 
     /// The offsets that the snapshot contains, by partition; nil with a user's resolver.
-    package var tableOffsets: [Int64]? { reader?.offsets }
+    package var tableOffsets: [Int64]? {
+        switch reader {
+        case .some(let reader): reader.offsets
+        case .none: nil
+        }
+    }
 
     /// Devices that a user's resolver gave and that cannot be sent to, in the latest ``resolve(_:from:limit:)``.
     package var rejectedDevices: Int { list.rejected }
@@ -85,9 +94,7 @@ package struct FanOut: ~Copyable {
         try audiences.checkLinks(within: first..<end)
         list.removeAll(audiences: audiences.count)
         ranges.removeAll(keepingCapacity: true)
-        for _ in 0..<audiences.count {
-            ranges.append(nil)
-        }
+        ranges.append(contentsOf: repeatElement(nil, count: audiences.count))
         if let resolver {
             try resolver.resolve(audiences, into: &list)
             collectRanges()
@@ -102,15 +109,19 @@ package struct FanOut: ~Copyable {
 
     /// The devices of one resolved notification, each once, stale ones left out. Good until the next call.
     package mutating func recipients(of notification: Int, in batch: borrowing EventBatch) -> Recipients {
-        selection.removeAll(keepingCapacity: true)
-        var result = Recipients(devices: 0..<0, platforms: [], stale: 0)
+        isSelection = false
+        var result = Recipients.none
         let place = notification - first
         guard linkStarts.indices.contains(place + 1) else { return result }
         let links = linkStarts[place]..<linkStarts[place + 1]
         let time = batch.notifications[notification].eventTime
         if links.count == 1, resolver == nil {
-            select(ranges[audiences.links[links.lowerBound].audience] ?? 0..<0, at: time, &result)
+            let range = ranges[audiences.links[links.lowerBound].audience] ?? 0..<0
+            if isFresh(range, at: time, &result) { return result }
+            startSelection(&result)
+            select(range, at: time, &result)
         } else {
+            startSelection(&result)
             selectUnion(links, at: time, &result)
         }
         result.devices = 0..<selection.count
@@ -119,7 +130,7 @@ package struct FanOut: ~Copyable {
 
     /// The device at a position of the latest ``recipients(of:in:)``.
     package func recipient(_ position: Int) -> Device {
-        list.devices[Int(selection[position])]
+        list.devices[isSelection ? Int(selection[position]) : position]
     }
 
     /// The audience that a device was found by; good until the next ``resolve(_:from:limit:)``.
@@ -180,6 +191,23 @@ package struct FanOut: ~Copyable {
             }
             ranges[audience] = start..<position
         }
+    }
+
+    /// Whether none of an audience's devices is stale, as nearly always: then it is the result as it stands in the list,
+    /// with nothing copied.
+    private func isFresh(_ range: Range<Int>, at time: EventTime, _ result: inout Recipients) -> Bool {
+        for position in range {
+            if list.devices[position].isStale(at: time, maxAge: maxAge) { return false }
+            result.platforms.insert(list.devices[position].platformSet)
+        }
+        result.devices = range.isEmpty ? 0..<0 : range
+        return true
+    }
+
+    private mutating func startSelection(_ result: inout Recipients) {
+        isSelection = true
+        selection.removeAll(keepingCapacity: true)
+        result.platforms = []
     }
 
     private mutating func select(_ range: Range<Int>, at time: EventTime, _ result: inout Recipients) {

@@ -7,9 +7,9 @@ extension MessageRenderer {
 
     /// Why this notification cannot be sent to these platforms; nil if it can.
     ///
-    /// FCM counts the keys and values of `data` before they are escaped, Apple the payload's JSON as it goes out. To be
-    /// asked for every notification of an event before the first is written, where one that is too large stops them all.
-    package mutating func problem(
+    /// FCM counts the keys and values of `data` before they are escaped, Apple the payload's JSON as it goes out. Leaves
+    /// the deep link, which both messages are made of.
+    mutating func problem(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet
     ) -> DeadLetter? {
         if platforms.contains(.fcm) {
@@ -22,11 +22,11 @@ extension MessageRenderer {
                 return Self.tooLarge(size, "the data of an FCM message")
             }
         }
+        writeDeepLink(of: notification, batch)
         if platforms.contains(.apns) {
-            apnsTail.removeAll()
-            writeAPNsPayload(notification, batch)
-            if apnsTail.count > Self.largestPayload {
-                return Self.tooLarge(apnsTail.count, "the payload of an APNs message")
+            let size = Self.apnsFrameCount + notification.payload.count + deepLink.count
+            if size > Self.largestPayload {
+                return Self.tooLarge(size, "the payload of an APNs message")
             }
         }
         return nil
@@ -36,55 +36,61 @@ extension MessageRenderer {
         DeadLetter(.payloadTooLarge, "\(what) has \(size) bytes, at most \(largestPayload) are allowed")
     }
 
-    mutating func writeFCMTail(_ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: Int64) {
-        fcmTail.removeAll()
-        fcmTail.append(#"","data":{"default":""#)
-        fcmTail.append(batch.bytes(notification.payload))
-        fcmTail.append("\"")
-        Self.appendDeepLink(of: notification, batch, to: &fcmTail)
-        fcmTail.append(#"},"android":{"priority":""#)
-        switch settings.androidPriority {
-        case .high: fcmTail.append("high")
-        case .normal: fcmTail.append("normal")
-        }
-        fcmTail.append(#"","ttl":""#)
-        fcmTail.append(decimal: timeToLive)
-        fcmTail.append(
-            #"s"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
-        fcmTail.append(decimal: expiresAt / 1_000)
-        fcmTail.append(#""},"payload":{"aps":{"content-available":1}}}}}"#)
-    }
-
-    mutating func writeAPNsTail(_ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: Int64) {
-        apnsTail.removeAll()
-        apnsTail.append(#"","apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
-        apnsTail.append(decimal: expiresAt / 1_000)
-        apnsTail.append(#"","apns-collapse-id":""#)
-        apnsTail.append(batch.bytes(notification.messageID))
-        apnsTail.append(#""},"payload":"#)
-        writeAPNsPayload(notification, batch)
-        apnsTail.append("}")
-    }
-
-    private mutating func writeAPNsPayload(_ notification: Notification, _ batch: borrowing EventBatch) {
-        apnsTail.append(#"{"aps":{"content-available":1},"default":""#)
-        apnsTail.append(batch.bytes(notification.payload))
-        apnsTail.append("\"")
-        Self.appendDeepLink(of: notification, batch, to: &apnsTail)
-        apnsTail.append("}")
-    }
-
     /// The two flat keys that the app's deep link needs, as strings, on both platforms (push-rules §5.5, §7).
-    private static func appendDeepLink(
-        of notification: Notification, _ batch: borrowing EventBatch, to body: inout ByteWriter
-    ) {
+    private mutating func writeDeepLink(of notification: Notification, _ batch: borrowing EventBatch) {
+        deepLink.removeAll()
         guard let type = notification.orderType else { return }
-        body.append(#","order_type":""#)
-        body.append(type.text)
-        body.append(#"","order_id":""#)
-        body.appendEscaped(batch.bytes(notification.orderID))
-        body.append("\"")
+        deepLink.append(#","order_type":""#)
+        deepLink.append(type.text)
+        deepLink.append(#"","order_id":""#)
+        deepLink.appendEscaped(batch.bytes(notification.orderID))
+        deepLink.append("\"")
     }
+
+    mutating func writeProviders(_ settings: RenderSettings) {
+        fcmProviders.append(#"},"android":{"priority":""#)
+        switch settings.androidPriority {
+        case .high: fcmProviders.append("high" as StaticString)
+        case .normal: fcmProviders.append("normal" as StaticString)
+        }
+        fcmProviders.append(#"","ttl":""#)
+        fcmProviders.append(decimal: settings.timeToLiveSeconds)
+        fcmProviders.append(
+            #"s"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
+    }
+
+    mutating func writeFCMTail(
+        _ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        fcm.removeAll()
+        fcm.append(#"","data":{"default":""#)
+        fcm.append(batch.bytes(notification.payload))
+        fcm.append("\"")
+        fcm.append(deepLink.bytes)
+        fcm.append(fcmProviders.bytes)
+        fcm.append(expiresAt)
+        fcm.append(#""},"payload":{"aps":{"content-available":1}}}}}"#)
+    }
+
+    mutating func writeAPNsTail(
+        _ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        apns.removeAll()
+        apns.append(#"","apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
+        apns.append(expiresAt)
+        apns.append(#"","apns-collapse-id":""#)
+        apns.append(batch.bytes(notification.messageID))
+        apns.append(#""},"payload":"#)
+        apns.append(Self.apnsFrame)
+        apns.append(batch.bytes(notification.payload))
+        apns.append("\"")
+        apns.append(deepLink.bytes)
+        apns.append("}}")
+    }
+
+    /// The payload of an APNs message up to the text of `default`; a quote, the deep link and a brace come after it.
+    private static var apnsFrame: StaticString { #"{"aps":{"content-available":1},"default":""# }
+    private static var apnsFrameCount: Int { apnsFrame.utf8CodeUnitCount + 2 }
 }
 
 extension OrderType {

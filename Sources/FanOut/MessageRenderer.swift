@@ -14,19 +14,26 @@ package struct RenderedMessage {
 /// One a worker, used by its thread alone. The bytes of ``RenderedMessage/headers`` are also in the batch, which has to
 /// outlive them. Allocates only for a notification that is larger than every one before.
 package struct MessageRenderer: ~Copyable {
-    let settings: RenderSettings
-    let timeToLive: Int64
-    /// What comes after an FCM token.
-    var fcmTail = ByteWriter(capacity: 4_096)
-    /// What comes after the app of an APNs device.
-    var apnsTail = ByteWriter(capacity: 4_096)
-    private var value = ByteWriter(capacity: 8_192)
+    private let timeToLive: Int64
+    /// The two keys of the deep link, as members of a JSON object; empty where there is none.
+    var deepLink = ByteWriter(capacity: 256)
+    /// The end is what comes after an FCM token.
+    var fcm = MessageBody()
+    /// What comes after the payload of an FCM message, up to the expiry: the same for every notification.
+    var fcmProviders = ByteWriter(capacity: 256)
+    /// The end is what comes after the app of an APNs device.
+    var apns = MessageBody()
+    /// The expiry in milliseconds, as digits.
+    private var expiry = ByteWriter(capacity: 32)
+    /// For a token or an app that must be escaped.
+    private var own = ByteWriter(capacity: 256)
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
-    var headers = MessageHeaders()
+    private var headers: MessageHeaders
 
     package init(settings: RenderSettings) {
-        self.settings = settings
         timeToLive = settings.timeToLiveSeconds
+        headers = MessageHeaders(settings.optionalHeaders)
+        writeProviders(settings)
     }
 
     deinit {
@@ -43,48 +50,60 @@ package struct MessageRenderer: ~Copyable {
         if let problem = problem(notification, in: batch, platforms: platforms) {
             return problem
         }
-        let expiresAt = Self.expiry(of: notification.eventTime, after: timeToLive)
+        expiry.removeAll()
+        expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
+        let milliseconds = expiry.bytes
+        let seconds = Self.seconds(ofMilliseconds: milliseconds)
         if platforms.contains(.fcm) {
-            writeFCMTail(notification, batch, expiresAt)
+            writeFCMTail(notification, batch, seconds)
         }
         if platforms.contains(.apns) {
-            writeAPNsTail(notification, batch, expiresAt)
+            writeAPNsTail(notification, batch, seconds)
         }
-        headers.begin(notification, batch, expiresAt, settings.optionalHeaders)
+        headers.begin(notification, batch, milliseconds)
         return nil
     }
 
     /// The record for one device of a platform that was begun. `audience` is written where the optional header of that
     /// name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> RenderedMessage {
-        value.removeAll()
+        let value: UnsafeRawBufferPointer
         switch device.platform {
         case .fcm:
-            value.append(#"{"message":{"token":""#)
-            append(device.token, of: device)
-            value.append(fcmTail.bytes)
+            fcm.removeFront()
+            fcm.prepend(text(device.token, of: device))
+            fcm.prepend(#"{"message":{"token":""#)
+            value = fcm.bytes
         case .apns:
-            value.append(#"{"device_token":""#)
-            append(device.token, of: device)
+            apns.removeFront()
+            apns.prepend(text(device.app, of: device))
             switch device.environment {
-            case .production: value.append(#"","environment":"production","headers":{"apns-topic":""#)
-            case .development: value.append(#"","environment":"development","headers":{"apns-topic":""#)
+            case .production: apns.prepend(#"","environment":"production","headers":{"apns-topic":""#)
+            case .development: apns.prepend(#"","environment":"development","headers":{"apns-topic":""#)
             }
-            append(device.app, of: device)
-            value.append(apnsTail.bytes)
+            apns.prepend(text(device.token, of: device))
+            apns.prepend(#"{"device_token":""#)
+            value = apns.bytes
         }
         Hex.write(device.hashStart, to: key)
         return RenderedMessage(
-            key: UnsafeRawBufferPointer(start: key, count: 64), value: value.bytes,
+            key: UnsafeRawBufferPointer(start: key, count: 64), value: value,
             headers: headers.list(for: device.platform, audience: audience))
     }
 
-    private mutating func append(_ bytes: UnsafeRawBufferPointer, of device: Device) {
-        if device.needsEscaping {
-            value.appendEscaped(bytes)
-        } else {
-            value.append(bytes)
-        }
+    /// A token or an app as the inside of a JSON string; good until the next one.
+    private mutating func text(_ bytes: UnsafeRawBufferPointer, of device: Device) -> UnsafeRawBufferPointer {
+        guard device.needsEscaping else { return bytes }
+        own.removeAll()
+        own.appendEscaped(bytes)
+        return own.bytes
+    }
+
+    /// The digits of the seconds in those of the milliseconds, rounded towards zero: writing them costs 35 ns.
+    private static func seconds(ofMilliseconds digits: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let isNegative = digits.first == UInt8(ascii: "-")
+        guard digits.count > (isNegative ? 4 : 3) else { return UnsafeRawBufferPointer("0") }
+        return UnsafeRawBufferPointer(rebasing: digits.dropLast(3))
     }
 
     /// In milliseconds. A time so far in the future that it cannot be counted stays the last one that can.

@@ -28,7 +28,7 @@ public final class SubscriptionTable: Sendable {
 
     /// The number of devices over all audiences; a device of two audiences counts twice.
     public func count() throws(SubscriptionTableError) -> Int {
-        let reader = try makeReader()
+        var reader = try makeReader()
         try reader.begin()
         return try reader.count()
     }

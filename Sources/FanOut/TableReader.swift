@@ -2,10 +2,14 @@ import Extraction
 import StateStore
 
 /// Reads one snapshot of the table after the other, for one worker.
-package final class TableReader {
+///
+/// No class: the runtime would check at every look-up that nobody else is changing ``entries`` (0.1 µs).
+package struct TableReader: ~Copyable {
     private let reader: any StoreReader
     /// The prefix that is looked for; 32 bytes, so that a whole hash fits.
     private let prefix = UnsafeMutableRawPointer.allocate(byteCount: 32, alignment: 16)
+    /// What the store found for an audience; the memory is used again.
+    private var entries: [StoreEntry] = []
     /// Of the snapshot, by partition.
     package private(set) var offsets: [Int64] = []
 
@@ -18,7 +22,7 @@ package final class TableReader {
     }
 
     /// Takes a new snapshot. What was read from the one before is gone.
-    package func begin() throws(SubscriptionTableError) {
+    package mutating func begin() throws(SubscriptionTableError) {
         do throws(StoreError) {
             try reader.begin()
             guard let checkpoint = try reader.checkpoint() else {
@@ -49,32 +53,21 @@ package final class TableReader {
     /// Appends the devices of an audience in the order of their token hashes; they point into the snapshot.
     ///
     /// Stops one device past `limit`, which is enough to see that there are too many.
-    func addDevices(
+    mutating func addDevices(
         of audience: UnsafeRawBufferPointer, as index: Int32, limit: Int, to list: inout DeviceList
     ) throws(SubscriptionTableError) {
         TableEntry.writeAudience(audience, to: prefix)
         let prefix = UnsafeRawBufferPointer(start: prefix, count: TableEntry.audienceCount)
+        entries.removeAll(keepingCapacity: true)
         do throws(StoreError) {
-            var found = 0
-            var entry = try reader.seek(prefix)
-            while let current = entry, found <= limit, Self.starts(current.key, with: prefix) {
-                guard let device = TableEntry.device(current, audience: index) else {
-                    throw SubscriptionTableError.foreign.asDamage
-                }
-                list.append(device)
-                found += 1
-                entry = try reader.next()
-            }
+            try reader.append(startingWith: prefix, limit: limit + 1, to: &entries)
         } catch {
             throw SubscriptionTableError(error)
         }
-    }
-
-    private static func starts(_ key: UnsafeRawBufferPointer, with prefix: UnsafeRawBufferPointer) -> Bool {
-        key.count == TableEntry.keyCount
-            && key.loadUnaligned(as: UInt64.self) == prefix.loadUnaligned(as: UInt64.self)
-            && key.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-                == prefix.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        for entry in entries {
+            guard let device = TableEntry.device(entry, audience: index) else { throw .foreign }
+            list.append(device)
+        }
     }
 }
 

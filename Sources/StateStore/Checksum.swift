@@ -18,17 +18,22 @@ enum Checksum {
                 word(bytes, position) ^ 0xE703_7ED1_A0B4_28DB, word(bytes, position + 8) ^ hash)
             position += 16
         }
-        var low: UInt64 = 0
-        var high: UInt64 = 0
-        for index in position..<count {
-            let byte = UInt64(bytes[index])
-            if index - position < 8 {
-                low = low << 8 | byte
-            } else {
-                high = high << 8 | byte
-            }
-        }
+        // The last bytes as two big-endian numbers: the first eight that are left, and those after them.
+        let left = count - position
+        let low = number(bytes, position, min(left, 8))
+        let high = left > 8 ? number(bytes, position + 8, left - 8) : 0
         return fold(low ^ 0x8EBC_6AF0_9C88_C6E3, high ^ hash)
+    }
+
+    /// `length` bytes, 8 at most, as a big-endian number. One load that also takes bytes before them, where there are
+    /// some, in place of a loop over the bytes.
+    @inline(__always)
+    private static func number(_ bytes: UnsafeRawBufferPointer, _ position: Int, _ length: Int) -> UInt64 {
+        let end = position + length
+        if end >= 8 {
+            return length == 0 ? 0 : word(bytes, end - 8).bigEndian & UInt64.max >> UInt64(64 - 8 * length)
+        }
+        return bytes[position..<end].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     @inline(__always)

@@ -60,7 +60,6 @@ private final class MemoryReader: StoreReader {
     private let store: MemoryStore
     private var entries = SortedEntries()
     private var stored: StoredBytes?
-    private var position = SortedEntries.Position(chunk: 0, index: 0)
 
     init(store: MemoryStore) {
         self.store = store
@@ -72,7 +71,6 @@ private final class MemoryReader: StoreReader {
 
     func begin() {
         (entries, stored) = store.snapshot()
-        position = SortedEntries.Position(chunk: 0, index: 0)
     }
 
     func end() {
@@ -88,14 +86,14 @@ private final class MemoryReader: StoreReader {
         entries.value(for: key)?.value
     }
 
-    func seek(_ key: UnsafeRawBufferPointer) -> StoreEntry? {
-        position = entries.lowerBound(of: key)
-        return entries.entry(at: &position)?.entry
-    }
-
-    func next() -> StoreEntry? {
-        position.index += 1
-        return entries.entry(at: &position)?.entry
+    func append(startingWith prefix: UnsafeRawBufferPointer, limit: Int, to found: inout [StoreEntry]) {
+        var position = entries.lowerBound(of: prefix)
+        var left = limit
+        while left > 0, let entry = entries.entry(at: &position)?.entry, entry.key.starts(with: prefix) {
+            found.append(entry)
+            position.index += 1
+            left -= 1
+        }
     }
 }
 

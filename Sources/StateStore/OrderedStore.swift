@@ -40,10 +40,11 @@ package protocol StoreReader: AnyObject {
     /// What ``StoreWriter/setCheckpoint(_:)`` stored.
     func checkpoint() throws(StoreError) -> UnsafeRawBufferPointer?
     func value(for key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer?
-    /// The first entry whose key is not less than `key`.
-    func seek(_ key: UnsafeRawBufferPointer) throws(StoreError) -> StoreEntry?
-    /// The entry after the one that ``seek(_:)`` or this returned last.
-    func next() throws(StoreError) -> StoreEntry?
+    /// Appends the entries whose keys start with `prefix` in the order of their keys, `limit` of them at most; the empty
+    /// prefix is that of every key. One call for all of them, so that nothing goes through the protocol once an entry.
+    func append(
+        startingWith prefix: UnsafeRawBufferPointer, limit: Int, to entries: inout [StoreEntry]
+    ) throws(StoreError)
 }
 
 /// Writes within one transaction, and is of no use after it.

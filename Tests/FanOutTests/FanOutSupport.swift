@@ -125,7 +125,7 @@ extension SubscriptionTable {
 
     /// The tokens of an audience, sorted.
     func tokens(of audience: String) throws -> [String] {
-        let reader = try makeReader()
+        var reader = try makeReader()
         try reader.begin()
         var list = DeviceList()
         list.removeAll(audiences: 1)

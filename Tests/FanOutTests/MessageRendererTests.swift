@@ -1,3 +1,4 @@
+import NotificationPayload
 import Testing
 
 @testable import Extraction
@@ -191,7 +192,7 @@ struct MessageRendererTests {
         let problem = renderer.begin(batch.notifications[1], in: batch, platforms: .fcm)
         #expect(problem?.code == .payloadTooLarge)
         #expect(problem?.message == "the data of an FCM message has 4097 bytes, at most 4096 are allowed")
-        #expect(renderer.problem(batch.notifications[2], in: batch, platforms: .fcm)?.message.contains("4097") == true)
+        #expect(renderer.begin(batch.notifications[2], in: batch, platforms: .fcm)?.message.contains("4097") == true)
     }
 
     @Test("§2.3: an APNs payload counts as its JSON, escapes included, and only where there is an APNs device")
@@ -232,5 +233,51 @@ struct MessageRendererTests {
         #expect(
             try render([.fcm("t")], batch).first?.value.contains(
                 #""default":"a\u0001\u001f\n\t/é"# + "\u{2028}😀\u{7F}\"") == true)
+    }
+}
+
+@Suite("Parts of a message")
+struct MessagePartsTests {
+    @Test(
+        "a number in decimal is what Swift prints",
+        arguments: [
+            0, 7, 10, 99, 100, 101, 999, 1_000, 1_751_900_400_000, -1, -10, -1_500, Int64.max, Int64.min,
+        ] as [Int64])
+    func decimal(number: Int64) {
+        var writer = ByteWriter(capacity: 1)
+        writer.append(decimal: number)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "\(number)")
+    }
+
+    @Test(
+        "the expiry of a time before 1970 counts in whole seconds towards zero", arguments: [-1_500, -500, 500, 1_500])
+    func earlyExpiry(milliseconds: Int64) throws {
+        var batch = EventBatch()
+        batch.add(time: EventTime(milliseconds: milliseconds))
+        var fanOut = try makeFanOut([.fcm("t", lastSeen: nil)])
+        var renderer = MessageRenderer(settings: RenderSettings(timeToLive: .zero))
+        _ = try fanOut.resolve(batch, from: 0, limit: 1)
+        #expect(renderer.begin(batch.notifications[0], in: batch, platforms: .fcm) == nil)
+        _ = fanOut.recipients(of: 0, in: batch)
+        let message = renderer.render(fanOut.recipient(0), audience: UnsafeRawBufferPointer(start: nil, count: 0))
+        let value = String(decoding: message.value, as: UTF8.self)
+        #expect(value.contains(#""apns-expiration":"\#(milliseconds / 1_000)""#))
+    }
+
+    @Test("a device's own part may be larger than the room in front, and the next one starts from the same end")
+    func front() {
+        var body = MessageBody()
+        body.append("-end")
+        for count in [1, 5_000, 3, 20_000, 0] {
+            body.removeFront()
+            let own = [UInt8](repeating: UInt8(ascii: "x"), count: count)
+            own.withUnsafeBytes { body.prepend($0) }
+            body.prepend("start-")
+            #expect(
+                String(decoding: body.bytes, as: UTF8.self) == "start-" + String(repeating: "x", count: count) + "-end")
+        }
+        body.removeAll()
+        body.append("2")
+        #expect(String(decoding: body.bytes, as: UTF8.self) == "2")
     }
 }

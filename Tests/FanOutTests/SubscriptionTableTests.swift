@@ -69,7 +69,7 @@ struct SubscriptionTableTests {
         let change = try table.subscribe(.apns("00ff"), .apns("00ff"), later)
         #expect(change.upserts == 1)
         #expect(try table.count() == 1)
-        let reader = try table.makeReader()
+        var reader = try table.makeReader()
         try reader.begin()
         var list = DeviceList()
         list.removeAll(audiences: 1)

@@ -39,16 +39,20 @@ struct ConformanceTests {
         #expect(try store.content() == [Pair("a", "")])
     }
 
-    @Test("a seek finds the first key that is not less, and none past the end", arguments: StoreKind.allCases)
-    func seek(_ kind: StoreKind) throws {
+    @Test("the entries of a prefix come in order, no more than asked for, and no others", arguments: StoreKind.allCases)
+    func prefix(_ kind: StoreKind) throws {
         let store = try kind.make(in: folder)
         try store.change((0..<1_000).map { ("key\($0 * 2 + 10_000)", "\($0)") })
         let reader = try store.makeReader()
         try reader.begin()
-        #expect(try reader.content(from: "key10999").first == Pair("key11000", "500"))
-        #expect(try reader.content(from: "key11000").count == 500)
-        #expect(try reader.content(from: "kez").isEmpty)
-        #expect(try reader.next() == nil)
+        #expect(try reader.content(startingWith: "key1100").map(\.value) == ["500", "501", "502", "503", "504"])
+        #expect(try reader.content(startingWith: "key11000") == [Pair("key11000", "500")])
+        #expect(try reader.content(startingWith: "key11", limit: 2).map(\.value) == ["500", "501"])
+        #expect(try reader.content(startingWith: "key11", limit: 0).isEmpty)
+        #expect(try reader.content(startingWith: "key119").count == 50)
+        for prefix in ["key10999", "key11999", "key110000", "kez", "a"] {
+            #expect(try reader.content(startingWith: prefix).isEmpty)
+        }
     }
 
     @Test("a reader sees one snapshot until it takes the next", arguments: StoreKind.allCases)

@@ -96,14 +96,12 @@ struct Pair: Equatable {
 }
 
 extension StoreReader {
-    func content(from start: String = "") throws -> [Pair] {
-        var pairs: [Pair] = []
-        var entry = try withBytes(of: start.isEmpty ? "\0" : start) { key throws(StoreError) in try seek(key) }
-        while let found = entry {
-            pairs.append(Pair(found))
-            entry = try next()
+    func content(startingWith prefix: String = "", limit: Int = .max) throws -> [Pair] {
+        var entries: [StoreEntry] = []
+        try withBytes(of: prefix) { prefix throws(StoreError) in
+            try append(startingWith: prefix, limit: limit, to: &entries)
         }
-        return pairs
+        return entries.map { Pair($0) }
     }
 
     func text(for key: String) throws -> String? {

@@ -1,0 +1,77 @@
+/// Where an audience may be in an ``AudienceList``, by the hash of its text. The memory is used again, and emptying it
+/// costs nothing.
+struct AudienceIndex: ~Copyable {
+    private struct Place {
+        /// Whether the place is in use: of an older stamp, it is empty.
+        var stamp: UInt32 = 0
+        var hash: UInt32 = 0
+        var audience: Int32 = 0
+    }
+
+    /// Open addressing, at most half full; a power of two.
+    private var places = [Place](repeating: Place(), count: 1_024)
+    private var stamp: UInt32 = 1
+    private var count = 0
+
+    mutating func removeAll() {
+        count = 0
+        stamp &+= 1
+        if stamp == 0 {
+            places = [Place](repeating: Place(), count: places.count)
+            stamp = 1
+        }
+    }
+
+    /// Where to look for a hash first.
+    func start(of hash: UInt32) -> Int { Int(hash) & (places.count - 1) }
+
+    /// The next audience with this hash; `place` moves past it. Nil at the place where one with this hash is to be added.
+    func audience(from place: inout Int, of hash: UInt32) -> Int? {
+        while places[place].stamp == stamp {
+            let found = places[place]
+            if found.hash == hash {
+                place = (place + 1) & (places.count - 1)
+                return Int(found.audience)
+            }
+            place = (place + 1) & (places.count - 1)
+        }
+        return nil
+    }
+
+    mutating func add(_ audience: Int, of hash: UInt32, at place: Int) {
+        places[place] = Place(stamp: stamp, hash: hash, audience: Int32(audience))
+        count += 1
+        if count * 2 > places.count { grow() }
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = [Place](repeating: Place(), count: old.count * 2)
+        for entry in old where entry.stamp == stamp {
+            var place = start(of: entry.hash)
+            while places[place].stamp == stamp { place = (place + 1) & (places.count - 1) }
+            places[place] = entry
+        }
+    }
+
+    /// Eight bytes a step. Not Swift's own hashing, whose resistance to chosen keys a single batch does not need.
+    static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
+        var hash = UInt64(truncatingIfNeeded: text.count) ^ 0x9E37_79B9_7F4A_7C15
+        var position = 0
+        while position + 8 <= text.count {
+            hash = fold(hash ^ text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        }
+        // The last eight bytes once more, rather than a step for each of those that are left.
+        let rest =
+            text.count >= 8
+            ? text.loadUnaligned(fromByteOffset: text.count - 8, as: UInt64.self)
+            : text.reduce(0) { $0 << 8 | UInt64($1) }
+        return UInt32(truncatingIfNeeded: fold(hash ^ rest))
+    }
+
+    private static func fold(_ number: UInt64) -> UInt64 {
+        let product = number.multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
+        return product.high ^ product.low
+    }
+}

@@ -1,0 +1,62 @@
+import NotificationPayload
+
+/// A message whose end is the same for every device of a notification.
+///
+/// The end is written once, and a device's own part is written in front of it, from its last piece to its first: that
+/// saves copying the end, nearly all of the message, for every device (50 ns). The memory is used again.
+struct MessageBody: ~Copyable {
+    /// The room, and the end behind it.
+    private var text = ByteWriter(capacity: 8_192)
+    /// How many bytes there are for a device's own part.
+    private var room = 0
+    /// Where the message starts.
+    private var start = 0
+
+    init() {
+        makeRoom(1_024)
+    }
+
+    /// The message; good until the next change.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text.bytes[start...]) }
+
+    /// Empties it, for another notification.
+    mutating func removeAll() {
+        text.truncate(to: room)
+        start = room
+    }
+
+    /// Empties the device's own part, for another device.
+    mutating func removeFront() {
+        start = room
+    }
+
+    /// Adds to the end; before the first ``prepend(_:)`` only.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        text.append(bytes)
+    }
+
+    mutating func append(_ string: StaticString) {
+        text.append(string)
+    }
+
+    mutating func prepend(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.count > start { makeRoom(bytes.count) }
+        guard let source = bytes.baseAddress, let base = text.bytes.baseAddress else { return }
+        start -= bytes.count
+        UnsafeMutableRawPointer(mutating: base + start).copyMemory(from: source, byteCount: bytes.count)
+    }
+
+    mutating func prepend(_ string: StaticString) {
+        prepend(UnsafeRawBufferPointer(string))
+    }
+
+    /// Moves what is there, for a device's own part that is larger than every one before.
+    private mutating func makeRoom(_ count: Int) {
+        var moved = ByteWriter(capacity: (count + text.count) * 2)
+        for _ in 0..<count { moved.append(UInt8(0)) }
+        moved.append(text.bytes)
+        text = moved
+        room += count
+        start += count
+    }
+}
