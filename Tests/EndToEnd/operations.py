@@ -316,6 +316,31 @@ def log_in():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@scenario("a broker that is killed twice under load and comes back loses nothing and repeats nothing", background=True)
+def broker_killed():
+    if not os.environ.get("KAFKA_HOME"):
+        print("   skipped: it needs a broker of its own, from KAFKA_HOME")
+        return
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-killed."))
+    try:
+        world = make_world("broker-killed", Cluster(broker("start", folder))).create_topics()
+        world.produce(4_000)
+        # Small transactions, so that one is open whenever the broker dies.
+        settings = world.settings("a") | {"commit.max-events": 20}
+        daemon = world.daemon("a", settings).start()
+        for _ in range(2):
+            before = sum(world.committed.values())
+            wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before + 100, [daemon])
+            broker("kill", folder)
+            broker("start", folder)
+        world.wait_until_done(120)
+        daemon.stop()
+        check(world.verify())
+    finally:
+        broker("stop", folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def broker(*arguments):
     script = pathlib.Path(__file__).resolve().parents[2] / "Scripts" / "kafka"
     done = subprocess.run([script, *map(str, arguments)], capture_output=True, text=True, timeout=120)

@@ -121,6 +121,16 @@ struct WorkerStateTests {
         #expect(verdicts == [false, false, false, true])
     }
 
+    @Test("a static member that was fenced within a minute of a lost contact may have done it itself")
+    func ownDoing() {
+        var fencings = Fencings()
+        let start = ContinuousClock.now
+        #expect(!fencings.mayBeOwnDoing(now: start))
+        fencings.noteLostContact(now: start)
+        #expect(fencings.mayBeOwnDoing(now: start + .seconds(59)))
+        #expect(!fencings.mayBeOwnDoing(now: start + .seconds(60)))
+    }
+
     @Test("the backoff doubles from 100 ms to 10 s and begins anew")
     func backoff() {
         var backoff = Backoff()

@@ -17,9 +17,22 @@ struct OpenTransaction {
     }
 }
 
-/// How often a producer was fenced with nobody seen who took its slot: its own transaction had timed out.
+/// How often a worker was fenced with nobody there who took its slot: its own transaction had timed out, or its own
+/// second attempt to join, after the broker had been away, fenced the first one.
 struct Fencings {
     private var times: [ContinuousClock.Instant] = []
+    private var contactLost: ContinuousClock.Instant?
+
+    /// The broker could not be reached, or took the partitions away.
+    mutating func noteLostContact(now: ContinuousClock.Instant = .now) {
+        contactLost = now
+    }
+
+    /// Whether contact was lost within the last minute: a static member that joins again, while the broker still has its
+    /// first attempt, gets the same fatal error as one whose slot was taken.
+    func mayBeOwnDoing(now: ContinuousClock.Instant = .now) -> Bool {
+        contactLost.map { now - $0 < .seconds(60) } ?? false
+    }
 
     /// Counts one; whether it is the third in 10 minutes.
     mutating func isTooMany(now: ContinuousClock.Instant = .now) -> Bool {

@@ -60,6 +60,7 @@ extension Worker {
 
     /// Finishes and commits what is open, then lets the partitions go; what is lost is dropped (kafka-rules 8).
     private mutating func revoke(isLost: Bool) throws {
+        if isLost { fencings.noteLostContact() }
         logger.info(isLost ? "lost its partitions" : "gives its partitions back", ["partitions": "\(positions.owned)"])
         do {
             if !isLost { try commit() }

@@ -107,7 +107,9 @@ extension Worker {
                 if consumer.fatalError?.kind == .fencedInstanceID { break }
                 try serveGroup(timeout: .milliseconds(100))
             }
-            if let fatal = consumer.fatalError, fatal.kind == .fencedInstanceID { throw slotTaken(fatal) }
+            if let fatal = consumer.fatalError, fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() {
+                throw slotTaken(fatal)
+            }
         }
         guard fencings.isTooMany() else { return }
         if isStatic {
@@ -117,7 +119,7 @@ extension Worker {
     }
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
-        if fatal.kind == .fencedInstanceID { throw slotTaken(fatal) }
+        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() || fencings.isTooMany() { throw slotTaken(fatal) }
         logger.notice("makes its consumer anew after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
@@ -132,7 +134,8 @@ extension Worker {
     /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
-            if error.kind == .fencedInstanceID { throw slotTaken(error) }
+            if error.kind == .allBrokersDown || error.kind == .transport { fencings.noteLostContact() }
+            if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")
             }

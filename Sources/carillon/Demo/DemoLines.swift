@@ -48,8 +48,8 @@ enum DemoSummary {
     static func text(_ reading: PipelineMeter.Reading, seconds: Double) -> String {
         let counts = reading.counts
         var lines = [
-            "\(counts.events) events gave \(counts.notifications) notifications and \(counts.dispatches) pushes, "
-                + "and \(counts.deadLetters) dead letters, in \(String(format: "%.2f", seconds)) s "
+            "\(counts.events) events gave \(counts.notifications) notifications and \(counts.dispatches) pushes; "
+                + "dead-lettered: \(counts.deadLetters); in \(String(format: "%.2f", seconds)) s "
                 + "(\(Int(Double(counts.events) / max(seconds, 0.001))) events/s)."
         ]
         let reasons = SuppressionReason.allCases.filter { counts.suppressed($0) > 0 }
