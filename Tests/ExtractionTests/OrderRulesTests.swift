@@ -50,7 +50,7 @@ struct OrderRulesTests {
         }
     }
 
-    @Test("§5.3 row 1: on_missing_order_id=dlq makes it a dead letter")
+    @Test("§5.3 row 1: on-missing-order-id=dead-letter makes it a dead letter")
     func missingOrderIDAsDeadLetter() throws {
         let rules = try ExtractionRules(onMissingOrderID: .deadLetter)
         #expect(
@@ -59,7 +59,7 @@ struct OrderRulesTests {
             extract(#"{"event_type":"ORDER_IDS_LISTED","place_id":"p1","orders":[{}]}"#, rules: rules).code
                 == .missingOrderID)
         #expect(extract(created(""), rules: rules).notifications.count == 1)
-        #expect(ExtractionRules.MissingOrderID(rawValue: "dlq") == .deadLetter)
+        #expect(ExtractionRules.MissingOrderID(rawValue: "dead-letter") == .deadLetter)
     }
 
     @Test("§5.3 row 2: the place comes from the event, the order, its place or its shipping")
