@@ -59,7 +59,7 @@ static rd_kafka_t *make_client(rd_kafka_type_t type, const char *const settings[
 
 static const char *const producer_settings[][2] = {
     {"message.max.bytes", "16777216"}, {"queue.buffering.max.messages", "500000"},
-    {"socket.timeout.ms", "10000"},    {"linger.ms", "1"},
+    {"socket.timeout.ms", "10000"},    {"linger.ms", "20"},
     {"retry.backoff.ms", "10"},        {"compression.type", "lz4"},
     {"partitioner", "murmur2_random"}, {"batch.num.messages", "10000"},
     {"socket.nagle.disable", "true"},  {NULL, NULL},

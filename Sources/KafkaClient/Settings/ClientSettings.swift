@@ -51,7 +51,7 @@ public enum ClientSettings {
         "batch.num.messages": "10000",
         "client.id": "carillon",
         "compression.type": "lz4",
-        "linger.ms": "1",
+        "linger.ms": "20",
         "message.max.bytes": "16777216",
         "queue.buffering.max.messages": "500000",
         "retry.backoff.ms": "10",
