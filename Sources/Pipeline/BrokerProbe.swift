@@ -20,6 +20,19 @@ struct BrokerProbe: ~Copyable {
         }
     }
 
+    /// Logs what is known of the cluster, once it has answered.
+    func introduce() {
+        guard let admin = try? Admin(settings: context.configuration.kafka, logger: logger.clientSink),
+            let cluster = try? admin.cluster(timeout: .seconds(5))
+        else { return }
+        logger.info(
+            "the cluster answers",
+            [
+                "brokers": "\(cluster.brokers.count)", "cluster": cluster.clusterID ?? "unknown",
+                "kafka": admin.brokerVersion(timeout: .seconds(2)) ?? "unknown",
+            ])
+    }
+
     /// One look at every topic; an error that came by itself says more than a time-out.
     private static func check(_ topics: [String], with consumer: inout Consumer) throws(KafkaError) {
         var missing: [String] = []

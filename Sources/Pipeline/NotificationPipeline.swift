@@ -70,13 +70,15 @@ public final class NotificationPipeline: Sendable {
         let context = makeContext()
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
+            let probe = BrokerProbe(context: context, logger: logger)
             if let resolver {
                 context.gate.pass(.max)
-                try BrokerProbe(context: context, logger: logger).waitForTopics(topics)
+                try probe.waitForTopics(topics)
+                probe.introduce()
                 try supervise(context, recipients: .resolver(resolver), table: nil)
             } else {
-                let probe = BrokerProbe(context: context, logger: logger)
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
+                probe.introduce()
                 let table = try open(folder.table, as: try probe.subscriptionTopic())
                 try supervise(context, recipients: .table(table), table: table)
                 try table.close()
