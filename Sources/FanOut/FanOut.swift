@@ -248,7 +248,7 @@ package struct FanOut: ~Copyable {
 
 extension Duration {
     /// Rounded down; the largest number where it does not fit.
-    var wholeMilliseconds: Int64 {
+    package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
         return overflow ? Int64.max : product &+ attoseconds / 1_000_000_000_000_000

@@ -135,7 +135,7 @@ struct WorkerStateTests {
     func backoff() {
         var backoff = Backoff()
         var waits: [Int64] = []
-        for _ in 0..<9 { waits.append(backoff.next().milliseconds) }
+        for _ in 0..<9 { waits.append(backoff.next().wholeMilliseconds) }
         #expect(waits == [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
         backoff.reset()
         let first = backoff.next()

@@ -14,7 +14,7 @@ package struct RulesHash: Equatable, Sendable {
             "time-zone=\(rules.timeZone)",
             "on-missing-order-id=\(rules.onMissingOrderID.rawValue)",
             "ttl=\(rendering.timeToLiveSeconds)",
-            "max-age=\(maxAge.milliseconds)",
+            "max-age=\(maxAge.wholeMilliseconds)",
             "max-devices=\(maxDevicesPerEvent)",
             "android-priority=\(rendering.androidPriority.rawValue)",
         ]

@@ -19,10 +19,10 @@ struct TransactionOutput: ~Copyable, RecordSink {
     /// Makes the producer and fetches the metadata of its topics, so that the first commit does not wait for it.
     init(configuration: PipelineConfiguration, slot: Slot, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         var settings = configuration.kafka
-        settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.milliseconds)
+        settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.wholeMilliseconds)
         // librdkafka wants it no longer than the transaction's.
         if settings["socket.timeout.ms"] == nil {
-            settings["socket.timeout.ms"] = String(min(10_000, configuration.transactionTimeout.milliseconds))
+            settings["socket.timeout.ms"] = String(min(10_000, configuration.transactionTimeout.wholeMilliseconds))
         }
         var producer = try Producer(
             settings: settings, transactionalID: slot.transactionalID(group: configuration.groupID), logger: logger)
@@ -123,12 +123,5 @@ enum EventTag {
     static func coordinates(_ tag: UInt64) -> Coordinates? {
         guard tag != none else { return nil }
         return Coordinates(partition: Int32(tag >> 48), offset: Int64(tag & 0xFFFF_FFFF_FFFF))
-    }
-}
-
-extension Duration {
-    /// Whole milliseconds, rounded down.
-    package var milliseconds: Int64 {
-        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

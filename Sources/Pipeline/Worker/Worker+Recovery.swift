@@ -165,7 +165,7 @@ extension Worker {
     static func makeConsumer(slot: Slot, context: WorkerContext, logger: Logger) throws -> Consumer {
         let configuration = context.configuration
         var settings = configuration.kafka
-        settings["session.timeout.ms"] = String(configuration.sessionTimeout.milliseconds)
+        settings["session.timeout.ms"] = String(configuration.sessionTimeout.wholeMilliseconds)
         // The lag comes with the statistics.
         if settings["statistics.interval.ms"] == nil { settings["statistics.interval.ms"] = "5000" }
         var consumer = try Consumer(
