@@ -81,12 +81,17 @@ prepare_python() {
     cp "$list" "$home/requirements.txt"
 }
 
+# What a broker is started with; 1 where KAFKA_HOME is not set.
+require_kafka() {
+    [[ -n ${KAFKA_HOME:-} ]] || return 1
+    command -v java >/dev/null || install_packages openjdk-17-jre-headless
+}
+
 # A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.
 # 1 where there is neither. The broker that it starts goes when the script ends.
 require_broker() {
     [[ -z ${KAFKA_BOOTSTRAP_SERVERS:-} ]] || return 0
-    [[ -n ${KAFKA_HOME:-} ]] || return 1
-    command -v java >/dev/null || install_packages openjdk-17-jre-headless
+    require_kafka || return 1
     broker_folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-kafka.XXXXXX")
     trap stop_broker EXIT
     say "starting a broker from KAFKA_HOME"
