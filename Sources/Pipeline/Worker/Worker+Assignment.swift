@@ -54,6 +54,7 @@ extension Worker {
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) {
         logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
+        refusal = nil
         assignment = AssignmentProgress(
             partitions: partitions.map(\.partition).sorted(), barrier: context.gate.requestBarrier(), isDone: false)
     }
