@@ -5,6 +5,7 @@ import argparse
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -40,20 +41,20 @@ class Chaos:
     def prepare(self):
         world, topics = self.world.create_topics(), self.world.topics
         self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, topics["events"])
-        timeouts = {"session.timeout": f"{SESSION_TIMEOUT}s", "transaction.timeout": f"{TRANSACTION_TIMEOUT}s",
-                    "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s", "subscriptions.max-lag": f"{MAX_LAG}s"}
+        # Small transactions also when it lags, so that there are many to meet.
+        shared = {"commit.max-records": self.options.records, "session.timeout": f"{SESSION_TIMEOUT}s",
+                  "transaction.timeout": f"{TRANSACTION_TIMEOUT}s", "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s",
+                  "subscriptions.max-lag": f"{MAX_LAG}s"}
         daemons = []
         for number in range(self.options.processes):
             # The first is the release build; the others have the hooks, and more than one worker.
             name, has_hooks = f"p{number + 1}", number > 0 and CARILLON_DEBUG is not None
-            settings = world.settings(name, workers=1 if number == 0 else 2) | timeouts
+            settings = world.settings(name, workers=1 if number == 0 else 2) | shared
             daemons.append((world.daemon(name, settings, binary=CARILLON_DEBUG if has_hooks else CARILLON), has_hooks))
         # The one that comes and goes leaves at once, or its partitions would have no owner for a session.
-        self.visitor = world.daemon("visitor", world.settings("visitor") | timeouts | {"static-membership": "false"})
-        # Made beforehand: the processes under test need the machine while the events flow.
-        self.inputs = [world.events.next() for _ in range(self.options.events)]
+        self.visitor = world.daemon("visitor", world.settings("visitor") | shared | {"static-membership": "false"})
         self.nemesis = Nemesis(world, daemons, self.visitor, self.brokers, self.monitor, self.options, self.say)
-        self.say("topics, subscriptions and events are made")
+        self.say("topics and subscriptions are made")
         self.monitor.start()
         for each in self.nemesis.processes:
             self.nemesis.start(each)
@@ -66,9 +67,10 @@ class Chaos:
             # The last tenth waits for faults that are still to come, or they would come with nothing to do.
             rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
             # A burst of up to a fifth of a second's worth; then no earlier than the rate allows.
-            for each in self.inputs[made : made + min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))]:
-                self._produce(producer, "events", each)
-                made, allowed = made + 1, allowed - 1
+            burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)), options.events - made)
+            for _ in range(burst):
+                self._produce(producer, "events", self.world.events.next())
+            made, allowed = made + burst, allowed - burst
             while changed < made * options.changes // options.events:
                 self._produce(producer, "subscriptions", self.world.changes.next())
                 changed += 1
@@ -174,6 +176,7 @@ def parse_options():
     parser.add_argument("--rate", type=int, default=800, help="events a second, at most")
     parser.add_argument("--changes", type=int, help="of subscriptions, meanwhile; default: a tenth of the events")
     parser.add_argument("--partitions", type=int, default=6)
+    parser.add_argument("--records", type=int, default=250, help="pushes in a transaction, about")
     parser.add_argument("--processes", type=int, default=2, help="that are there all the time; all but the first have the hooks")
     parser.add_argument("--nodes", type=int, default=1, choices=(1, 3), help="brokers")
     parser.add_argument("--faults", type=faults, default=DEFAULT_FAULTS,
@@ -194,8 +197,10 @@ def main():
     options = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
     print(f"seed {options.seed}: chaos --seed {options.seed} --events {options.events} --rate {options.rate} --changes "
-          f"{options.changes} --partitions {options.partitions} --processes {options.processes} --nodes {options.nodes} "
+          f"{options.changes} --partitions {options.partitions} --records {options.records} --processes {options.processes} --nodes {options.nodes} "
           f"--faults {chosen}", flush=True)
+    # Ends by the way that cleans up.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     brokers = Brokers(options.nodes) if os.environ.get("KAFKA_HOME") else None
     chaos, passed = None, False
     try:

@@ -106,7 +106,9 @@ class Nemesis:
     # -- Faults: each returns whether it could happen now -------------------------------------------
 
     def _kill(self, now):
-        victim = self._choose(lambda each: each.is_free)
+        # One in three may be while it starts.
+        is_early = self.counts["kills at random moments"] % 3 == 2
+        victim = self._choose(lambda each: each.is_free if is_early else each.is_at_work)
         if not victim:
             return False
         self.counts["kills at random moments"] += 1

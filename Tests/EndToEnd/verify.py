@@ -8,6 +8,7 @@ I10 a transaction that nobody ends holds its readers up for a limited time.
 
 import bisect
 import collections
+import functools
 import hashlib
 import json
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ class Report:
         print("verifier: " + (f"{len(self.differences):,} DIFFERENCES" if kinds else "no difference"))
 
 
+@functools.lru_cache(maxsize=None)
 def murmur2_partition(key, count):
     """The partition that a Java client gives a key."""
     mask, m = 0xFFFFFFFF, 0x5BD1E995
