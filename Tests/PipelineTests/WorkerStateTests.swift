@@ -1,3 +1,4 @@
+import Extraction
 import KafkaClient
 import Testing
 
@@ -29,6 +30,24 @@ struct WorkerStateTests {
     @Test("metadata of a later minor version is read for what we know")
     func laterMetadata() {
         #expect(OffsetMetadata(parsing: "v1 w=7 n=6 t=100 x=9") == metadata)
+    }
+
+    @Test("a transaction is committed when it is old or large enough; a worker that is behind lets it grow older")
+    func commitWhenDue() throws {
+        let configuration = PipelineConfiguration(
+            kafka: ["bootstrap.servers": "x:1"], stateDirectory: "/tmp/x", rules: try ExtractionRules())
+        func isDue(events: Int, waiting: Int, after age: Duration) -> Bool {
+            let began = ContinuousClock.now
+            var transaction = OpenTransaction(began: began, clock: 0)
+            transaction.events = events
+            return transaction.isDue(configuration, waiting: waiting, now: began + age)
+        }
+        #expect(!isDue(events: 100, waiting: 0, after: .milliseconds(49)))
+        #expect(isDue(events: 100, waiting: 0, after: .milliseconds(50)))
+        #expect(isDue(events: 100, waiting: 100, after: .milliseconds(50)))
+        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(199)))
+        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(200)))
+        #expect(isDue(events: 5_000, waiting: 9_000, after: .milliseconds(1)))
     }
 
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")

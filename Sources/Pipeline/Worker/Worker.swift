@@ -92,7 +92,7 @@ struct Worker: ~Copyable {
         try watchConsumer()
         takeOver()
         if !batch.records.isEmpty { try process() }
-        if transaction?.isDue(context.configuration) == true { try commit() }
+        if transaction?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }
     }
 
     /// Looks after a consumer that has been quiet for long.
