@@ -15,10 +15,13 @@ extension Worker {
     mutating func commit() throws {
         guard let open = transaction else { return }
         let offsets = try writeJournal(of: open)
+        try context.reach(.beforeCommit, worker: slot.number)
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         try sendOffsets(offsets)
+        try context.reach(.afterSendOffsets, worker: slot.number)
         try output.commitTransaction()
+        try context.reach(.afterCommit, worker: slot.number)
         transaction = nil
         core.endTransaction()
         positions.commit()

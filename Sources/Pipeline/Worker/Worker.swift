@@ -139,6 +139,7 @@ struct Worker: ~Copyable {
                 let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
                 advance(over: next..<emitted)
                 next = emitted
+                try context.reach(.afterProduce, worker: slot.number)
                 if next < extracted || isolation.isActive { try commit() }
             }
         }
