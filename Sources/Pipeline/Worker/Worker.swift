@@ -1,6 +1,7 @@
 import Extraction
 import FanOut
 import KafkaClient
+import NotificationPayload
 import Telemetry
 
 /// One worker: one thread with its own consumer and its own transactional producer.
@@ -28,7 +29,7 @@ struct Worker: ~Copyable {
     var group: GroupMetadata?
     private var records = RecordBatch()
     private(set) var batch: EventBatch
-    var journalText: [UInt8] = []
+    var journalText = ByteWriter()
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
     private static let batchLimit = 512
