@@ -11,10 +11,10 @@ import sys
 import time
 
 import verify
-from cluster import Brokers, Cluster, Failure, pause
+from cluster import Cluster, Failure, pause
 from daemon import CARILLON, EXIT_CONFIGURATION, Daemon
 from monitor import Monitor
-from nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Nemesis
+from nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
 from world import World
 
 # The build that has the hooks of CARILLON_FAULT.

@@ -1,10 +1,6 @@
 """The tests' own way to Kafka: another client than Carillon's, read-committed."""
 
 import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import threading
 import time
 
@@ -173,36 +169,3 @@ class Cluster:
                 # From the last record: between two of them this is at the mercy of whoever reads.
                 deadline = time.monotonic() + 60
         consumer.close()
-
-
-class Brokers:
-    """A cluster of the test's own, from KAFKA_HOME, by `Scripts/kafka`."""
-
-    script = pathlib.Path(__file__).resolve().parents[2] / "Scripts" / "kafka"
-
-    def __init__(self, nodes=1):
-        self.nodes = nodes
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-brokers."))
-
-    def __str__(self):
-        jar = next(pathlib.Path(os.environ["KAFKA_HOME"], "libs").glob("kafka-clients-*.jar"), None)
-        return f"{self.nodes} × Kafka {jar.stem.removeprefix('kafka-clients-') if jar else 'of an unknown version'}"
-
-    def run(self, verb, *arguments):
-        done = subprocess.run([self.script, verb, self.folder, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            raise Failure(f"Scripts/kafka {verb}: {done.stderr[-500:]}")
-        return done.stdout.strip()
-
-    def start(self, *arguments):
-        """The bootstrap addresses."""
-        return self.run("start", "--nodes", self.nodes, *arguments)
-
-    def kill(self, *arguments):
-        self.run("kill", *arguments)
-
-    def remove(self):
-        try:
-            self.run("stop")
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)

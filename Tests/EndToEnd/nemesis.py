@@ -1,13 +1,17 @@
 """What goes wrong: processes killed, frozen, joining and leaving, brokers killed; when, and how each comes back."""
 
 import collections
+import os
+import pathlib
 import random
 import shutil
 import signal
+import tempfile
 import threading
 import time
 
 from cluster import Failure
+from scenarios import broker
 from daemon import EXIT_DEFECT, EXIT_DRAINED, EXIT_NOT_IN_TIME
 
 SESSION_TIMEOUT, TRANSACTION_TIMEOUT = 6, 10
@@ -23,6 +27,31 @@ STOP_POINTS = {
 FAULTS = ("kill", "point", "freeze", "join", "broker")
 # So long may a process take to come to the point that it was told to fail at.
 ARMED_SECONDS = 60
+
+
+class Brokers:
+    """A cluster of the test's own, from KAFKA_HOME."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-brokers."))
+
+    def __str__(self):
+        jar = next(pathlib.Path(os.environ["KAFKA_HOME"], "libs").glob("kafka-clients-*.jar"), None)
+        return f"{self.nodes} × Kafka {jar.stem.removeprefix('kafka-clients-') if jar else 'of an unknown version'}"
+
+    def start(self, *arguments):
+        """The bootstrap addresses."""
+        return broker("start", self.folder, "--nodes", self.nodes, *arguments)
+
+    def kill(self, node):
+        broker("kill", self.folder, "--node", node)
+
+    def remove(self):
+        try:
+            broker("stop", self.folder)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Process:
@@ -160,7 +189,7 @@ class Nemesis:
         # Each in turn.
         self.node = self.counts["brokers killed hard"] % self.brokers.nodes + 1
         self.node_due = now + self.chance.uniform(1, 5)
-        self.brokers.kill("--node", self.node)
+        self.brokers.kill(self.node)
         self.monitor.note_outage()
         self.counts["brokers killed hard"] += 1
         self.say(f"kill -9 broker {self.node}, back in {self.node_due - now:.1f} s")

@@ -47,9 +47,9 @@ extension Worker {
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets
-        journalText.removeAll(keepingCapacity: true)
+        journalText.removeAll()
         entry.append(to: &journalText, topic: topic, rules: context.rulesHash)
-        try output.journal(key: slot.description, value: journalText)
+        try output.journal(key: slot.description, value: journalText.bytes)
         return offsets
     }
 
