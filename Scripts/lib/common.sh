@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python="$root/.build/python/bin/python"
 
 # What the build needs, and what only the tests need.
-build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev pkg-config)
+build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev libmicrohttpd-dev pkg-config)
 swift_needed=6.2
 
 say() { printf '%s\n' "== $*" >&2; }
