@@ -32,12 +32,13 @@ let package = Package(
 
         // What monitoring asks.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
+        .target(name: "Console", dependencies: ["Pipeline", "HTTPServer", "Telemetry"]),
 
         // The command line.
         .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Pipeline", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
+            dependencies: ["Pipeline", "Console", "HTTPServer", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 
@@ -50,6 +51,7 @@ let package = Package(
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
     ],
