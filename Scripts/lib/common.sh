@@ -81,6 +81,19 @@ prepare_python() {
     cp "$list" "$home/requirements.txt"
 }
 
+# prometheus and promtool on the PATH. Where there are none, Debian's package is unpacked below .build: installing it would
+# start a service on this machine. 1 where it cannot be had.
+prepare_prometheus() {
+    local home="$root/.build/prometheus"
+    PATH="$PATH:$home/usr/bin"
+    if command -v prometheus >/dev/null && command -v promtool >/dev/null; then return 0; fi
+    command -v apt-get >/dev/null || return 1
+    say "unpacking Debian's prometheus into .build/prometheus"
+    rm -rf "$home"
+    mkdir -p "$home"
+    (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
+}
+
 # A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.
 # 1 where there is neither. The broker that it starts goes when the script ends.
 require_broker() {
