@@ -28,7 +28,9 @@ let package = Package(
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
-        .target(name: "Pipeline", dependencies: ["FanOut", "JSONReader", "KafkaClient", "Telemetry"]),
+        .target(
+            name: "Pipeline",
+            dependencies: ["FanOut", "NotificationPayload", "JSONReader", "KafkaClient", "Telemetry"]),
 
         // What monitoring asks.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
@@ -49,7 +51,7 @@ let package = Package(
         .testTarget(name: "FanOutTests", dependencies: ["FanOut", "Extraction", "StateStore"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),

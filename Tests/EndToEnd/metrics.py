@@ -16,8 +16,8 @@ import time
 
 from cluster import Cluster, Failure, wait_for
 from daemon import CARILLON, EXIT_CONFIGURATION, Daemon, wait_for_daemons
-from operations import broker, free_port
 from prometheus import Prometheus, fetch
+from scenarios import broker, free_port
 from world import World
 
 OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operations"
