@@ -69,24 +69,31 @@ HOW
         die "Swift $version is too old: $swift_needed or newer is needed (https://www.swift.org/install/linux/)"
 }
 
-# The Python packages of the tests, in a virtual environment below .build; made anew when the list changes.
+# The Python packages of the tests, in a virtual environment below .build; made anew when the lists change.
 prepare_python() {
-    local list="$root/Tests/EndToEnd/requirements.txt" home="$root/.build/python"
-    cmp -s "$list" "$home/requirements.txt" && [[ -x $python ]] && return 0
+    local home="$root/.build/python" list alone="$root/Tests/Oracles/requirements.txt"
+    list="$root/Tests/EndToEnd/requirements.txt"
+    cat "$list" "$alone" | cmp -s - "$home/requirements.txt" && [[ -x $python ]] && return 0
     python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3 python3-venv
-    say "installing from PyPI into .build/python: $(grep -vE '^(#|$)' "$list" | tr '\n' ' ')"
+    say "installing from PyPI into .build/python: $(grep -hvE '^(#|$)' "$list" "$alone" | tr '\n' ' ')"
     rm -rf "$home"
     python3 -m venv "$home"
     "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: -r "$list" >&2
-    cp "$list" "$home/requirements.txt"
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps -r "$alone" >&2
+    cat "$list" "$alone" >"$home/requirements.txt"
+}
+
+# What a broker is started with; 1 where KAFKA_HOME is not set.
+require_kafka() {
+    [[ -n ${KAFKA_HOME:-} ]] || return 1
+    command -v java >/dev/null || install_packages openjdk-17-jre-headless
 }
 
 # A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.
 # 1 where there is neither. The broker that it starts goes when the script ends.
 require_broker() {
     [[ -z ${KAFKA_BOOTSTRAP_SERVERS:-} ]] || return 0
-    [[ -n ${KAFKA_HOME:-} ]] || return 1
-    command -v java >/dev/null || install_packages openjdk-17-jre-headless
+    require_kafka || return 1
     broker_folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-kafka.XXXXXX")
     trap stop_broker EXIT
     say "starting a broker from KAFKA_HOME"
