@@ -27,7 +27,9 @@ let package = Package(
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
-        .target(name: "Pipeline", dependencies: ["FanOut", "JSONReader", "KafkaClient", "Telemetry"]),
+        .target(
+            name: "Pipeline",
+            dependencies: ["FanOut", "NotificationPayload", "JSONReader", "KafkaClient", "Telemetry"]),
 
         // The command line.
         .target(name: "Arguments"),
@@ -44,7 +46,7 @@ let package = Package(
         .testTarget(name: "FanOutTests", dependencies: ["FanOut", "Extraction", "StateStore"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
     ],

@@ -69,16 +69,18 @@ HOW
         die "Swift $version is too old: $swift_needed or newer is needed (https://www.swift.org/install/linux/)"
 }
 
-# The Python packages of the tests, in a virtual environment below .build; made anew when the list changes.
+# The Python packages of the tests, in a virtual environment below .build; made anew when the lists change.
 prepare_python() {
-    local list="$root/Tests/EndToEnd/requirements.txt" home="$root/.build/python"
-    cmp -s "$list" "$home/requirements.txt" && [[ -x $python ]] && return 0
+    local home="$root/.build/python" list alone="$root/Tests/Oracles/requirements.txt"
+    list="$root/Tests/EndToEnd/requirements.txt"
+    cat "$list" "$alone" | cmp -s - "$home/requirements.txt" && [[ -x $python ]] && return 0
     python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3 python3-venv
-    say "installing from PyPI into .build/python: $(grep -vE '^(#|$)' "$list" | tr '\n' ' ')"
+    say "installing from PyPI into .build/python: $(grep -hvE '^(#|$)' "$list" "$alone" | tr '\n' ' ')"
     rm -rf "$home"
     python3 -m venv "$home"
     "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: -r "$list" >&2
-    cp "$list" "$home/requirements.txt"
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps -r "$alone" >&2
+    cat "$list" "$alone" >"$home/requirements.txt"
 }
 
 # What a broker is started with; 1 where KAFKA_HOME is not set.

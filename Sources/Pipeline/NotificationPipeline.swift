@@ -67,7 +67,7 @@ public final class NotificationPipeline: Sendable {
 
     /// The life of this process's part of the group: folder, broker, table, threads.
     private func supervise() throws {
-        let context = makeContext()
+        let context = try makeContext()
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
             let probe = BrokerProbe(context: context, logger: logger)
@@ -93,8 +93,8 @@ public final class NotificationPipeline: Sendable {
         return [names.events, names.dispatch, names.deadLetters, names.journal]
     }
 
-    private func makeContext() -> WorkerContext {
-        let context = WorkerContext(configuration: configuration, audienceRule: audienceRule, meter: meter)
+    private func makeContext() throws(PipelineError) -> WorkerContext {
+        let context = try WorkerContext(configuration: configuration, audienceRule: audienceRule, meter: meter)
         self.context.withLock { $0 = context }
         if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }
         if isCancelled.load(ordering: .sequentiallyConsistent) { context.isStopping.store(true, ordering: .releasing) }

@@ -113,6 +113,10 @@ extension Setting {
         .duration(
             "commit.interval", \.configuration.commitInterval, default: "50ms", .milliseconds(1) ... .seconds(10),
             "A transaction is committed when it is this old,"),
+        .duration(
+            "commit.interval.behind", \.configuration.commitIntervalBehind, default: "200ms",
+            .milliseconds(1) ... .seconds(10),
+            "or, while more records wait than it has taken, this old,"),
         .integer(
             "commit.max-events", \.configuration.commitMaxEvents, default: .value("5000"), 1...100_000,
             "or has this many events,"),

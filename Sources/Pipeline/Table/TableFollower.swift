@@ -87,6 +87,7 @@ struct TableFollower: ~Copyable {
         }
         for error in records.errors { try consider(error) }
         for index in 0..<records.count { take(records[index]) }
+        if !records.isEmpty, !isAtEnd { try context.reach(.inCatchUp) }
         for end in records.endsOfPartition {
             let partition = Int(end.partition.partition)
             guard end.offset.value > read[partition] else { continue }
@@ -110,6 +111,7 @@ struct TableFollower: ~Copyable {
 
     /// Applies what was read. A full disk is waited for: the changes are kept, and the workers' gate closes meanwhile.
     private mutating func apply() throws {
+        try context.reach(.beforeTableCommit)
         do {
             // A table that is still behind is only as young as what it has seen (kafka-rules 18).
             let time = isAtEnd ? WallClock.now() : newestTimestamp
@@ -121,9 +123,11 @@ struct TableFollower: ~Copyable {
         } catch  where error.recovery == .retry {
             if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
             Thread.sleep(forTimeInterval: backoff.next().seconds)
+            return
         } catch {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
         }
+        try context.reach(.afterTableCommit)
     }
 
     private func report(_ change: SubscriptionTableChange) {

@@ -12,8 +12,16 @@ struct OpenTransaction {
         max(.zero, interval - (.now - began))
     }
 
-    func isDue(_ configuration: PipelineConfiguration) -> Bool {
-        events >= configuration.commitMaxEvents || .now - began >= configuration.commitInterval
+    /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has taken,
+    /// lets it grow older: the broker pays for a transaction, not for the events in it, and nobody waits for an event
+    /// that stands behind thousands of others.
+    ///
+    /// - Parameter waiting: how many records the consumer holds ready.
+    func isDue(_ configuration: PipelineConfiguration, waiting: Int, now: ContinuousClock.Instant = .now) -> Bool {
+        if events >= configuration.commitMaxEvents { return true }
+        let age = now - began
+        guard age >= configuration.commitInterval else { return false }
+        return waiting <= events || age >= configuration.commitIntervalBehind
     }
 }
 

@@ -63,6 +63,7 @@ extension Worker {
         if isLost { fencings.noteLostContact() }
         logger.info(isLost ? "lost its partitions" : "gives its partitions back", ["partitions": "\(positions.owned)"])
         do {
+            try context.reach(.inRevoke, worker: slot.number)
             if !isLost { try commit() }
         } catch let error as KafkaError {
             logger.warning("could not commit before the partitions went: \(error)")

@@ -15,10 +15,13 @@ extension Worker {
     mutating func commit() throws {
         guard let open = transaction else { return }
         let offsets = try writeJournal(of: open)
+        try context.reach(.beforeCommit, worker: slot.number)
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         try sendOffsets(offsets)
+        try context.reach(.afterSendOffsets, worker: slot.number)
         try output.commitTransaction()
+        try context.reach(.afterCommit, worker: slot.number)
         transaction = nil
         core.endTransaction()
         positions.commit()
@@ -44,9 +47,9 @@ extension Worker {
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets
-        journalText.removeAll(keepingCapacity: true)
+        journalText.removeAll()
         entry.append(to: &journalText, topic: topic, rules: context.rulesHash)
-        try output.journal(key: slot.description, value: journalText)
+        try output.journal(key: slot.description, value: journalText.bytes)
         return offsets
     }
 

@@ -1,6 +1,7 @@
 import Extraction
 import FanOut
 import KafkaClient
+import NotificationPayload
 import Telemetry
 
 /// One worker: one thread with its own consumer and its own transactional producer.
@@ -28,7 +29,7 @@ struct Worker: ~Copyable {
     var group: GroupMetadata?
     private var records = RecordBatch()
     private(set) var batch: EventBatch
-    var journalText: [UInt8] = []
+    var journalText = ByteWriter()
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
     private static let batchLimit = 512
@@ -92,7 +93,7 @@ struct Worker: ~Copyable {
         try watchConsumer()
         takeOver()
         if !batch.records.isEmpty { try process() }
-        if transaction?.isDue(context.configuration) == true { try commit() }
+        if transaction?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }
     }
 
     /// Looks after a consumer that has been quiet for long.
@@ -139,6 +140,7 @@ struct Worker: ~Copyable {
                 let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
                 advance(over: next..<emitted)
                 next = emitted
+                try context.reach(.afterProduce, worker: slot.number)
                 if next < extracted || isolation.isActive { try commit() }
             }
         }

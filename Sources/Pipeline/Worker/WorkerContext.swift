@@ -19,8 +19,16 @@ final class WorkerContext: Sendable {
     let isDraining = Atomic<Bool>(false)
     /// End at once: what is open is left to time out.
     let isStopping = Atomic<Bool>(false)
+    #if DEBUG
+        let faults: FaultPlan?
+    #endif
 
-    init(configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter) {
+    init(
+        configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter
+    ) throws(PipelineError) {
+        #if DEBUG
+            faults = try FaultPlan.ofEnvironment()
+        #endif
         self.configuration = configuration
         self.audienceRule = audienceRule
         self.meter = meter
