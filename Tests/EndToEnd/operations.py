@@ -2,20 +2,17 @@
 
 import json
 import os
-import pathlib
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 
 import scenarios
-from cluster import Cluster, Failure, wait_for
+from cluster import Brokers, Cluster, Failure, wait_for
 from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, run, wait_for_daemons
 from generate import Input
-from scenarios import broker, check, command, free_port, make_world, scenario, started
+from scenarios import check, command, free_port, make_world, scenario, started
 
 PASSWORD_WRONG = "not-the-password-4711"
 
@@ -240,9 +237,9 @@ def log_in():
     if not os.environ.get("KAFKA_HOME"):
         print("   skipped: it needs a broker of its own, from KAFKA_HOME")
         return
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-sasl."))
+    brokers = Brokers()
     try:
-        bootstrap = broker("start", folder, "--sasl")
+        bootstrap = brokers.start("--sasl")
         client = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "carillon"}
         cluster = Cluster(bootstrap, **client, **{"sasl.password": "carillon-secret"})
         world = make_world("log-in", cluster).create_topics()
@@ -256,18 +253,17 @@ def log_in():
         if PASSWORD_WRONG in wrong.log():
             raise Failure("the password is in the log")
 
-        broker("kill", folder)
+        brokers.kill()
         early = world.daemon("a", world.settings("a") | configuration | {"kafka.sasl.password": "carillon-secret"}).start()
         wait_for_daemons("a line says that the broker is waited for", lambda: early.has_line("wait"), [early], 30)
-        broker("start", folder)
+        brokers.start()
         wait_for_daemons("it works as soon as the broker is there", lambda: len(world.committed) == 2, [early], 60)
         world.produce(100)
         world.wait_until_done()
         early.stop()
         check(world.verify())
     finally:
-        broker("stop", folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        brokers.remove()
 
 
 @scenario("a broker that is killed twice under load and comes back loses nothing and repeats nothing", background=True)
@@ -275,9 +271,9 @@ def broker_killed():
     if not os.environ.get("KAFKA_HOME"):
         print("   skipped: it needs a broker of its own, from KAFKA_HOME")
         return
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-killed."))
+    brokers = Brokers()
     try:
-        world = make_world("broker-killed", Cluster(broker("start", folder))).create_topics()
+        world = make_world("broker-killed", Cluster(brokers.start())).create_topics()
         world.produce(4_000)
         # Small transactions, so that one is open whenever the broker dies.
         settings = world.settings("a") | {"commit.max-events": 20}
@@ -285,14 +281,13 @@ def broker_killed():
         for _ in range(2):
             before = sum(world.committed.values())
             wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before + 100, [daemon])
-            broker("kill", folder)
-            broker("start", folder)
+            brokers.kill()
+            brokers.start()
         world.wait_until_done(120)
         daemon.stop()
         check(world.verify())
     finally:
-        broker("stop", folder)
-        shutil.rmtree(folder, ignore_errors=True)
+        brokers.remove()
 
 
 @scenario("an unreachable broker is waited for, and the line says so; SIGTERM then ends it with 0", background=True)
