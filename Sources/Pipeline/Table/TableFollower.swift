@@ -71,7 +71,9 @@ struct TableFollower: ~Copyable {
             let found = try consumer.endOffsets(partitions, timeout: .seconds(2))
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
+            context.board.followerUnanswered(nil)
         } catch {
+            context.board.followerUnanswered("\(error)")
             if try context.patience.consider(error) {
                 logger.warning("the subscriptions' ends are not known: \(error)")
             }
@@ -132,7 +134,7 @@ struct TableFollower: ~Copyable {
 
     private func report(_ change: SubscriptionTableChange) {
         guard change.malformed > 0 else { return }
-        context.meter.update { $0.malformedSubscriptions += change.malformed }
+        context.meter.count { $0.malformedSubscriptions += change.malformed }
         for example in change.examples {
             logger.warning(
                 "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
@@ -151,7 +153,7 @@ struct TableFollower: ~Copyable {
         let lag = zip(ends, read).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(isDirty ? changes.count : 0)
         if lag != publishedLag {
             publishedLag = lag
-            context.meter.update { $0.tableLag = Int(lag) }
+            context.meter.setTableLag(Int(lag))
         }
         if lag == 0, !isDirty {
             stoodAtEnd = .now

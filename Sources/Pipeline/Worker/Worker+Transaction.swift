@@ -29,7 +29,8 @@ extension Worker {
         output.truncatesDeadLetters = false
         backoff.reset()
         context.patience.hasWorked()
-        reportCommit()
+        context.board.brokersAreDown(nil, worker: slot.number)
+        reportCommit(of: open)
     }
 
     /// Writes the journal entry and lists the offsets, with their metadata, that the transaction moves to.
@@ -61,18 +62,15 @@ extension Worker {
         }
     }
 
-    private mutating func reportCommit() {
-        let counts = core.counts
-        let notes = core.takeNotes()
-        context.meter.update { reading in
-            reading.counts.add(counts)
-            reading.transactions += 1
-            reading.keyMismatches += notes.keyMismatches
-            reading.ambiguousDates += notes.ambiguousDates
-            reading.unknownStatuses += notes.unknownStatuses
-            reading.ignoredOrderIDs += notes.ignoredOrderIDs
-            reading.rejectedDevices += counts.rejectedDevices
-        }
+    private mutating func reportCommit(of transaction: OpenTransaction) {
+        var counts = core.counts
+        counts.transactions += 1
+        counts.count(core.takeNotes())
+        context.meter.add(counts)
+        let now = WallClock.now()
+        context.meter.committed(
+            duration: .now - transaction.began,
+            ages: transaction.batches.map { (milliseconds: now - $0.oldest, events: $0.events) })
     }
 
     /// Ends the open transaction without effect, if there is one; the producer is usable afterwards.
@@ -95,7 +93,7 @@ extension Worker {
         core.endTransaction()
         positions.rollBack()
         _ = core.takeNotes()
-        context.meter.update { $0.aborts += 1 }
+        context.meter.count { $0.aborts += 1 }
     }
 }
 

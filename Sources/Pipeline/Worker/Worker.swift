@@ -147,12 +147,16 @@ struct Worker: ~Copyable {
     }
 
     private mutating func advance(over records: Range<Int>) {
+        var dated = (oldest: Int64.max, events: 0)
         for index in records {
             let record = batch.records[index]
             positions.advance(
                 partition: record.partition, offset: record.offset, timestamp: record.timestamp?.milliseconds ?? 0)
+            guard let timestamp = record.timestamp?.milliseconds else { continue }
+            dated = (min(dated.oldest, timestamp), dated.events + 1)
         }
         transaction?.events += records.count
+        if dated.events > 0 { transaction?.batches.append(dated) }
     }
 
     /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).
