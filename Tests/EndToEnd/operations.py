@@ -12,14 +12,10 @@ import threading
 import time
 
 import scenarios
-<<<<<<< HEAD
 from cluster import Cluster, Failure, wait_for
-=======
-from cluster import Brokers, Cluster, Failure, wait_for
->>>>>>> main
 from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, run, wait_for_daemons
 from generate import Input
-from scenarios import check, command, free_port, make_world, scenario, started
+from scenarios import broker, check, command, free_port, make_world, scenario, started
 
 PASSWORD_WRONG = "not-the-password-4711"
 
@@ -295,12 +291,8 @@ def broker_killed():
         daemon.stop()
         check(world.verify())
     finally:
-<<<<<<< HEAD
         broker("stop", folder)
         shutil.rmtree(folder, ignore_errors=True)
-=======
-        brokers.remove()
->>>>>>> main
 
 
 @scenario("an unreachable broker is waited for, and the line says so; SIGTERM then ends it with 0", background=True)
