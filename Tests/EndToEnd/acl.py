@@ -78,7 +78,7 @@ class Guarded:
         self.folder = folder
         self.bootstrap = broker("start", folder, "--sasl", "--tls", "--acls", *[
             word for user in USERS for word in ("--user", user)])
-        properties = pathlib.Path(folder, "server.properties").read_text()
+        properties = (self.folder / "1" / "server.properties").read_text()
         self.plain_text = re.search(r"CONTROLLER://(127.0.0.1:\d+)", properties)[1]
         login = {name.removeprefix("kafka."): value for name, value in self.login("admin").items()}
         self.cluster = Cluster(self.bootstrap, **login)

@@ -66,8 +66,8 @@ struct TransactionOutput: ~Copyable, RecordSink {
     }
 
     /// Writes the transaction's record in the journal.
-    mutating func journal(key: String, value: [UInt8]) throws(KafkaError) {
-        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: journal, tag: EventTag.none)
+    mutating func journal(key: String, value: UnsafeRawBufferPointer) throws(KafkaError) {
+        try producer.produce(ProducerRecord(key: Array(key.utf8), value: Array(value)), to: journal, tag: EventTag.none)
     }
 
     private mutating func write(

@@ -16,17 +16,27 @@ final class WorkerContext: Sendable {
     /// The hash of the rules, which every journal entry carries.
     let rulesHash: String
     let watch: WorkerWatch
+    let board: ReadinessBoard
     /// Finish the open transaction, commit and end.
     let isDraining = Atomic<Bool>(false)
     /// End at once: what is open is left to time out.
     let isStopping = Atomic<Bool>(false)
+    #if DEBUG
+        let faults: FaultPlan?
+    #endif
 
-    init(configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter) {
+    init(
+        configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter
+    ) throws(PipelineError) {
+        #if DEBUG
+            faults = try FaultPlan.ofEnvironment()
+        #endif
         self.configuration = configuration
         self.audienceRule = audienceRule
         self.meter = meter
         self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
+        self.board = ReadinessBoard(workers: configuration.workers)
         self.rulesHash =
             RulesHash(
                 rules: configuration.rules, rendering: configuration.rendering,
@@ -36,6 +46,12 @@ final class WorkerContext: Sendable {
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+    var readiness: Readiness {
+        let isBehind = gate.isLagging || gate.isAwaited
+        return board.readiness(
+            isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
+    }
+
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
     /// Takes an error of the environment: what to log of it now, if anything; see ``Patience/consider(_:now:)``.
@@ -53,8 +69,11 @@ final class WorkerContext: Sendable {
         var backoff = Backoff()
         while !mustEnd {
             do {
-                return try body()
+                let value = try body()
+                board.waitUnanswered(nil)
+                return value
             } catch {
+                board.waitUnanswered("\(error)")
                 if let line = try consider(error) { logger.warning("\(line); waiting") }
                 let end = ContinuousClock.now + backoff.next()
                 while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
