@@ -62,11 +62,11 @@ class Chaos:
         """Produces the events at the rate, in uneven bursts, and lets the faults and the changes happen on their way."""
         producer, plan, options = self.world.cluster.producer(), self.nemesis.plan(), self.options
         made, changed, allowed, now = 0, 0, 0.0, time.monotonic()
-        while made < options.events:
-            # The last tenth waits for faults that are still to come, or they would come with nothing to do.
+        while made < options.events or not self.nemesis.is_done:
+            # Slowly on, and beyond the number, as long as faults are still to come: most need something that goes on.
             rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
             # A burst of up to a fifth of a second's worth; then no earlier than the rate allows.
-            burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)), options.events - made)
+            burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))
             for _ in range(burst):
                 self._produce(producer, "events", self.world.events.next())
             made, allowed = made + burst, allowed - burst
@@ -81,6 +81,7 @@ class Chaos:
             producer.poll(0.02)
             last, now = now, time.monotonic()
             allowed = min(allowed + rate * (now - last), options.rate)
+        self.made = made
         self._wait("what was produced is delivered", lambda: producer.flush(0.1) == 0, 120)
         self.say(f"{made:,} events and {changed:,} changes of subscriptions produced")
 
@@ -100,7 +101,6 @@ class Chaos:
             pause()
 
     def finish(self):
-        self._wait("every fault has happened, and everybody is back", lambda: self.nemesis.is_done, 180)
         while (lag := self.monitor.lag) != 0:
             self._wait("the group comes nearer to the end", lambda: self.monitor.lag is not None and (
                 lag is None or self.monitor.lag < lag), 120)
@@ -112,8 +112,8 @@ class Chaos:
 
     def verify(self):
         report = self.world.verify(max_table_age_ms=MAX_TABLE_AGE * 1_000)
-        if report.counts["events"] != self.options.events:
-            report.add("input", f"{report.counts['events']:,} events in the topic, {self.options.events:,} were made")
+        if report.counts["events"] != self.made:
+            report.add("input", f"{report.counts['events']:,} events in the topic, {self.made:,} were made")
         tables = self.nemesis.copies | {each.name: self.world.folder / each.name for each in self.nemesis.processes}
         self.world.check_tables(tables, report)
         stall = verify.check_stalls(self.monitor.samples, MAX_STALL, report)
@@ -129,7 +129,7 @@ class Chaos:
 
     def summarize(self, report, tables, stall):
         counts, options, log = self.nemesis.counts, self.options, self.log
-        print(f"\nseed {options.seed}, {options.events:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
+        print(f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
               f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, "
               f"{self.brokers or 'brokers that were there'}")
         for what, count in sorted(counts.items()):
@@ -174,7 +174,7 @@ def check_builds():
 def parse_options():
     parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
-    parser.add_argument("--events", type=int, default=30_000)
+    parser.add_argument("--events", type=int, default=30_000, help="at least; more where faults are still to come then")
     parser.add_argument("--rate", type=int, default=800, help="events a second, at most")
     parser.add_argument("--changes", type=int, help="of subscriptions, meanwhile; default: a tenth of the events")
     parser.add_argument("--partitions", type=int, default=6)
