@@ -12,13 +12,11 @@ import time
 
 import verify
 from cluster import Cluster, Failure, pause
-from daemon import CARILLON, EXIT_CONFIGURATION, Daemon
+from daemon import CARILLON, CARILLON_DEBUG, EXIT_CONFIGURATION, Daemon
 from monitor import Monitor
 from nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
 from world import World
 
-# The build that has the hooks of CARILLON_FAULT.
-CARILLON_DEBUG = os.environ.get("CARILLON_DEBUG") or None
 MAX_LAG = 10
 # A table may be as old as the setting says, and a process that stood still notices only when it goes on.
 MAX_TABLE_AGE = MAX_LAG + SESSION_TIMEOUT + 5 + 10
@@ -128,8 +126,9 @@ class Chaos:
 
     def summarize(self, report, tables, stall):
         counts, options, log = self.nemesis.counts, self.options, self.log
-        print(f"\nseed {options.seed}, {options.events:,} events at up to {options.rate:,} a second, {options.changes:,} changes of "
-              f"subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, {self.brokers or 'a cluster that was there'}")
+        print(f"\nseed {options.seed}, {options.events:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
+              f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, "
+              f"{self.brokers or 'brokers that were there'}")
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
         for word, what in (("fault: abort@", "transactions aborted on purpose"), ("lost its partitions", "times partitions lost"),
@@ -196,9 +195,9 @@ def parse_options():
 def main():
     options = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
-    print(f"seed {options.seed}: chaos --seed {options.seed} --events {options.events} --rate {options.rate} --changes "
-          f"{options.changes} --partitions {options.partitions} --records {options.records} --processes {options.processes} --nodes {options.nodes} "
-          f"--faults {chosen}", flush=True)
+    sizes = " ".join(f"--{name} {getattr(options, name)}" for name in (
+        "seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes"))
+    print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
     # Ends by the way that cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     brokers = Brokers(options.nodes) if os.environ.get("KAFKA_HOME") else None
