@@ -102,10 +102,17 @@ extension Consumer {
             } catch {
                 if attempt == 5 || deadline.isOver || error.isFatal { throw error }
                 attempt += 1
-                for topic in Set(partitions.map(\.topic)) {
-                    _ = try? partitionCount(of: topic, timeout: deadline.remaining)
-                }
+                for topic in Set(partitions.map(\.topic)) { try refresh(topic, timeout: deadline.remaining) }
             }
+        }
+    }
+
+    /// A topic that must not be seen any more looks as if its partitions were gone: the refusal says more.
+    private func refresh(_ topic: String, timeout: Duration) throws(KafkaError) {
+        do throws(KafkaError) {
+            _ = try partitionCount(of: topic, timeout: timeout)
+        } catch {
+            if error.kind == .authorization { throw error }
         }
     }
 
