@@ -110,10 +110,17 @@ extension Consumer {
                     error.recovery != .giveUp
                 else { throw error }
                 usleep(UInt32(pause.milliseconds) * 1_000)
-                for topic in Set(partitions.map(\.topic)) {
-                    _ = try? partitionCount(of: topic, timeout: deadline.remaining)
-                }
+                for topic in Set(partitions.map(\.topic)) { try refresh(topic, timeout: deadline.remaining) }
             }
+        }
+    }
+
+    /// A topic that must not be seen any more looks as if its partitions were gone: the refusal says more.
+    private func refresh(_ topic: String, timeout: Duration) throws(KafkaError) {
+        do throws(KafkaError) {
+            _ = try partitionCount(of: topic, timeout: timeout)
+        } catch {
+            if error.kind == .authorization { throw error }
         }
     }
 
