@@ -139,6 +139,30 @@ struct InjectedErrorTests {
         #expect(producer.takeFailures().isEmpty)
     }
 
+    @Test("a record that a failed transaction no longer takes tells what made the transaction fail")
+    func failedTransaction() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        var producer = try Producer(settings: .mock(cluster), transactionalID: "id")
+        let topic = try producer.topic("t")
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try cluster.pushErrors(.addPartitionsToTransaction, ["TOPIC_AUTHORIZATION_FAILED"])
+        let error = try eventually("a refusal") { () -> KafkaError? in
+            do throws(KafkaError) {
+                try producer.produce(ProducerRecord(key: nil, value: [1]), to: topic)
+                producer.poll(timeout: .milliseconds(20))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(error.kind == .authorization)
+        #expect(error.recovery == .abortTransaction)
+        try producer.abortTransaction()
+        try producer.beginTransaction()
+    }
+
     @Test("offsets are sent again, unchanged, while their coordinator moves")
     func sendOffsets() throws {
         let cluster = try MockCluster()
