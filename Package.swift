@@ -60,3 +60,16 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// Scripts/fuzz sets it. Programs without a main of their own: only the fuzzer's flags link them.
+if Context.environment["CARILLON_FUZZING"] != nil {
+    package.targets += [
+        .target(name: "FuzzSupport", dependencies: ["NotificationPayload"], path: "Tests/Fuzzing/FuzzSupport"),
+        .executableTarget(
+            name: "FuzzEvents", dependencies: ["FuzzSupport", "Extraction"], path: "Tests/Fuzzing/FuzzEvents"),
+        .executableTarget(
+            name: "FuzzEnvelopes", dependencies: ["FuzzSupport", "Pipeline"], path: "Tests/Fuzzing/FuzzEnvelopes"),
+        .executableTarget(
+            name: "FuzzSubscriptions", dependencies: ["FuzzSupport", "FanOut"], path: "Tests/Fuzzing/FuzzSubscriptions"),
+    ]
+}

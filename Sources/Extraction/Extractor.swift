@@ -21,6 +21,8 @@ package struct Extractor: ~Copyable {
     var reader = JSONReader()
     /// For JSON inside a JSON string, while the document around it is still in use.
     var innerReader = JSONReader()
+    /// For JSON inside a CloudEvents envelope that is itself in the document of ``innerReader``.
+    var innermostReader = JSONReader()
     var identity = MessageIdentity()
     var arena = TextArena()
     var listedIDs = NotificationIDs()

@@ -5,6 +5,8 @@ The section numbers are those of the push rules: 5.2 parsing of values, 5.3 what
 7 provider messages.
 """
 
+import base64
+import binascii
 import bisect
 import datetime
 import functools
@@ -375,7 +377,7 @@ def _open(record):
                and _is_text(value)}
     attributes = {name[3:]: value for name, value in headers.items() if name.startswith("ce_")}
     if headers.get("content-type", "").lower().startswith("application/cloudevents"):
-        attributes, body = body, _child(body, "data")
+        attributes, body = body, _cloud_event_data(body)
     if isinstance(body, str):
         body = parse_json(body.encode())
     if isinstance(body, dict) and "payload" in body and "schema" in body:
@@ -407,6 +409,17 @@ def _open(record):
     if event_time is None:
         event_time = max(record.timestamp, 0)
     return body, order, event_type, tag, source, event_time
+
+
+def _cloud_event_data(envelope):
+    """What is not JSON for the event's producer, such as bytes, stands as base64 in `data_base64`."""
+    encoded = _child(envelope, "data_base64")
+    if _child(envelope, "data") is not None or not isinstance(encoded, str):
+        return _child(envelope, "data")
+    try:
+        return parse_json(base64.b64decode(encoded, validate=True))
+    except binascii.Error:
+        raise _Dead("not_an_event") from None
 
 
 def _is_text(value):

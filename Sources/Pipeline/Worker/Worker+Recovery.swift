@@ -41,8 +41,8 @@ extension Worker {
             return
         }
         if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
-        if try context.patience.consider(error) {
-            logger.warning("\(error)", ["recovery": "\(error.recovery)"])
+        if let line = try context.consider(error) {
+            logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
         if error.isOfConsumer { return try replaceConsumer(after: error) }
         try endTransaction(after: error)
@@ -142,8 +142,14 @@ extension Worker {
                 throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")
             }
             if error.isFatal { throw error }
-            if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+            if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+            if error.kind == .authorization, context.patience.isStarting { refusal = error }
         }
+    }
+
+    /// Looks again at what was refused at the start, until there is a sign that it no longer is.
+    mutating func considerRefusal() throws {
+        if let refusal { try considerErrors([refusal]) }
     }
 
     /// Waits, and serves the group meanwhile.

@@ -4,6 +4,7 @@ extension Worker {
     /// Opens a transaction, unless one is open, with a fresh snapshot of the subscriptions.
     mutating func begin() throws {
         guard transaction == nil else { return }
+        if output.hasRepeatedRequests { try replaceProducer(after: .repeatedRequest) }
         try output.beginTransaction()
         transaction = OpenTransaction(began: .now, clock: WallClock.now())
         try core.beginTransaction()
@@ -103,6 +104,13 @@ extension Worker {
 }
 
 extension KafkaError {
+    /// The last transaction ended well, but a copy of one of its requests may still reach the broker, in the next one.
+    fileprivate static var repeatedRequest: KafkaError {
+        KafkaError(
+            kind: .timedOut, recovery: .recreateClient, name: "",
+            message: "a request had to be sent again, and its first copy may still be on its way")
+    }
+
     /// The partitions went while a transaction was open: abort it.
     fileprivate static var lostAssignment: KafkaError {
         KafkaError(
