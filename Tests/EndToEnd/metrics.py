@@ -164,7 +164,7 @@ class Run:
 
     def check_readiness(self):
         """Off while the broker stands still or is gone, and on again; Prometheus has seen both."""
-        pid = int((self.own_broker / "pid").read_text())
+        pid = int((self.own_broker / "1" / "pid").read_text())
         faults = (
             ("stands still", lambda: os.kill(pid, signal.SIGSTOP), lambda: os.kill(pid, signal.SIGCONT)),
             ("is killed", lambda: broker("kill", self.own_broker), lambda: broker("start", self.own_broker)))
