@@ -103,7 +103,6 @@ class Run:
             "count(carillon_consumer_lag_records)": self.world.partitions,
             "sum(carillon_assigned_partitions)": self.world.partitions,
             "sum(carillon_table_lag_records)": 0,
-            "sum(carillon_transaction_aborts_total)": 0,
             "sum(carillon_dead_letters_total)": counts["dead letters"],
         } | {f"sum(carillon_dead_letters_total{{code='{code}'}})": count for code, count in codes.items()}
 
