@@ -14,6 +14,7 @@ let package = Package(
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // The core: pure, synchronous, no I/O.
@@ -31,11 +32,15 @@ let package = Package(
             name: "Pipeline",
             dependencies: ["FanOut", "NotificationPayload", "JSONReader", "KafkaClient", "Telemetry"]),
 
+        // What monitoring asks.
+        .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
+        .target(name: "Console", dependencies: ["Pipeline", "HTTPServer", "Telemetry"]),
+
         // The command line.
         .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Pipeline", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
+            dependencies: ["Pipeline", "Console", "HTTPServer", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 
@@ -47,6 +52,8 @@ let package = Package(
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload"]),
+        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
     ],

@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python="$root/.build/python/bin/python"
 
 # What the build needs, and what only the tests need.
-build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev pkg-config)
+build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev libmicrohttpd-dev pkg-config)
 swift_needed=6.2
 
 say() { printf '%s\n' "== $*" >&2; }
@@ -87,6 +87,19 @@ prepare_python() {
 require_kafka() {
     [[ -n ${KAFKA_HOME:-} ]] || return 1
     command -v java >/dev/null || install_packages openjdk-17-jre-headless
+}
+
+# prometheus and promtool on the PATH. Where there are none, Debian's package is unpacked below .build: installing it would
+# start a service on this machine. 1 where it cannot be had.
+prepare_prometheus() {
+    local home="$root/.build/prometheus"
+    PATH="$PATH:$home/usr/bin"
+    if command -v prometheus >/dev/null && command -v promtool >/dev/null; then return 0; fi
+    command -v apt-get >/dev/null || return 1
+    say "unpacking Debian's prometheus into .build/prometheus"
+    rm -rf "$home"
+    mkdir -p "$home"
+    (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
 }
 
 # A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.

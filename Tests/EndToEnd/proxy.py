@@ -82,6 +82,7 @@ class _Connection:
     def __init__(self, faults, client, upstream):
         self.faults, self.client, self.upstream = faults, client, upstream
         self.held = {}  # by correlation id
+        self.cut_at = None
         faults.counts["connections"] += 1
 
     def abort(self):
@@ -94,12 +95,11 @@ class _Connection:
         reads_requests, writes_requests, reads_replies, writes_replies = tasks = [asyncio.ensure_future(each) for each in (
             _read(self.client[0], requests, self._take_request), _write(requests, self.upstream[1]),
             _read(self.upstream[0], replies, self._take_reply), _write(replies, self.client[1]))]
-        lifetime = self.faults.chance.uniform(*self.faults.lifetime) if self.faults.lifetime else None
         try:
-            ended, _ = await asyncio.wait((reads_requests, reads_replies), timeout=lifetime, return_when=asyncio.FIRST_COMPLETED)
-            if not ended:
-                self.faults.counts["cut"] += 1
-            elif reads_requests in ended:
+            ended = set()
+            while not ended and not self._is_to_be_cut():
+                ended, _ = await asyncio.wait((reads_requests, reads_replies), timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
+            if reads_requests in ended:
                 # What a client that went away has sent before still arrives, and is answered.
                 await writes_requests
                 await asyncio.wait((reads_replies,), timeout=5)
@@ -107,6 +107,16 @@ class _Connection:
             for each in tasks:
                 each.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _is_to_be_cut(self):
+        if not self.faults.lifetime:
+            self.cut_at = None
+            return False
+        if self.cut_at is None:
+            self.cut_at = time.monotonic() + self.faults.chance.uniform(*self.faults.lifetime)
+        is_due = time.monotonic() >= self.cut_at
+        self.faults.counts["cut"] += is_due
+        return is_due
 
     def _take_request(self, frame, queue):
         hold = self.faults.on_request(frame)

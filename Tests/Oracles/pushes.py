@@ -32,7 +32,7 @@ def render_records(records, subscriptions, *arguments):
 
 def expected(records, subscriptions, settings):
     """Every push that must come, by source, message id and hash of the token."""
-    table, pushes = rules.fold_subscriptions(subscriptions), {}
+    table, pushes = rules.Subscriptions(subscriptions), {}
     for record in records:
         for each in rules.outcome_of(record, settings).notifications:
             if rules.is_too_large(each):

@@ -75,6 +75,11 @@ class CloudEvents(unittest.TestCase):
         self.check(lambda attributes, data: to_binary(
             CloudEvent(attributes | {"datacontenttype": "application/json", "specversion": "1.0"}, data), JSONFormat()))
 
+    def test_structured_around_bytes(self):
+        """Data that the SDK has as bytes stands as base64 in the envelope."""
+        self.check(lambda attributes, data: to_structured(
+            CloudEvent(attributes | {"specversion": "1.0"}, generate.compact(data)), JSONFormat()))
+
     def test_structured_by_the_SDK_of_before(self):
         self.check(lambda attributes, data: to_structured_earlier(EarlierCloudEvent(texts(attributes), data)))
 

@@ -51,5 +51,10 @@
             #expect(try fired("abort@after-produce:1/1", seed: seed, at: .beforeCommit, visits: 100).isEmpty)
             #expect(try fired("kill@in-revoke:1/1", seed: seed, at: .inRevoke, visits: 100).count == 100)
         }
+
+        @Test("a process is stopped once, and then left alone")
+        func once() throws {
+            #expect(try fired("stop@after-commit:1/1", seed: 1, at: .afterCommit, visits: 100) == [1])
+        }
     }
 #endif

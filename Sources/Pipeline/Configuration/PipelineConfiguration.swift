@@ -45,6 +45,8 @@ public struct PipelineConfiguration: Sendable {
     public var sessionTimeout: Duration = .seconds(10)
     /// How long a stopping pipeline drains and commits.
     public var shutdownTimeout: Duration = .seconds(10)
+    /// Where `carillon run` serves metrics and health; nil: nowhere. The library itself serves nothing.
+    public var http: ListenAddress?
     public var logLevel: Logger.Level = .info
     /// nil: text on a terminal, JSON lines elsewhere.
     public var logFormat: LogFormat?

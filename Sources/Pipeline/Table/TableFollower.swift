@@ -18,6 +18,8 @@ struct TableFollower: ~Copyable {
     /// The newest timestamp of the records that were read, in milliseconds since 1970.
     private var newestTimestamp: Int64 = 0
     private var backoff = Backoff()
+    /// A refusal at the start: librdkafka reports it once and goes on about it in silence.
+    private var refusal: KafkaError?
     /// The next offset to read, by partition.
     private var read: [Int64]
     /// The ends that the latest query returned, and the barrier that it stands for.
@@ -71,9 +73,11 @@ struct TableFollower: ~Copyable {
             let found = try consumer.endOffsets(partitions, timeout: .seconds(2))
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
+            context.board.followerUnanswered(nil)
         } catch {
-            if try context.patience.consider(error) {
-                logger.warning("the subscriptions' ends are not known: \(error)")
+            context.board.followerUnanswered("\(error)")
+            if let line = try context.consider(error) {
+                logger.warning("the subscriptions' ends are not known: \(line)")
             }
         }
         askedAt = .now
@@ -85,7 +89,9 @@ struct TableFollower: ~Copyable {
         while let event = consumer.nextEvent(timeout: .zero) {
             if case .error(let error) = event { try consider(error) }
         }
+        if !records.isEmpty || !records.endsOfPartition.isEmpty { refusal = nil }
         for error in records.errors { try consider(error) }
+        if let refusal { try consider(refusal) }
         for index in 0..<records.count { take(records[index]) }
         if !records.isEmpty, !isAtEnd { try context.reach(.inCatchUp) }
         for end in records.endsOfPartition {
@@ -133,7 +139,7 @@ struct TableFollower: ~Copyable {
 
     private func report(_ change: SubscriptionTableChange) {
         guard change.malformed > 0 else { return }
-        context.meter.update { $0.malformedSubscriptions += change.malformed }
+        context.meter.count { $0.malformedSubscriptions += change.malformed }
         for example in change.examples {
             logger.warning(
                 "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
@@ -152,7 +158,7 @@ struct TableFollower: ~Copyable {
         let lag = zip(ends, read).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(isDirty ? changes.count : 0)
         if lag != publishedLag {
             publishedLag = lag
-            context.meter.update { $0.tableLag = Int(lag) }
+            context.meter.setTableLag(Int(lag))
         }
         if lag == 0, !isDirty {
             stoodAtEnd = .now
@@ -169,12 +175,13 @@ struct TableFollower: ~Copyable {
         }
     }
 
-    private func consider(_ error: KafkaError) throws {
+    private mutating func consider(_ error: KafkaError) throws {
         if error.kind == .offsetOutOfRange {
             throw PipelineError.decisionNeeded(
                 "\(topic) was cut or made anew while it was read: start again to rebuild the table (\(error))")
         }
         if error.isFatal { throw PipelineError.defect("the subscriptions' reader failed: \(error)") }
-        if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+        if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+        if error.kind == .authorization, context.patience.isStarting { refusal = error }
     }
 }

@@ -28,7 +28,7 @@ enum FaultPoint: String, CaseIterable {
     ///
     ///     CARILLON_FAULT=kill@after-commit:1/40,abort@before-commit:1/3 CARILLON_FAULT_SEED=7 carillon run …
     ///
-    /// Actions: `kill` as by kill -9; `stop` as by SIGSTOP, until a SIGCONT; `abort` as if the broker had asked for an abort.
+    /// Actions: `kill` as by kill -9; `stop` as by SIGSTOP, once; `abort` as if the broker had asked for an abort.
     /// Whether a rule fires depends on the seed, the rule, the worker and how often that worker was there, and on nothing
     /// else: the same seed fails at the same places. Each fault writes `fault: <action>@<point>` to standard error first.
     /// Any thread.
@@ -44,6 +44,12 @@ enum FaultPoint: String, CaseIterable {
             var visits: UInt64
         }
 
+        private struct History {
+            var visits: [Visitor: UInt64] = [:]
+            /// The rules that have stopped the process, which they do once.
+            var done: Set<Int> = []
+        }
+
         private struct Visitor: Hashable {
             var rule: Int
             var worker: Int
@@ -51,7 +57,7 @@ enum FaultPoint: String, CaseIterable {
 
         let rules: [Rule]
         private let seed: UInt64
-        private let visits = Mutex<[Visitor: UInt64]>([:])
+        private let history = Mutex(History())
 
         /// - Returns: nil where the environment asks for nothing.
         /// - Throws: what is wrong with it; a rule that is not understood would make a test pass for nothing.
@@ -76,18 +82,20 @@ enum FaultPoint: String, CaseIterable {
 
         /// What happens to a worker at this visit of the point; the first rule that fires decides.
         func draw(_ point: FaultPoint, worker: Int) -> Action? {
-            for (index, rule) in rules.enumerated() where rule.point == point {
-                let visit = visits.withLock { visits in
-                    visits[Visitor(rule: index, worker: worker), default: 0] += 1
-                    return visits[Visitor(rule: index, worker: worker), default: 0]
+            history.withLock { history in
+                for (index, rule) in rules.enumerated() where rule.point == point && !history.done.contains(index) {
+                    let visit = history.visits[Visitor(rule: index, worker: worker), default: 0] + 1
+                    history.visits[Visitor(rule: index, worker: worker)] = visit
+                    var number = seed
+                    for part in [UInt64(index), UInt64(bitPattern: Int64(worker)), visit] {
+                        number = Self.mixed(number ^ part)
+                    }
+                    guard number % rule.visits < rule.times else { continue }
+                    if rule.action == .stop { history.done.insert(index) }
+                    return rule.action
                 }
-                var number = seed
-                for part in [UInt64(index), UInt64(bitPattern: Int64(worker)), visit] {
-                    number = Self.mixed(number ^ part)
-                }
-                if number % rule.visits < rule.times { return rule.action }
+                return nil
             }
-            return nil
         }
 
         /// SplitMix64.

@@ -4,6 +4,8 @@ struct OpenTransaction {
     /// The wall clock when it began, in milliseconds since 1970: what the journal calls its clock.
     let clock: Int64
     var events = 0
+    /// The events of each batch that have a timestamp, and the oldest timestamp, in milliseconds since 1970.
+    var batches: [(oldest: Int64, events: Int)] = []
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false

@@ -41,8 +41,8 @@ extension Worker {
             return
         }
         if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
-        if try context.patience.consider(error) {
-            logger.warning("\(error)", ["recovery": "\(error.recovery)"])
+        if let line = try context.consider(error) {
+            logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
         if error.isOfConsumer { return try replaceConsumer(after: error) }
         try endTransaction(after: error)
@@ -94,8 +94,9 @@ extension Worker {
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("makes its producer anew after: \(error)")
+        if !positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
         output = try Self.makeOutput(slot: slot, context: context, logger: logger)
-        context.meter.update { $0.recreatedClients += 1 }
+        context.meter.count { $0.recreatedClients += 1 }
     }
 
     /// Tells a slot that another process took from a transaction that timed out (design §6, "Slots").
@@ -124,7 +125,7 @@ extension Worker {
         try discardTransaction()
         try releaseAssignment()
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
-        context.meter.update { $0.recreatedClients += 1 }
+        context.meter.count { $0.recreatedClients += 1 }
     }
 
     private func slotTaken(_ error: KafkaError) -> PipelineError {
@@ -135,13 +136,20 @@ extension Worker {
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
             if error.kind == .allBrokersDown || error.kind == .transport { fencings.noteLostContact() }
+            if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")
             }
             if error.isFatal { throw error }
-            if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+            if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+            if error.kind == .authorization, context.patience.isStarting { refusal = error }
         }
+    }
+
+    /// Looks again at what was refused at the start, until there is a sign that it no longer is.
+    mutating func considerRefusal() throws {
+        if let refusal { try considerErrors([refusal]) }
     }
 
     /// Waits, and serves the group meanwhile.

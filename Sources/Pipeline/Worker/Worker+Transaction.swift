@@ -4,6 +4,7 @@ extension Worker {
     /// Opens a transaction, unless one is open, with a fresh snapshot of the subscriptions.
     mutating func begin() throws {
         guard transaction == nil else { return }
+        if output.hasRepeatedRequests { try replaceProducer(after: .repeatedRequest) }
         try output.beginTransaction()
         transaction = OpenTransaction(began: .now, clock: WallClock.now())
         try core.beginTransaction()
@@ -29,7 +30,8 @@ extension Worker {
         output.truncatesDeadLetters = false
         backoff.reset()
         context.patience.hasWorked()
-        reportCommit()
+        context.board.brokersAreDown(nil, worker: slot.number)
+        reportCommit(of: open)
     }
 
     /// Writes the journal entry and lists the offsets, with their metadata, that the transaction moves to.
@@ -61,18 +63,15 @@ extension Worker {
         }
     }
 
-    private mutating func reportCommit() {
-        let counts = core.counts
-        let notes = core.takeNotes()
-        context.meter.update { reading in
-            reading.counts.add(counts)
-            reading.transactions += 1
-            reading.keyMismatches += notes.keyMismatches
-            reading.ambiguousDates += notes.ambiguousDates
-            reading.unknownStatuses += notes.unknownStatuses
-            reading.ignoredOrderIDs += notes.ignoredOrderIDs
-            reading.rejectedDevices += counts.rejectedDevices
-        }
+    private mutating func reportCommit(of transaction: OpenTransaction) {
+        var counts = core.counts
+        counts.transactions += 1
+        counts.count(core.takeNotes())
+        context.meter.add(counts)
+        let now = WallClock.now()
+        context.meter.committed(
+            duration: .now - transaction.began,
+            ages: transaction.batches.map { (milliseconds: now - $0.oldest, events: $0.events) })
     }
 
     /// Ends the open transaction without effect, if there is one; the producer is usable afterwards.
@@ -80,13 +79,18 @@ extension Worker {
         guard transaction != nil else { return }
         forgetTransaction()
         output.truncatesDeadLetters = false
-        context.watch.enter(slot.number)
-        defer { context.watch.leave(slot.number) }
         do {
-            try output.abortTransaction()
+            try abort()
         } catch {
+            // Not under the watch, which would end the process: a new producer waits for the broker as long as it takes.
             try replaceProducer(after: error)
         }
+    }
+
+    private mutating func abort() throws(KafkaError) {
+        context.watch.enter(slot.number)
+        defer { context.watch.leave(slot.number) }
+        try output.abortTransaction()
     }
 
     /// Goes back to the last commit in everything but the producer.
@@ -95,11 +99,18 @@ extension Worker {
         core.endTransaction()
         positions.rollBack()
         _ = core.takeNotes()
-        context.meter.update { $0.aborts += 1 }
+        context.meter.count { $0.aborts += 1 }
     }
 }
 
 extension KafkaError {
+    /// The last transaction ended well, but a copy of one of its requests may still reach the broker, in the next one.
+    fileprivate static var repeatedRequest: KafkaError {
+        KafkaError(
+            kind: .timedOut, recovery: .recreateClient, name: "",
+            message: "a request had to be sent again, and its first copy may still be on its way")
+    }
+
     /// The partitions went while a transaction was open: abort it.
     fileprivate static var lostAssignment: KafkaError {
         KafkaError(

@@ -11,10 +11,12 @@ final class WorkerContext: Sendable {
     let audienceRule: any AudienceRule
     let gate = TableGate()
     let patience = Patience()
+    private let permissions: Permissions
     let meter: PipelineMeter
     /// The hash of the rules, which every journal entry carries.
     let rulesHash: String
     let watch: WorkerWatch
+    let board: ReadinessBoard
     /// Finish the open transaction, commit and end.
     let isDraining = Atomic<Bool>(false)
     /// End at once: what is open is left to time out.
@@ -32,7 +34,9 @@ final class WorkerContext: Sendable {
         self.configuration = configuration
         self.audienceRule = audienceRule
         self.meter = meter
+        self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
+        self.board = ReadinessBoard(workers: configuration.workers)
         self.rulesHash =
             RulesHash(
                 rules: configuration.rules, rendering: configuration.rendering,
@@ -42,7 +46,19 @@ final class WorkerContext: Sendable {
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+    var readiness: Readiness {
+        let isBehind = gate.isLagging || gate.isAwaited
+        return board.readiness(
+            isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
+    }
+
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
+    /// Takes an error of the environment: what to log of it now, if anything; see ``Patience/consider(_:now:)``.
+    func consider(_ error: KafkaError) throws(PipelineError) -> String? {
+        let error = permissions.explained(error)
+        return try patience.consider(error) ? error.description : nil
+    }
 
     /// Repeats what needs the broker until it works, with backoff and a line once in 10 s.
     ///
@@ -53,9 +69,12 @@ final class WorkerContext: Sendable {
         var backoff = Backoff()
         while !mustEnd {
             do {
-                return try body()
+                let value = try body()
+                board.waitUnanswered(nil)
+                return value
             } catch {
-                if try patience.consider(error) { logger.warning("\(error); waiting") }
+                board.waitUnanswered("\(error)")
+                if let line = try consider(error) { logger.warning("\(line); waiting") }
                 let end = ContinuousClock.now + backoff.next()
                 while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
             }
