@@ -39,7 +39,7 @@ struct PermissionsTests {
             try sentence("TOPIC_AUTHORIZATION_FAILED", operation: "commit").contains(
                 "needs Read on topic orders.events; "))
         #expect(
-            try sentence("TOPIC_AUTHORIZATION_FAILED", operation: "commit_transaction").contains(
+            try sentence("TOPIC_AUTHORIZATION_FAILED", operation: "transaction").contains(
                 "--operation Write --topic notifications.dispatch --topic notifications.dead-letters --topic notifications.journal"
             ))
     }

@@ -43,12 +43,12 @@ struct TopicsCreateCommand: ParsableCommand {
             let result = error != nil ? "failed" : dryRun ? "would be created" : "created"
             table.append([topic.name, "\(topic.partitions)", "\(topic.replicationFactor)", result, settings])
         }
-        Console.write(table.text)
+        Terminal.write(table.text)
         for topic in plan {
             for line in existing[topic.name].map({
                 topic.differences(from: $0, partitions: nil, replicationFactor: nil)
             }) ?? [] {
-                Console.complain("note: \(line)\n")
+                Terminal.complain("note: \(line)\n")
             }
         }
         if !dryRun { waitForLeaders(of: missing.filter { (answers[$0.name] ?? nil) == nil }, configuration) }
