@@ -111,7 +111,7 @@ class Guarded:
 USERS = ["operator", "writer", "lister", "carillon-run", *[f"user-{number}" for number in range(16)]]
 guarded = None
 # What a crash prints where a host asks for all of it.
-os.environ["SWIFT_BACKTRACE"] = "enable=yes,symbolicate=off,threads=all,registers=all,color=no,interactive=no"
+os.environ["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
 
 
 @contextlib.contextmanager
