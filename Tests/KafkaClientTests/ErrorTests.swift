@@ -94,14 +94,14 @@ struct InjectedErrorTests {
         let cluster = try MockCluster()
         var producer = try producer(on: cluster)
         try producer.commitTransaction()
-        var isRepeated = producer.hasRepeatedRequests
-        #expect(!isRepeated)
+        let before = producer.hasRepeatedRequests
+        #expect(!before)
         try producer.beginTransaction()
         try producer.produce(ProducerRecord(key: nil, value: [1]), to: producer.topic("t"))
         try cluster.pushErrors(.endTransaction, ["_TRANSPORT"])
         if commits { try producer.commitTransaction() } else { try producer.abortTransaction() }
-        isRepeated = producer.hasRepeatedRequests
-        #expect(isRepeated)
+        let after = producer.hasRepeatedRequests
+        #expect(after)
     }
 
     @Test("an epoch that the broker refuses at the commit is fatal, and so is every call after it")
@@ -174,11 +174,11 @@ struct InjectedErrorTests {
         let metadata = try consumer.groupMetadata()
         var producer = try producer(on: cluster)
         try cluster.pushErrors(.transactionOffsetCommit, ["COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"])
-        var isRepeated = producer.hasRepeatedRequests
-        #expect(!isRepeated)
+        let before = producer.hasRepeatedRequests
+        #expect(!before)
         try producer.sendOffsets([partitions[0]: CommittedOffset(offset: Offset(1), metadata: "w")], metadata)
-        isRepeated = producer.hasRepeatedRequests
-        #expect(isRepeated)
+        let after = producer.hasRepeatedRequests
+        #expect(after)
         try producer.commitTransaction()
         consumer.close()
     }

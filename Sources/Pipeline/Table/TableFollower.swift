@@ -128,7 +128,8 @@ struct TableFollower: ~Copyable {
             report(change)
         } catch  where error.recovery == .retry {
             if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
-            Thread.sleep(forTimeInterval: backoff.next().seconds)
+            let end = ContinuousClock.now + backoff.next()
+            while .now < end, !context.mustEnd { Thread.sleep(forTimeInterval: 0.05) }
             return
         } catch {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")

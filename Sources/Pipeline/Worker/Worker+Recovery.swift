@@ -33,6 +33,7 @@ extension Worker {
     }
 
     private mutating func recover(from error: KafkaError) throws {
+        fencings.consider(error)
         // The reports that say which record it was.
         output.poll()
         if let refusal = takeRefusal(error) {
@@ -135,7 +136,7 @@ extension Worker {
     /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
-            if error.kind == .allBrokersDown || error.kind == .transport { fencings.noteLostContact() }
+            fencings.consider(error)
             if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange {
