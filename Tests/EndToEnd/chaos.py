@@ -189,6 +189,7 @@ def parse_options():
                         help="how many of each: kill at random moments, point: kill at a fixed point, freeze: SIGSTOP for longer "
                              "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
                              f"not named do not happen. Default: {DEFAULT_FAULTS}")
+    parser.add_argument("--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into")
     options = parser.parse_args()
     options.changes = options.events // 10 if options.changes is None else options.changes
     if not CARILLON_DEBUG and (options.faults["point"] or options.faults["abort"]):
@@ -225,7 +226,9 @@ def main():
         print(f"FAILED: {failure}", flush=True)
     finally:
         Daemon.kill_all()
-        if brokers:
+        if brokers and options.keep and not passed:
+            print(f"the brokers go on: {brokers.folder}, {brokers.bootstrap}; Scripts/kafka stop {brokers.folder}", flush=True)
+        elif brokers:
             brokers.remove()
         if chaos and passed:
             chaos.world.remove()
