@@ -23,8 +23,13 @@ def pause(seconds=0.05):
     _never.wait(seconds)
 
 
+# How much longer than on a quiet machine everything may take. Deadlines end a test that hangs; what has to be fast is measured.
+PATIENCE = 3
+
+
 def wait_for(what, condition, seconds=60):
     """The condition's first true value; a failure that names `what` at the deadline."""
+    seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -42,7 +47,7 @@ _TRANSIENT = {
 
 def answer(question, seconds=60):
     """The answer to a question to the broker, asked again while it has only just started or moves things around."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * PATIENCE
     while True:
         try:
             return question()
