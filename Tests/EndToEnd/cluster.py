@@ -137,9 +137,12 @@ class Cluster:
         return {each.partition: each.offset for each in found if each.offset >= 0}
 
     def members(self, group):
-        # By a client of its own each time: one that has seen the coordinator die may wait for ever for that connection.
-        return answer(lambda: AdminClient(self.settings).describe_consumer_groups(
-            [group], request_timeout=10)[group].result(15)).members
+        def ask():
+            # A client of its own each time: one that has seen the coordinator die may wait for ever for that connection.
+            admin = AdminClient(self.settings)
+            return admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)
+
+        return answer(ask).members
 
     def in_sync(self):
         """Whether every partition of every topic has all its replicas."""
