@@ -41,7 +41,11 @@ extension Worker {
             try isolate(refusal.error)
             return
         }
-        if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
+        if let fatal = consumer.fatalError {
+            // What the group said during a long call is still to be heard: partitions that it took explain a fencing (ADR 16).
+            try serveGroup(timeout: .zero)
+            return try replaceConsumer(after: fatal)
+        }
         if let line = try context.consider(error) {
             logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
