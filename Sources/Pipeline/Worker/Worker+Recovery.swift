@@ -125,11 +125,12 @@ extension Worker {
     }
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
-        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() || fencings.isTooMany() { throw slotTaken(fatal) }
+        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
         logger.notice("makes its consumer anew after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        fencings.noteNewConsumer()
         context.meter.count { $0.recreatedClients += 1 }
     }
 
