@@ -144,7 +144,8 @@ struct WorkerStateTests {
         #expect(!fencings.mayBeOwnDoing(now: start + .seconds(60)))
     }
 
-    @Test("a lost contact explains one fencing, and as many as there are: brokers that restart one by one end no worker")
+    @Test(
+        "a lost contact explains one fencing, and as many as there are: brokers that restart one by one end no worker")
     func explainedOnce() {
         var fencings = Fencings()
         let start = ContinuousClock.now
