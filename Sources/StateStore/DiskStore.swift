@@ -11,6 +11,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     private struct Usage {
         var readers = 0
         var isClosed = false
+        var isReleased = false
         var isDamaged = false
     }
 
@@ -70,7 +71,11 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     }
 
     package func close() throws(StoreError) {
-        let readers = usage.withLock { $0.readers }
+        // In one step, so that no reader begins behind the look: a write that is under way may hold the files for long.
+        let readers = usage.withLock { usage in
+            usage.isClosed = usage.readers == 0
+            return usage.readers
+        }
         guard readers == 0 else { throw StoreError(.inUse, "\(readers) readers of \(folder.path) are in use") }
         turn.withLock { _ in closeFiles() }
     }
@@ -102,8 +107,8 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
 
     private func closeFiles() {
         let (isFirst, isDamaged) = usage.withLock { usage in
-            defer { usage.isClosed = true }
-            return (!usage.isClosed, usage.isDamaged)
+            defer { (usage.isClosed, usage.isReleased) = (true, true) }
+            return (!usage.isReleased, usage.isDamaged)
         }
         guard isFirst else { return }
         mdb_env_close(environment.handle)

@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Extraction
@@ -40,6 +42,19 @@ struct TimeZoneTests {
         #expect(berlin.wallClock(at: 1_743_296_400_000)?.time == ClockTime(hour: 3, minute: 0))
         #expect(berlin.wallClock(at: 1_761_440_399_999)?.time == ClockTime(hour: 2, minute: 59))
         #expect(berlin.wallClock(at: 1_761_440_400_000)?.time == ClockTime(hour: 2, minute: 0))
+    }
+
+    @Test("threads that ask for a zone at the same time are given the same offsets")
+    func threads() {
+        let names = ["America/Adak", "Asia/Hovd", "Australia/Eucla", "Pacific/Chatham"]
+        let offsets = Mutex<[String: Set<Int>]>([:])
+        DispatchQueue.concurrentPerform(iterations: 16) { index in
+            let name = names[index % 4]
+            guard let table = TimeZoneTable(identifier: name) else { return }
+            let offset = table.offset(at: 1_743_296_400)
+            offsets.withLock { _ = $0[name, default: []].insert(offset) }
+        }
+        #expect(offsets.withLock { $0.mapValues(\.count) } == Dictionary(uniqueKeysWithValues: names.map { ($0, 1) }))
     }
 
     @Test("before 1970 and after 2100 the nearest offset holds")

@@ -1,3 +1,5 @@
+import Dispatch
+import Synchronization
 import TestSupport
 import Testing
 
@@ -145,6 +147,60 @@ struct ConformanceTests {
         try store.close()
         #expect(throws: StoreError.closed) { try store.change([("a", "2")]) }
         #expect(throws: StoreError.closed) { _ = try store.makeReader() }
+    }
+
+    @Test("readers on other threads see each transaction whole while it is written", arguments: StoreKind.allCases)
+    func readersBesideWriter(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        let last = 100
+        try store.change([("a", "0"), ("b", "0")])
+        let faults = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { worker in
+            do {
+                if worker == 0 {
+                    for number in 1...last { try store.change([("a", "\(number)"), ("b", "\(number)")]) }
+                } else {
+                    try read(store, until: last)
+                }
+            } catch {
+                faults.withLock { $0.append("worker \(worker): \(error)") }
+            }
+        }
+        #expect(faults.withLock { $0 } == [])
+    }
+
+    private func read(_ store: any OrderedStore, until last: Int) throws {
+        let reader = try store.makeReader()
+        let deadline = ContinuousClock.now + .seconds(60)
+        var seen = 0
+        while seen < last, .now < deadline {
+            try reader.begin()
+            let values = [try reader.text(for: "a"), try reader.text(for: "b")].map { $0.flatMap(Int.init) }
+            let value = try #require(values[0])
+            try #require(values[1] == value)
+            try #require(value >= seen)
+            seen = value
+        }
+        try #require(seen == last)
+    }
+
+    @Test("no reader begins once a close has, also while the close waits for a write", arguments: StoreKind.allCases)
+    func closeDuringWrite(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        let closing = DispatchGroup()
+        var refusal: StoreError?
+        try store.write { _ throws(StoreError) in
+            DispatchQueue.global().async(group: closing) {
+                // In use while a reader of the loop below lives.
+                while (try? store.close()) == nil {}
+            }
+            let deadline = ContinuousClock.now + .seconds(10)
+            while refusal == nil, .now < deadline {
+                do throws(StoreError) { _ = try store.makeReader() } catch { refusal = error }
+            }
+        }
+        closing.wait()
+        #expect(refusal == .closed)
     }
 
     @Test("random changes give what a dictionary gives", arguments: StoreKind.allCases, [7, 2_026] as [UInt64])
