@@ -27,7 +27,9 @@ let package = Package(
         // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
-        .target(name: "Pipeline", dependencies: ["FanOut", "JSONReader", "KafkaClient", "Telemetry"]),
+        .target(
+            name: "Pipeline",
+            dependencies: ["FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "Telemetry"]),
 
         // The command line.
         .target(name: "Arguments"),

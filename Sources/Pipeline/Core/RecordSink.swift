@@ -13,6 +13,9 @@ package protocol RecordSink: ~Copyable {
     /// An event that notifies nobody.
     mutating func suppress(_ event: EventRecord, because reason: SuppressionReason)
 
+    /// A timer that is not sent; its record's key is the order id, and its timestamp when it is due.
+    mutating func drop(_ timer: EventRecord, because drop: TimerDrop)
+
     /// A record for the dead letters: the original key, value and headers, and the reason's headers after them.
     mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
@@ -22,4 +25,5 @@ package protocol RecordSink: ~Copyable {
 
 extension RecordSink where Self: ~Copyable {
     package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {}
+    package mutating func drop(_ timer: EventRecord, because drop: TimerDrop) {}
 }

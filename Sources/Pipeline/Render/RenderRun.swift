@@ -21,7 +21,8 @@ package struct RenderRun: ~Copyable {
             audienceRule: PlaceAudience(), recipients: .table(subscriptions), maxAge: maxAge,
             maxDevices: maxDevicesPerEvent)
         var core = PipelineCore(
-            rules: rules, rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent, fanOut: fanOut)
+            rules: rules, orders: OrderRules(), rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent,
+            fanOut: fanOut)
         try core.beginTransaction()
         self.core = core
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)

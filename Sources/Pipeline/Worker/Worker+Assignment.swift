@@ -74,6 +74,7 @@ extension Worker {
 
     mutating func releaseAssignment() throws {
         positions.revokeAll()
+        core.revokeAll()
         assignment = AssignmentProgress()
         isolation.reset()
         group = nil
@@ -83,6 +84,7 @@ extension Worker {
 
     /// Goes back to the committed offsets of the partitions that are owned (kafka-rules 6).
     mutating func rewind() {
+        core.rollBack()
         guard !positions.isEmpty else { return }
         assignment = AssignmentProgress(
             partitions: positions.owned, barrier: assignment.barrier, isDone: false, isRewind: true)

@@ -22,6 +22,7 @@ extension Worker {
         transaction = nil
         core.endTransaction()
         positions.commit()
+        core.commit()
         isolation.committed { positions[$0]?.next }
         output.truncatesDeadLetters = false
         backoff.reset()

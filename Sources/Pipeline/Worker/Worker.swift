@@ -49,7 +49,7 @@ struct Worker: ~Copyable {
         self.output = output
         batch = EventBatch(topic: configuration.topics.events)
         core = PipelineCore(
-            rules: configuration.rules, rendering: configuration.rendering,
+            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
     }
 

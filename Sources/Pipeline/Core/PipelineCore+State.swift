@@ -1,0 +1,37 @@
+import NotificationPayload
+
+extension PipelineCore {
+    /// When a timer of this partition may be due, in milliseconds since 1970; nothing is before it.
+    package func nextDue(in partition: Int32) -> Int64 { orders[partition]?.earliestDue ?? .max }
+
+    /// What was emitted and fired is committed.
+    package mutating func commit() {
+        orders.commit(keeping: max(0, firstExtracted + outcomes.count - nextRecord))
+    }
+
+    /// What was extracted and fired since the last commit never was: the records come again.
+    package mutating func rollBack() {
+        orders.rollBack()
+        outcomes.removeAll(keepingCapacity: true)
+    }
+
+    /// Begins a partition that was assigned, with nothing known of its orders.
+    package mutating func assign(_ partition: Int32, watermark: Int64, newest: Int64) {
+        orders.assign(partition, watermark: watermark, newest: newest)
+    }
+
+    /// Goes on at the committed offset, where the partition has been folded to, with the watermark that was committed there.
+    package mutating func resume(_ partition: Int32, watermark: Int64) {
+        orders[partition]?.watermark = watermark
+    }
+
+    /// Forgets the partitions that were taken away.
+    package mutating func revokeAll() { orders.revokeAll() }
+}
+
+/// What makes one push newer than another.
+struct SupersededPush: Hashable {
+    var partition: Int32
+    var orderID: String
+    var type: EventType
+}
