@@ -14,6 +14,7 @@ let package = Package(
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // The core: pure, synchronous, no I/O.
@@ -29,13 +30,17 @@ let package = Package(
         .target(name: "Telemetry"),
         .target(
             name: "Pipeline",
-            dependencies: ["FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "Telemetry"]),
+            dependencies: ["FanOut", "NotificationPayload", "JSONReader", "KafkaClient", "Telemetry"]),
+
+        // What monitoring asks.
+        .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
+        .target(name: "Console", dependencies: ["Pipeline", "HTTPServer", "Telemetry"]),
 
         // The command line.
         .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Pipeline", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
+            dependencies: ["Pipeline", "Console", "HTTPServer", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 
@@ -46,10 +51,25 @@ let package = Package(
         .testTarget(name: "FanOutTests", dependencies: ["FanOut", "Extraction", "StateStore"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry"]),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline"]),
+        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload"]),
+        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// Scripts/fuzz sets it. Programs without a main of their own: only the fuzzer's flags link them.
+if Context.environment["CARILLON_FUZZING"] != nil {
+    package.targets += [
+        .target(name: "FuzzSupport", dependencies: ["NotificationPayload"], path: "Tests/Fuzzing/FuzzSupport"),
+        .executableTarget(
+            name: "FuzzEvents", dependencies: ["FuzzSupport", "Extraction"], path: "Tests/Fuzzing/FuzzEvents"),
+        .executableTarget(
+            name: "FuzzEnvelopes", dependencies: ["FuzzSupport", "Pipeline"], path: "Tests/Fuzzing/FuzzEnvelopes"),
+        .executableTarget(
+            name: "FuzzSubscriptions", dependencies: ["FuzzSupport", "FanOut"], path: "Tests/Fuzzing/FuzzSubscriptions"),
+    ]
+}

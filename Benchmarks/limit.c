@@ -4,7 +4,8 @@
  *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
  *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES
  *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
- *       of BYTES bytes with 4 headers, in transactions of 5,000 events or 50 ms with the offsets. Ends after EVENTS events.
+ *       of BYTES bytes with 4 headers, in transactions of 5,000 events or 50 ms (200 ms while
+ *       more events wait than the transaction has) with the offsets. Ends after EVENTS events.
  *
  * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
  */
@@ -17,7 +18,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRANSACTION_EVENTS = 5000, TRANSACTION_MS = 50, PREPARED = 8192, MIN_VALUE = 600, MAX_VALUE = 2000, MAX_PARTITIONS = 1024 };
+enum { TRANSACTION_EVENTS = 5000, TRANSACTION_MS = 50, BEHIND_MS = 200 };
+enum { PREPARED = 8192, MIN_VALUE = 600, MAX_VALUE = 2000, MAX_PARTITIONS = 1024 };
 enum { QUEUED_MESSAGES = 20000, WAKE_UP_MS = 10 };
 
 static void die(const char *what, const char *why) {
@@ -239,6 +241,11 @@ static void commit(struct worker *worker, int64_t events) {
     run_state.done += events;
 }
 
+static int is_due(struct worker *worker, int64_t events, int64_t began) {
+    int64_t age = now_ms() - began;
+    return events >= TRANSACTION_EVENTS || (age >= TRANSACTION_MS && ((int64_t)rd_kafka_queue_length(worker->data) <= events || age >= BEHIND_MS));
+}
+
 static void *work(void *opaque) {
     struct worker *worker = opaque;
     /* Nobody starts before everybody has partitions: the first transactions would meet a rebalance. */
@@ -260,8 +267,7 @@ static void *work(void *opaque) {
             serve_control(worker, 0);
             wake_up(worker);
         }
-        if (in_transaction >= TRANSACTION_EVENTS ||
-            (in_transaction && (number % 64 == 0 || !event) && now_ms() - began >= TRANSACTION_MS)) {
+        if (in_transaction && (number % 64 == 0 || !event) && is_due(worker, in_transaction, began)) {
             commit(worker, in_transaction);
             in_transaction = 0;
         }

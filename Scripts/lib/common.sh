@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python="$root/.build/python/bin/python"
 
 # What the build needs, and what only the tests need.
-build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev pkg-config)
+build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev libmicrohttpd-dev pkg-config)
 swift_needed=6.2
 
 say() { printf '%s\n' "== $*" >&2; }
@@ -69,24 +69,44 @@ HOW
         die "Swift $version is too old: $swift_needed or newer is needed (https://www.swift.org/install/linux/)"
 }
 
-# The Python packages of the tests, in a virtual environment below .build; made anew when the list changes.
+# The Python packages of the tests, in a virtual environment below .build; made anew when the lists change.
 prepare_python() {
-    local list="$root/Tests/EndToEnd/requirements.txt" home="$root/.build/python"
-    cmp -s "$list" "$home/requirements.txt" && [[ -x $python ]] && return 0
+    local home="$root/.build/python" list alone="$root/Tests/Oracles/requirements.txt"
+    list="$root/Tests/EndToEnd/requirements.txt"
+    cat "$list" "$alone" | cmp -s - "$home/requirements.txt" && [[ -x $python ]] && return 0
     python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3 python3-venv
-    say "installing from PyPI into .build/python: $(grep -vE '^(#|$)' "$list" | tr '\n' ' ')"
+    say "installing from PyPI into .build/python: $(grep -hvE '^(#|$)' "$list" "$alone" | tr '\n' ' ')"
     rm -rf "$home"
     python3 -m venv "$home"
     "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: -r "$list" >&2
-    cp "$list" "$home/requirements.txt"
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps -r "$alone" >&2
+    cat "$list" "$alone" >"$home/requirements.txt"
+}
+
+# What a broker is started with; 1 where KAFKA_HOME is not set.
+require_kafka() {
+    [[ -n ${KAFKA_HOME:-} ]] || return 1
+    command -v java >/dev/null || install_packages openjdk-17-jre-headless
+}
+
+# prometheus and promtool on the PATH. Where there are none, Debian's package is unpacked below .build: installing it would
+# start a service on this machine. 1 where it cannot be had.
+prepare_prometheus() {
+    local home="$root/.build/prometheus"
+    PATH="$PATH:$home/usr/bin"
+    if command -v prometheus >/dev/null && command -v promtool >/dev/null; then return 0; fi
+    command -v apt-get >/dev/null || return 1
+    say "unpacking Debian's prometheus into .build/prometheus"
+    rm -rf "$home"
+    mkdir -p "$home"
+    (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
 }
 
 # A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.
 # 1 where there is neither. The broker that it starts goes when the script ends.
 require_broker() {
     [[ -z ${KAFKA_BOOTSTRAP_SERVERS:-} ]] || return 0
-    [[ -n ${KAFKA_HOME:-} ]] || return 1
-    command -v java >/dev/null || install_packages openjdk-17-jre-headless
+    require_kafka || return 1
     broker_folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-kafka.XXXXXX")
     trap stop_broker EXIT
     say "starting a broker from KAFKA_HOME"

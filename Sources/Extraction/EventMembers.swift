@@ -3,7 +3,7 @@ import JSONReader
 /// The members of an event's body, of a CloudEvents envelope in structured mode, and of `{schema,payload}`.
 enum EventMember: Int, MemberName {
     case order, orders, orderIDs, eventType, eventID, occurredAt, placeID, previousStatus, newStatus, slot
-    case startTime, endTime, deliveryDate, specVersion, data, id, source, type, time, schema, payload
+    case startTime, endTime, deliveryDate, specVersion, data, dataBase64, id, source, type, time, schema, payload
 
     static let table = NameTable(allCases.map(\.name))
 
@@ -28,15 +28,19 @@ enum EventMember: Int, MemberName {
         case .startTime: "start_time"
         case .occurredAt: "occurred_at"
         case .specVersion: "specversion"
+        case .dataBase64: "data_base64"
         case .deliveryDate: "delivery_date"
         case .previousStatus: "previous_status"
         }
     }
 }
 
-typealias EventMembers = Members<EventMember, 21>
+typealias EventMembers = Members<EventMember, 22>
 
 extension EventMembers {
     /// A body with one of these is the event; without them it is the order (design §4).
     var isEvent: Bool { self[.order] != nil || self[.orders] != nil || self[.orderIDs] != nil }
+
+    /// The envelope of CloudEvents in structured mode is known by these where no content type says so.
+    var isCloudEvent: Bool { self[.specVersion] != nil && (self[.data] != nil || self[.dataBase64] != nil) }
 }

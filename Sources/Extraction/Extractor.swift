@@ -1,7 +1,7 @@
 import JSONReader
 import NotificationPayload
 
-/// Turns the bytes of an order event into notifications, by the rules of document 1 as `push-rules.md` decides them.
+/// Turns the bytes of an order event into notifications, by the rules of document 1 as push-rules decide them.
 ///
 /// Pure: the same record gives the same bytes; time comes from the record. One owner, any thread. Allocates nothing per
 /// event once its buffers have the size of the largest event.
@@ -22,6 +22,8 @@ package struct Extractor: ~Copyable {
     var reader = JSONReader()
     /// For JSON inside a JSON string, while the document around it is still in use.
     var innerReader = JSONReader()
+    /// For JSON inside a CloudEvents envelope that is itself in the document of ``innerReader``.
+    var innermostReader = JSONReader()
     var identity = MessageIdentity()
     var arena = TextArena()
     var listedIDs = NotificationIDs()

@@ -9,6 +9,8 @@ public struct TableInspection: Equatable, Sendable {
     public var checkpointTime: EventTime?
     /// The next offset to read, by partition.
     public var offsets: [Int64]
+    /// What the table holds, as a ``TableDigest``: 64 hex digits.
+    public var digest: String
     /// It was damaged and has been wiped, for this reason.
     public var wiped: String?
 }
@@ -18,7 +20,7 @@ extension SubscriptionTable {
     public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
         do throws(StoreError) {
             let (store, opening) = try DiskStore.open(directory)
-            var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [])
+            var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [], digest: "")
             if case .wiped(let reason) = opening {
                 inspection.wiped = reason
             }
@@ -30,11 +32,25 @@ extension SubscriptionTable {
                     inspection.checkpointTime = checkpoint.time
                     inspection.offsets = checkpoint.offsets
                 }
+                inspection.digest = try digest(reader)
             }
             try store.close()
             return inspection
         } catch {
             throw SubscriptionTableError(error)
         }
+    }
+    /// By the first byte of the keys, so that not every entry is listed at once.
+    private static func digest(_ reader: any StoreReader) throws(StoreError) -> String {
+        var digest = TableDigest()
+        var entries: [StoreEntry] = []
+        for first in UInt8.min...UInt8.max {
+            entries.removeAll(keepingCapacity: true)
+            try [first].withBytes { prefix throws(StoreError) in
+                try reader.append(startingWith: prefix, limit: .max, to: &entries)
+            }
+            for entry in entries { try digest.add(entry) }
+        }
+        return digest.text
     }
 }

@@ -39,6 +39,16 @@ public final class NotificationPipeline: Sendable {
         self.logger = logger
         self.context = Mutex(nil)
         self.meter = PipelineMeter(metrics: metrics)
+        metrics.observe("carillon_ready", help: "1 while the pipeline is at work on its partitions, else 0.") {
+            [weak self] in
+            [.init(value: .gauge(self?.readiness.isReady == true ? 1 : 0))]
+        }
+    }
+
+    /// Whether the pipeline is at work on its partitions, and if not, what it waits for. Any thread, at any time; it costs
+    /// a few locks and asks nobody.
+    public var readiness: Readiness {
+        context.withLock { $0?.readiness } ?? Readiness(reasons: [.notRunning])
     }
 
     /// Drains and commits, and lets ``run()`` return. Any thread, any number of times.
@@ -67,7 +77,8 @@ public final class NotificationPipeline: Sendable {
 
     /// The life of this process's part of the group: folder, broker, table, threads.
     private func supervise() throws {
-        let context = makeContext()
+        let context = try makeContext()
+        defer { context.board.ended() }
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
             let probe = BrokerProbe(context: context, logger: logger)
@@ -93,8 +104,8 @@ public final class NotificationPipeline: Sendable {
         return [names.events, names.dispatch, names.deadLetters, names.journal]
     }
 
-    private func makeContext() -> WorkerContext {
-        let context = WorkerContext(configuration: configuration, audienceRule: audienceRule, meter: meter)
+    private func makeContext() throws(PipelineError) -> WorkerContext {
+        let context = try WorkerContext(configuration: configuration, audienceRule: audienceRule, meter: meter)
         self.context.withLock { $0 = context }
         if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }
         if isCancelled.load(ordering: .sequentiallyConsistent) { context.isStopping.store(true, ordering: .releasing) }
@@ -124,6 +135,7 @@ public final class NotificationPipeline: Sendable {
     /// Runs the workers and the table's follower, each on a thread of its own, until all have ended.
     private func supervise(_ context: WorkerContext, recipients: RecipientSource, table: SubscriptionTable?) throws {
         let crew = Crew()
+        context.board.started()
         for number in 0..<configuration.workers {
             let slot = Slot(instance: configuration.instanceID, number: number)
             var logger = self.logger

@@ -1,28 +1,15 @@
 import Synchronization
 import Telemetry
 
-/// What the process has done so far: fed by the workers after each commit, read by the status line and the metrics.
-/// Any thread.
+/// What the process has done so far: fed by the workers after each commit, read by the status line and, under the names
+/// of Prometheus's conventions, by monitoring. Any thread.
 public final class PipelineMeter: Sendable {
     /// A moment's numbers.
     public struct Reading: Sendable {
         /// Of committed transactions only.
         public var counts = Counts()
-        public var transactions = 0
-        public var aborts = 0
-        public var recreatedClients = 0
-        /// Committed offsets whose metadata carried no watermark: an operator's reset.
-        public var missingWatermarks = 0
-        /// Events whose key is not their order id.
-        public var keyMismatches = 0
-        public var ambiguousDates = 0
-        public var unknownStatuses = 0
-        /// Entries of ORDER_IDS_LISTED that are no id.
-        public var ignoredOrderIDs = 0
-        /// Devices that the host's own resolver gave and that cannot be sent to.
-        public var rejectedDevices = 0
-        public var malformedSubscriptions = 0
-        /// Records of orders.events that are not processed yet; nil until the first measurement.
+        /// Records of orders.events that are not processed yet, in the partitions that this process owns; nil until the
+        /// first measurement. It is measured every `statistics.interval.ms`.
         public var lag: Int?
         /// Records of notifications.subscriptions that the table has not applied yet.
         public var tableLag: Int?
@@ -31,42 +18,110 @@ public final class PipelineMeter: Sendable {
     }
 
     private struct State {
-        var reading = Reading()
-        var lagByWorker: [Int: Int] = [:]
-        var partitionsByWorker: [Int: Int] = [:]
+        var counts = Counts()
+        var tableLag: Int?
+        var workers: [Int: WorkerState] = [:]
 
-        var complete: Reading {
-            var complete = reading
-            complete.lag = lagByWorker.isEmpty ? nil : lagByWorker.values.reduce(0, +)
-            complete.partitions = partitionsByWorker.values.reduce(0, +)
-            return complete
-        }
+        func sum(_ value: (WorkerState) -> Int) -> Int { workers.values.reduce(0) { $0 + value($1) } }
+    }
+
+    /// What a worker has measured of the partitions that it owns now.
+    private struct WorkerState {
+        var partitions = 0
+        var lag: [Int32: Int] = [:]
+        var hungTransactions = 0
     }
 
     private let state = Mutex(State())
-    private let metrics: PipelineMetrics
+    /// In the order of ``Counts/table``.
+    private let counters: [Counter]
+    private let transactionDuration: Histogram
+    private let appendToCommit: Histogram
 
     package init(metrics: Metrics) {
-        self.metrics = PipelineMetrics(metrics)
+        counters = Counts.table.map { metrics.counter($0.name, help: $0.help, labels: $0.labels) }
+        transactionDuration = metrics.histogram(
+            "carillon_transaction_duration_seconds",
+            help: "From the begin of a transaction to the end of its commit; one value a transaction.",
+            bounds: Histogram.durationBounds)
+        appendToCommit = metrics.histogram(
+            "carillon_append_to_commit_seconds",
+            help:
+                "From an event's record timestamp to the end of the commit of what it gave; one value an event, which "
+                + "counts with the age of the oldest event of the batch of at most 512 that it was read in.",
+            bounds: [0.01, 0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600])
+        observe(in: metrics)
     }
 
-    public var reading: Reading { state.withLock { $0.complete } }
-
-    package func update(_ change: (inout Reading) -> Void) {
+    public var reading: Reading {
         state.withLock { state in
-            change(&state.reading)
-            metrics.publish(state.complete)
+            let isLagKnown = state.workers.values.contains { !$0.lag.isEmpty }
+            return Reading(
+                counts: state.counts, lag: isLagKnown ? state.sum { $0.lag.values.reduce(0, +) } : nil,
+                tableLag: state.tableLag, partitions: state.sum { $0.partitions })
         }
     }
 
-    package func setLag(_ lag: Int, worker: Int) {
-        state.withLock { $0.lagByWorker[worker] = lag }
+    package func add(_ counts: Counts) {
+        state.withLock { $0.counts.add(counts) }
+        for (row, counter) in zip(Counts.table, counters) { counter.add(counts[keyPath: row.value]) }
     }
 
-    package func setPartitions(_ count: Int, worker: Int) {
+    /// Counts what happens rarely.
+    package func count(_ change: (inout Counts) -> Void) {
+        var counts = Counts()
+        change(&counts)
+        add(counts)
+    }
+
+    /// A transaction was committed.
+    ///
+    /// - Parameters:
+    ///   - duration: since its begin.
+    ///   - ages: the events of each batch in it, and the age of the oldest of them in milliseconds.
+    package func committed(duration: Duration, ages: [(milliseconds: Int64, events: Int)]) {
+        transactionDuration.record(duration)
+        // A clock of the producer's that is ahead gives no negative age.
+        for age in ages { appendToCommit.record(.milliseconds(max(0, age.milliseconds)), times: age.events) }
+    }
+
+    package func setTableLag(_ records: Int) { state.withLock { $0.tableLag = records } }
+
+    /// What the worker's latest statistics say of its partitions.
+    package func setLag(_ lag: [Int32: Int], hungTransactions: Int, worker: Int) {
         state.withLock { state in
-            state.partitionsByWorker[worker] = count
-            if count == 0 { state.lagByWorker[worker] = 0 }
+            state.workers[worker, default: WorkerState()].lag = lag
+            state.workers[worker, default: WorkerState()].hungTransactions = hungTransactions
+        }
+    }
+
+    /// A worker's assignment; nothing is known of its lag yet.
+    package func setPartitions(_ count: Int, worker: Int) {
+        state.withLock { $0.workers[worker] = WorkerState(partitions: count) }
+    }
+
+    /// What goes up and down is asked for when it is wanted, so that a partition that went leaves no lag behind.
+    private func observe(in metrics: Metrics) {
+        func observe(_ name: String, _ help: String, _ read: @escaping @Sendable (State) -> [MetricsSnapshot.Series]) {
+            metrics.observe(name, help: help) { [weak self] in
+                (self?.state.withLock { $0 }).map(read) ?? []
+            }
+        }
+        observe("carillon_consumer_lag_records", "Records of orders.events not processed yet, by owned partition.") {
+            $0.workers.values.flatMap(\.lag).sorted { $0.key < $1.key }.map { partition, records in
+                .init(labels: [.init("partition", "\(partition)")], value: .gauge(Double(records)))
+            }
+        }
+        observe("carillon_assigned_partitions", "Partitions of orders.events owned here.") {
+            [.init(value: .gauge(Double($0.sum(\.partitions))))]
+        }
+        observe(
+            "carillon_hung_transactions", "Partitions that a transaction open upstream for a minute or more blocks."
+        ) {
+            [.init(value: .gauge(Double($0.sum(\.hungTransactions))))]
+        }
+        observe("carillon_table_lag_records", "Subscriptions that the table has not applied yet.") {
+            $0.tableLag.map { [.init(value: .gauge(Double($0)))] } ?? []
         }
     }
 }

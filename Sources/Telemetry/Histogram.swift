@@ -19,18 +19,19 @@ public final class Histogram: Sendable {
         counts = (0...bounds.count).map { _ in Counter() }
     }
 
-    public func record(_ value: Double) {
-        guard value.isFinite else { return }
+    /// Records a value, `times` over.
+    public func record(_ value: Double, times: Int = 1) {
+        guard value.isFinite, times > 0 else { return }
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
-        counts[index].add()
-        sum.add(value)
+        counts[index].add(times)
+        sum.add(value * Double(times))
     }
 
     /// Records seconds.
-    public func record(_ duration: Duration) {
+    public func record(_ duration: Duration, times: Int = 1) {
         let (seconds, attoseconds) = duration.components
-        record(Double(seconds) + Double(attoseconds) * 1e-18)
+        record(Double(seconds) + Double(attoseconds) * 1e-18, times: times)
     }
 
     var value: MetricsSnapshot.HistogramValue {

@@ -10,6 +10,7 @@ public final class Metrics: Sendable {
     public typealias Labels = KeyValuePairs<String, String>
 
     private let families = Mutex<[String: Family]>([:])
+    private let observed = Mutex<[String: Observed]>([:])
 
     public init() {}
 
@@ -32,24 +33,35 @@ public final class Metrics: Sendable {
         return if case .histogram(let histogram) = made { histogram } else { Histogram(bounds: bounds) }
     }
 
+    /// Series that are asked for when a snapshot is taken, so that they may come and go; under a name of their own.
+    /// A second registration of a name takes the place of the first.
+    /// - Parameter read: called by whoever takes a snapshot, on any thread. Series differ in their labels.
+    public func observe(
+        _ name: String, help: String, _ read: @escaping @Sendable () -> [MetricsSnapshot.Series]
+    ) {
+        observed.withLock { $0[name] = Observed(help: help, read: read) }
+    }
+
     /// The values of this moment, by name and then by labels. Each value is read atomically, the whole is not.
     public func snapshot() -> MetricsSnapshot {
-        families.withLock { families in
-            MetricsSnapshot(
-                families: families.sorted { $0.key < $1.key }.map { name, family in
-                    MetricsSnapshot.Family(
-                        name: name, help: family.help,
-                        series: family.series.sorted { $0.key < $1.key }.map { _, series in
-                            MetricsSnapshot.Series(labels: series.labels, value: series.metric.value)
-                        })
+        let recorded = families.withLock { $0 }.map { name, family in
+            MetricsSnapshot.Family(
+                name: name, help: family.help,
+                series: family.series.sorted { $0.key < $1.key }.map { _, series in
+                    MetricsSnapshot.Series(labels: series.labels, value: series.metric.value)
                 })
         }
+        // Without the lock: a reader may have locks of its own.
+        let observed = self.observed.withLock { $0 }.map { name, family in
+            MetricsSnapshot.Family(name: name, help: family.help, series: family.read())
+        }
+        return MetricsSnapshot(families: (recorded + observed).sorted { $0.name < $1.name })
     }
 
     /// The metric of that name and those labels, made if it is new; nil where the name is taken by another kind. The
     /// caller then records into a metric that nobody reads, which a test of the snapshot shows.
     private func metric(_ name: String, _ help: String, _ labels: Labels, make: () -> Metric) -> Metric? {
-        let pairs = labels.map { MetricsSnapshot.Label(name: $0.key, value: $0.value) }
+        let pairs = labels.map { MetricsSnapshot.Label($0.key, $0.value) }
         let identity = pairs.flatMap { [$0.name, $0.value] }.joined(separator: "\u{0}")
         return families.withLock { families in
             if let existing = families[name]?.series[identity] { return existing.metric }
@@ -65,6 +77,11 @@ public final class Metrics: Sendable {
         var help: String
         var kind: Metric.Kind
         var series: [String: LabelledMetric] = [:]
+    }
+
+    private struct Observed {
+        var help: String
+        var read: @Sendable () -> [MetricsSnapshot.Series]
     }
 
     private struct LabelledMetric {
@@ -88,7 +105,7 @@ public final class Metrics: Sendable {
 
         var value: MetricsSnapshot.Value {
             switch self {
-            case .counter(let counter): .counter(counter.value)
+            case .counter(let counter): .counter(Double(counter.value))
             case .gauge(let gauge): .gauge(gauge.value)
             case .histogram(let histogram): .histogram(histogram.value)
             }

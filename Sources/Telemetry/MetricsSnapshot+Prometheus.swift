@@ -2,13 +2,13 @@ extension MetricsSnapshot {
     /// The Prometheus text exposition format, version 0.0.4: content type `text/plain; version=0.0.4`.
     public func prometheusText() -> String {
         var text = ""
-        for family in families {
+        for family in families where !family.series.isEmpty {
             text += "# HELP \(family.name) \(family.help.escapedForHelp)\n"
             text += "# TYPE \(family.name) \(family.type)\n"
             for series in family.series {
                 switch series.value {
-                case .counter(let count): text += line(family.name, series.labels, "\(count)")
-                case .gauge(let value): text += line(family.name, series.labels, value.prometheusText)
+                case .counter(let value), .gauge(let value):
+                    text += line(family.name, series.labels, value.prometheusText)
                 case .histogram(let histogram): text += lines(family.name, series.labels, histogram)
                 }
             }
@@ -27,7 +27,7 @@ extension MetricsSnapshot {
         var cumulative: UInt64 = 0
         for (bound, count) in zip(histogram.bounds + [.infinity], histogram.counts) {
             cumulative += count
-            let bound = Label(name: "le", value: bound.prometheusText)
+            let bound = Label("le", bound.prometheusText)
             text += line(name + "_bucket", labels + [bound], "\(cumulative)")
         }
         text += line(name + "_sum", labels, histogram.sum.prometheusText)

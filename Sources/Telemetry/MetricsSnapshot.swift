@@ -12,15 +12,25 @@ public struct MetricsSnapshot: Sendable, Equatable {
     public struct Series: Sendable, Equatable {
         public var labels: [Label]
         public var value: Value
+
+        public init(labels: [Label] = [], value: Value) {
+            self.labels = labels
+            self.value = value
+        }
     }
 
     public struct Label: Sendable, Equatable {
         public var name: String
         public var value: String
+
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 
     public enum Value: Sendable, Equatable {
-        case counter(UInt64)
+        case counter(Double)
         case gauge(Double)
         case histogram(HistogramValue)
     }
@@ -35,7 +45,7 @@ public struct MetricsSnapshot: Sendable, Equatable {
 
     /// The value with exactly these labels, in any order; nil where there is none.
     public func value(_ name: String, labels: Metrics.Labels = [:]) -> Value? {
-        let wanted = labels.map { Label(name: $0.key, value: $0.value) }
+        let wanted = labels.map { Label($0.key, $0.value) }
         return families.first { $0.name == name }?.series.first { series in
             series.labels.count == wanted.count && wanted.allSatisfy(series.labels.contains)
         }?.value

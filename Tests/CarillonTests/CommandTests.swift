@@ -40,6 +40,18 @@ import Testing
         #expect(fine.errors.isEmpty)
     }
 
+    @Test("an address for HTTP that is none, or that this machine does not have, ends run with 78 and is named")
+    func httpAddress() throws {
+        let wrong = try CommandProcess.run(["run", "-b", "127.0.0.1:1", "--http", "9464"])
+        #expect(wrong.status == 78)
+        #expect(wrong.errors.contains("--http: '9464' is not allowed"))
+        #expect(wrong.errors.contains("host:port, such as 127.0.0.1:9464"))
+        let strange = try CommandProcess.run(
+            ["run", "-b", "127.0.0.1:1"], environment: ["CARILLON_HTTP": "203.0.113.7:9464"])
+        #expect(strange.status == 78)
+        #expect(strange.errors.contains("cannot serve HTTP at 203.0.113.7:9464"))
+    }
+
     @Test("usage problems end with 64, help and version with 0")
     func usage() throws {
         let misspelt = try CommandProcess.run(["chek-config"])

@@ -65,7 +65,7 @@ class Cluster:
     def create_topics(self, topics):
         """Topics by name: (partitions, settings)."""
         made = self.admin.create_topics(
-            [NewTopic(name, partitions, 1, config=settings) for name, (partitions, settings) in topics.items()])
+            [NewTopic(name, partitions, config=settings) for name, (partitions, settings) in topics.items()])
         for future in made.values():
             future.result(30)
         for name in topics:
@@ -134,20 +134,29 @@ class Cluster:
     def members(self, group):
         return answer(lambda: self.admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)).members
 
+    def in_sync(self):
+        """Whether every partition of every topic has all its replicas."""
+        topics = answer(lambda: self.admin.list_topics(timeout=10)).topics.values()
+        return all(len(each.isrs) == len(each.replicas) for topic in topics for each in topic.partitions.values())
+
     def read(self, topic):
-        """Every committed record of a topic, in the order of offsets within each partition."""
+        """Every committed record of a topic, sorted by partition and offset."""
+        return sorted(self.stream(topic), key=lambda record: (record.partition, record.offset))
+
+    def stream(self, topic):
+        """Every committed record of a topic as it comes: within each partition in the order of offsets."""
         ends = self.ends(topic)
         consumer = Consumer(self.settings | {
             "group.id": "endtoend-reader", "isolation.level": "read_committed", "enable.auto.commit": False,
             "enable.partition.eof": True, "auto.offset.reset": "error", "queued.max.messages.kbytes": 262_144,
         })
-        records, reading = [], {partition for partition, end in ends.items() if end > 0}
+        reading = {partition for partition, end in ends.items() if end > 0}
         consumer.assign([TopicPartition(topic, partition, start) for partition, start in self.starts(topic).items()
                          if partition in reading])
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 60
         while reading:
             if time.monotonic() > deadline:
-                raise Failure(f"{topic} could not be read to its end")
+                raise Failure(f"{topic} could not be read to its end: nothing came for a minute")
             for message in consumer.consume(5000, timeout=1):
                 if error := message.error():
                     if error.code() != KafkaError._PARTITION_EOF:
@@ -155,8 +164,8 @@ class Cluster:
                     if message.offset() >= ends[message.partition()]:
                         reading.discard(message.partition())
                     continue
-                records.append(Record(topic, message.partition(), message.offset(), message.timestamp()[1],
-                                      message.key(), message.value(), tuple(message.headers() or ())))
+                yield Record(topic, message.partition(), message.offset(), message.timestamp()[1],
+                             message.key(), message.value(), tuple(message.headers() or ()))
+                # From the last record: between two of them this is at the mercy of whoever reads.
+                deadline = time.monotonic() + 60
         consumer.close()
-        records.sort(key=lambda record: (record.partition, record.offset))
-        return records

@@ -8,7 +8,7 @@ import time
 
 from cluster import Failure, wait_for
 
-EXIT_DRAINED, EXIT_IN_USE, EXIT_DEFECT, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 70, 77, 78
+EXIT_DRAINED, EXIT_IN_USE, EXIT_DEFECT, EXIT_NOT_IN_TIME, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 70, 75, 77, 78
 CARILLON = os.environ.get("CARILLON", "carillon")
 
 
@@ -24,13 +24,15 @@ class Daemon:
 
     all = []
 
-    def __init__(self, name, folder, settings, start_at="earliest"):
+    def __init__(self, name, folder, settings, start_at="earliest", binary=CARILLON):
         self.name = name
         self.log_path = pathlib.Path(folder) / f"{name}.log"
         self.log_path.touch()
         self.process = None
         self.started_log_at = 0
-        self.arguments = [CARILLON, "run"]
+        # For the next start: what CARILLON_FAULT and CARILLON_FAULT_SEED are.
+        self.faults = {}
+        self.arguments = [binary, "run"]
         for key, value in settings.items():
             self.arguments += ["--set", f"{key}={value}"]
         if start_at:
@@ -41,6 +43,7 @@ class Daemon:
         self.started_log_at = self.log_path.stat().st_size
         with open(self.log_path, "ab") as log:
             environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
+            environment |= self.faults
             self.process = subprocess.Popen(
                 self.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True)
         return self
@@ -49,10 +52,18 @@ class Daemon:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
-    def log(self):
-        """What this process has said since it was last started."""
+    @property
+    def is_stopped(self):
+        """Whether it stands still, by SIGSTOP."""
+        try:
+            return pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        except OSError:
+            return False
+
+    def log(self, whole=False):
+        """What this process has said since it was last started; or since the first start."""
         with open(self.log_path, "rb") as log:
-            log.seek(self.started_log_at)
+            log.seek(0 if whole else self.started_log_at)
             return log.read().decode(errors="replace")
 
     def last_lines(self, count=8):

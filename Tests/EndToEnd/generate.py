@@ -82,6 +82,48 @@ def _subscription(place, device, chance):
     return Input(f"{audience}|{hashlib.sha256(token.encode()).hexdigest()}".encode(), compact(value))
 
 
+class SubscriptionChanges:
+    """Devices that come, go, come back and change, after those of `make_subscriptions`."""
+
+    def __init__(self, seed, places, subscriptions):
+        self.chance = random.Random(f"changes {seed}")
+        self.places = places
+        self.live, self.gone = {}, {}
+        for each in subscriptions:
+            self._note(each)
+        self.live = {key: value for key, value in self.live.items() if value.endswith(b"}")}
+
+    def next(self):
+        kind = self.chance.random()
+        if kind < 0.40 and self.live:
+            change = Input(self._any(self.live), None)
+        elif kind < 0.55 and self.gone:
+            key = self._any(self.gone)
+            change = Input(key, self.gone[key])
+        elif kind < 0.65 and self.live:
+            key = self._any(self.live)
+            change = Input(key, compact(json.loads(self.live[key]) | {"app": f"com.example.app{self.chance.randrange(9)}"}))
+        elif kind < 0.66:
+            # Changes nothing: the table keeps what it has.
+            return Input(self._any(self.live or self.gone), b'{"audience": 7}')
+        else:
+            # One in ten is for the place with the many devices.
+            place = self.places[0] if self.chance.random() < 0.1 else self.chance.choice(self.places)
+            change = _subscription(place, _device(self.chance), self.chance)
+        self._note(change)
+        return change
+
+    def _note(self, change):
+        if change.value is None:
+            self.gone[change.key] = self.live.pop(change.key)
+        else:
+            self.live[change.key] = change.value
+            self.gone.pop(change.key, None)
+
+    def _any(self, keys):
+        return self.chance.choice(list(keys))
+
+
 class Events:
     """Events of many orders, interleaved; `poison_rate` of them are records that cannot be processed."""
 

@@ -1,69 +1,23 @@
 """What an operator meets: slots taken, processes frozen, wrong log-ins, missing topics, restarts; each with its exit code."""
 
-import argparse
 import json
 import os
 import pathlib
 import random
 import shutil
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
+import scenarios
 from cluster import Cluster, Failure, wait_for
-from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, Daemon, run, wait_for_daemons
+from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, run, wait_for_daemons
 from generate import Input
-from world import World
+from scenarios import broker, check, command, free_port, make_world, scenario, started
 
-SCENARIOS = []
 PASSWORD_WRONG = "not-the-password-4711"
-
-
-def scenario(sentence, background=False):
-    """A test. One in the background mostly waits, and runs beside the others."""
-
-    def add(function):
-        SCENARIOS.append((sentence, function, background))
-        return function
-
-    return add
-
-
-def make_world(name, cluster=None, **more):
-    worlds.append(World(cluster or Cluster(), name, seed, **({"partitions": 2, "places": 50, "crowd": 5} | more)))
-    return worlds[-1]
-
-
-def check(report):
-    if report.differences:
-        report.print()
-        raise Failure("the verifier found differences")
-
-
-def started(world, name="a", **settings):
-    """A daemon that has committed a position for every partition."""
-    start_at = settings.pop("start_at", "earliest")
-    daemon = world.daemon(name, world.settings(name, **settings), start_at).start()
-    wait_for_daemons("every partition has a committed offset", lambda: len(world.committed) == world.partitions, [daemon])
-    return daemon
-
-
-def command(*arguments, settings, expected=0):
-    """One command to its end; what it said."""
-    code, output, errors = run(*arguments, settings=settings)
-    if code != expected:
-        raise Failure(f"carillon {' '.join(arguments)} ended with {code}, expected {expected}: {output}{errors}")
-    return output + errors
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @scenario("a second process of an instance that runs ends at once with 3")
@@ -218,7 +172,7 @@ def world_with_small_dead_letters(name, limit):
     world = make_world(name).create_topics()
     world.cluster.configure(world.topics["dead-letters"], {"max.message.bytes": str(limit)})
     world.produce(20, partition=0)
-    value = random.Random(seed).randbytes(300_000)
+    value = random.Random(scenarios.seed).randbytes(300_000)
     world.cluster.produce(world.topics["events"], [Input(b"large", value, (("trace", b"t1"),))], 0)
     world.produce(20, partition=0)
     return world, value
@@ -341,14 +295,6 @@ def broker_killed():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def broker(*arguments):
-    script = pathlib.Path(__file__).resolve().parents[2] / "Scripts" / "kafka"
-    done = subprocess.run([script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        raise Failure(f"Scripts/kafka {arguments[0]}: {done.stderr[-500:]}")
-    return done.stdout.strip()
-
-
 @scenario("an unreachable broker is waited for, and the line says so; SIGTERM then ends it with 0", background=True)
 def unreachable():
     world = make_world("unreachable")
@@ -373,52 +319,5 @@ def wrong_configuration():
             raise Failure(f"no word of {word}: {errors}")
 
 
-def perform(sentence, function):
-    began = time.monotonic()
-    try:
-        function()
-        outcome = "ok"
-    except Failure as failure:
-        outcome = f"FAILED: {failure}"
-    except Exception as error:  # A test that breaks is a test that fails; the others still run.
-        outcome = f"FAILED: {type(error).__name__}: {error}"
-    print(f"{time.monotonic() - began:6.1f} s  {sentence}: {outcome}", flush=True)
-    return outcome == "ok"
-
-
-def main():
-    global seed
-    parser = argparse.ArgumentParser(prog="operations", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
-    parser.add_argument("--only", help="scenarios whose function has this in its name")
-    options = parser.parse_args()
-    seed = options.seed
-    print(f"seed {seed}: operations --seed {seed}", flush=True)
-    chosen = [each for each in SCENARIOS if not options.only or options.only in each[1].__name__]
-    results = []
-    try:
-        threads = [threading.Thread(target=lambda each=each: results.append(perform(each[0], each[1])))
-                   for each in chosen if each[2]]
-        for thread in threads:
-            thread.start()
-        for sentence, function, background in chosen:
-            if not background:
-                results.append(perform(sentence, function))
-        for thread in threads:
-            thread.join()
-    finally:
-        Daemon.kill_all()
-    failed = results.count(False)
-    for world in worlds:
-        if failed:
-            print(f"logs of the processes: {world.folder}")
-        else:
-            world.remove()
-    print(f"{len(results) - failed} passed, {failed} failed", flush=True)
-    return 1 if failed or not results else 0
-
-
-seed, worlds = 0, []
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(scenarios.main("operations", __doc__))

@@ -5,6 +5,9 @@ The section numbers are those of the push rules: 5.2 parsing of values, 5.3 what
 7 provider messages.
 """
 
+import base64
+import binascii
+import bisect
 import datetime
 import functools
 import hashlib
@@ -374,7 +377,7 @@ def _open(record):
                and _is_text(value)}
     attributes = {name[3:]: value for name, value in headers.items() if name.startswith("ce_")}
     if headers.get("content-type", "").lower().startswith("application/cloudevents"):
-        attributes, body = body, _child(body, "data")
+        attributes, body = body, _cloud_event_data(body)
     if isinstance(body, str):
         body = parse_json(body.encode())
     if isinstance(body, dict) and "payload" in body and "schema" in body:
@@ -406,6 +409,17 @@ def _open(record):
     if event_time is None:
         event_time = max(record.timestamp, 0)
     return body, order, event_type, tag, source, event_time
+
+
+def _cloud_event_data(envelope):
+    """What is not JSON for the event's producer, such as bytes, stands as base64 in `data_base64`."""
+    encoded = _child(envelope, "data_base64")
+    if _child(envelope, "data") is not None or not isinstance(encoded, str):
+        return _child(envelope, "data")
+    try:
+        return parse_json(base64.b64decode(encoded, validate=True))
+    except binascii.Error:
+        raise _Dead("not_an_event") from None
 
 
 def _is_text(value):
@@ -550,30 +564,56 @@ def headers_of(notification, device, record, settings):
 # -- Subscriptions --------------------------------------------------------------------------------
 
 
-def fold_subscriptions(records):
-    """The devices of each audience, from the records of the topic in their order."""
-    table = {}
-    for record in records:
-        audience, _, token_hash = (record.key or b"").decode(errors="replace").rpartition("|")
-        devices = table.setdefault(audience, {})
-        if record.value is None:
-            devices.pop(token_hash, None)
-            continue
-        try:
-            value = json.loads(record.value)
-            token = value["token"]
-            if value["audience"] != audience or hashlib.sha256(token.encode()).hexdigest() != token_hash:
+class Subscriptions:
+    """Who was subscribed at any position of the topic: the fold of its records below that position.
+
+    A position is the next offset of each partition. The records come in the order of their offsets within each partition;
+    a key has one partition, always.
+    """
+
+    def __init__(self, records):
+        # By audience and token's hash: the partition, and the offsets at which the device changed, None where it went.
+        self._changes = {}
+        self.ends = {}
+        for record in records:
+            self.ends[record.partition] = record.offset + 1
+            audience, _, token_hash = (record.key or b"").decode(errors="replace").rpartition("|")
+            device = _device(record.value, audience, token_hash) if record.value is not None else None
+            if device is None and record.value is not None:
                 continue
-            last_seen = parse_event_time(value.get("last_seen_at"))
-            devices[token_hash] = Device(
-                token, token_hash, value["platform"], value["app"], value["environment"], last_seen
-            )
-        except (ValueError, KeyError, TypeError):
-            continue
-    return table
+            changes = self._changes.setdefault(audience, {}).setdefault(token_hash, (record.partition, [], []))
+            changes[1].append(record.offset)
+            changes[2].append(device)
+
+    def at(self, audience, position=None):
+        """The devices of an audience; at the end of the topic without a position."""
+        for partition, offsets, devices in self._changes.get(audience, {}).values():
+            count = len(offsets) if position is None else bisect.bisect_left(offsets, position[partition])
+            if count and (device := devices[count - 1]) is not None:
+                yield device
+
+    def knows(self, audience, token_hash):
+        """Whether the device ever was one of the audience."""
+        return token_hash in self._changes.get(audience, {})
+
+    def audiences(self):
+        return self._changes.keys()
 
 
-def recipients(notification, table, settings):
-    for device in table.get(f"place/{notification.place_id}", {}).values():
+def _device(value, audience, token_hash):
+    """The device of a subscription, or None where it is malformed: such a record changes nothing."""
+    try:
+        value = json.loads(value)
+        token = value["token"]
+        if value["audience"] != audience or hashlib.sha256(token.encode()).hexdigest() != token_hash:
+            return None
+        last_seen = parse_event_time(value.get("last_seen_at"))
+        return Device(token, token_hash, value["platform"], value["app"], value["environment"], last_seen)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def recipients(notification, subscriptions, settings, position=None):
+    for device in subscriptions.at(f"place/{notification.place_id}", position):
         if device.last_seen is None or notification.event_time - device.last_seen <= settings.max_age_ms:
             yield device

@@ -11,28 +11,36 @@ import verify
 SETTINGS = rules.Settings("Europe/Berlin")
 PARTITIONS = 6
 SEED = 20260301
+EVENTS = 400
+MAX_TABLE_AGE_MS = 5_000
 
 
 def make_world():
     """A small input and the right output for it."""
     places, subscriptions = generate.make_subscriptions(SEED, places=20, crowd=30)
-    table_records = [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
+    changes = generate.SubscriptionChanges(SEED, places, subscriptions)
+    frozen = len(subscriptions)
+    subscriptions = subscriptions + [changes.next() for _ in range(EVENTS)]
+    # The changes come one a second, one before each event.
+    table_records = [rules.Record("subscriptions", 0, at, max(0, at - frozen + 1) * 1000, *each)
+                     for at, each in enumerate(subscriptions)]
     events = generate.Events(SEED, places, poison_rate=0.05)
     ends = collections.Counter()
-    records, dispatch, letters, journal = [], [], [], []
-    table = rules.fold_subscriptions(table_records)
-    for _ in range(400):
+    records, dispatch, letters, journal, unsubscribed = [], [], [], [], None
+    table = rules.Subscriptions(table_records)
+    for number in range(EVENTS):
         each = events.next()
         partition = verify.murmur2_partition(each.key or b"", PARTITIONS)
         record = rules.Record("orders.events", partition, ends[partition], 1_795_000_000_000, *each)
         ends[partition] += 1
         records.append(record)
+        position = [frozen + number + 1]
         journal.append({
             "ranges": [{"topic": "orders.events", "partition": partition, "from": record.offset, "to": record.offset + 1}],
-            "watermarks": [], "clock": 0, "table": [len(subscriptions)], "rules": "abc",
+            "watermarks": [], "clock": (number + 1) * 1000, "table": position, "rules": "abc",
         })
         outcome = rules.outcome_of(record, SETTINGS)
-        reached = [(n, list(rules.recipients(n, table, SETTINGS))) for n in outcome.notifications]
+        reached = [(n, list(rules.recipients(n, table, SETTINGS, position))) for n in outcome.notifications]
         if any(devices and rules.is_too_large(n) for n, devices in reached):
             outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter:
@@ -43,14 +51,20 @@ def make_world():
             letters.append((record.key, record.value, record.headers + ours + code))
             continue
         for notification, devices in reached:
-            for device in devices:
-                headers = rules.headers_of(notification, device, record, SETTINGS)
-                dispatch.append((
-                    device.token_hash.encode(),
-                    json.dumps(rules.value_of(notification, device, SETTINGS)).encode(),
-                    tuple((name, value.encode()) for name, value in headers.items()),
-                ))
-    return records, table_records, dispatch, letters, journal, ends
+            dispatch += [push(notification, device, record) for device in devices]
+            gone = [each for each in rules.recipients(notification, table, SETTINGS, [frozen]) if each not in devices]
+            if gone:
+                unsubscribed = push(notification, gone[0], record)
+    return records, table_records, dispatch, letters, journal, ends, unsubscribed
+
+
+def push(notification, device, record):
+    headers = rules.headers_of(notification, device, record, SETTINGS)
+    return (
+        device.token_hash.encode(),
+        json.dumps(rules.value_of(notification, device, SETTINGS)).encode(),
+        tuple((name, value.encode()) for name, value in headers.items()),
+    )
 
 
 class Verifier(unittest.TestCase):
@@ -59,7 +73,8 @@ class Verifier(unittest.TestCase):
         cls.world = make_world()
 
     def setUp(self):
-        self.records, self.table, dispatch, letters, journal, self.ends = self.world
+        self.records, self.table, dispatch, letters, journal, self.ends, self.unsubscribed = self.world
+        self.max_table_age_ms = MAX_TABLE_AGE_MS
         self.dispatch, self.letters, self.journal = list(dispatch), list(letters), json.loads(json.dumps(journal))
 
     def kinds(self):
@@ -76,7 +91,7 @@ class Verifier(unittest.TestCase):
             SETTINGS,
             {("orders.events", partition): 0 for partition in self.ends},
             {("orders.events", partition): end for partition, end in self.ends.items()},
-            PARTITIONS,
+            PARTITIONS, self.max_table_age_ms,
         )
         return {kind for kind, _ in report.differences}
 
@@ -151,7 +166,7 @@ class Verifier(unittest.TestCase):
 
     def test_a_missing_journal_range(self):
         del self.journal[50]
-        self.assertEqual(self.kinds(), {"journal misses offsets (I7)"})
+        self.assertIn("journal misses offsets (I7)", self.kinds())
 
     def test_a_missing_last_journal_range(self):
         del self.journal[-1]
@@ -163,10 +178,74 @@ class Verifier(unittest.TestCase):
 
     def test_a_journal_record_without_the_tables_position(self):
         self.journal[3]["table"] = None
-        self.assertEqual(self.kinds(), {"journal record incomplete"})
+        self.assertIn("journal record incomplete", self.kinds())
+
+    def test_a_table_that_went_back(self):
+        by_partition = [each for each in self.journal if each["ranges"][0]["partition"] == 2]
+        by_partition[20]["table"] = [by_partition[21]["table"][0] + 1]
+        self.assertIn("the table went back (I5)", self.kinds())
+
+    def test_a_table_that_stays_behind(self):
+        self.journal[300]["clock"] += 2_000 + MAX_TABLE_AGE_MS
+        self.assertEqual(self.kinds(), {"the table is too old (I5)"})
+
+    def test_a_table_that_is_not_at_the_end_of_a_topic_that_stood_still(self):
+        self.max_table_age_ms = None
+        self.assertEqual(self.kinds(), {"the table is too old (I5)"})
+
+    def test_a_push_to_a_device_that_has_unsubscribed(self):
+        self.dispatch.append(self.unsubscribed)
+        self.assertEqual(self.kinds(), {"pushed while not subscribed (I5)"})
+
+    def test_a_table_that_is_the_fold(self):
+        self.assertEqual(self.table_kinds(self.table, 350), set())
+
+    def test_a_table_that_has_missed_a_change(self):
+        missed = next(at for at in range(349, 0, -1) if self.table[at].value is None
+                      and all(each.key != self.table[at].key for each in self.table[at + 1 : 350]))
+        self.assertEqual(self.table_kinds(self.table[:missed] + self.table[missed + 1 :], 350), {"table is not the fold (I6)"})
+
+    def test_a_table_with_another_field(self):
+        at = next(at for at in range(349, 0, -1) if b'"production"' in (self.table[at].value or b"")
+                  and all(each.key != self.table[at].key for each in self.table[at + 1 : 350]))
+        other = self.table[at]._replace(value=self.table[at].value.replace(b'"production"', b'"development"'))
+        self.assertEqual(self.table_kinds(self.table[:at] + [other] + self.table[at + 1 :], 350), {"table is not the fold (I6)"})
+
+    def test_a_table_that_is_ahead_of_its_topic(self):
+        self.assertEqual(self.table_kinds(self.table, len(self.table) + 1), {"table outside its topic (I6)"})
+
+    def table_kinds(self, folded, position):
+        """The kinds of difference of a table that was made of `folded` and says that it stands at `position`."""
+        count, digest = verify.table_digest(rules.Subscriptions(folded), [position])
+        report = verify.Report()
+        found = {"offsets": [position], "devices": count, "digest": digest}
+        verify.check_table(found, "a", rules.Subscriptions(self.table), report)
+        return {kind for kind, _ in report.differences}
 
     def test_murmur2_is_javas(self):
         # From Apache Kafka's own UtilsTest.
         for key, expected in ((b"21", -973932308), (b"foobar", -790332482), (b"a-little-bit-long-string", -985981536),
                               (b"a-little-bit-longer-string", -1486304829), (b"abc", 479470107)):
             self.assertEqual(verify.murmur2_partition(key, 1 << 31), expected & 0x7FFFFFFF)
+
+
+class Stalls(unittest.TestCase):
+    """Samples of a last stable offset and its partition's end, one a second."""
+
+    def kinds(self, samples, limit):
+        report = verify.Report()
+        verify.check_stalls(
+            [(at, None if each is None else {"p": each}) for at, each in enumerate(samples)], limit, report)
+        return {kind for kind, _ in report.differences}
+
+    def test_one_that_stands_too_long(self):
+        self.assertEqual(self.kinds([(5, 9)] * 12, 10), {"last stable offset stalls (I10)"})
+
+    def test_one_that_moves_in_time(self):
+        self.assertEqual(self.kinds([(5, 9)] * 9 + [(6, 9)] * 9 + [(9, 9)] + [(9, 12)] * 9, 10), set())
+
+    def test_a_quiet_partition_does_not_stall(self):
+        self.assertEqual(self.kinds([(9, 9)] * 30, 10), set())
+
+    def test_a_broker_that_is_away_starts_the_count_anew(self):
+        self.assertEqual(self.kinds([(5, 9)] * 9 + [None] * 30 + [(5, 9)] * 9, 10), set())

@@ -1,12 +1,18 @@
 """Checks what a pipeline wrote against what it had to write. Pure: records in, differences out.
 
 The invariants' numbers are those of the proof: I1 nothing lost, I2 nothing twice, I3 order kept per order, I4 every
-subscribed device once, I7 the journal covers every input offset exactly once.
+device that is subscribed where the table stood gets it once, I5 none that is not, and the table neither goes back nor
+stays behind, I6 a process's table is the fold of its topic, I7 the journal covers every input offset exactly once,
+I10 a transaction that nobody ends holds its readers up for a limited time.
 """
 
+import bisect
 import collections
+import functools
+import hashlib
 import json
 from dataclasses import dataclass, field
+from typing import NamedTuple, Optional
 
 import rules
 
@@ -31,6 +37,7 @@ class Report:
         print("verifier: " + (f"{len(self.differences):,} DIFFERENCES" if kinds else "no difference"))
 
 
+@functools.lru_cache(maxsize=None)
 def murmur2_partition(key, count):
     """The partition that a Java client gives a key."""
     mask, m = 0xFFFFFFFF, 0x5BD1E995
@@ -46,29 +53,52 @@ def murmur2_partition(key, count):
     return ((h ^ h >> 15) & 0x7FFFFFFF) % count
 
 
-def verify(events, subscriptions, dispatch, dead_letters, journal, settings, starts, ends, dispatch_partitions):
-    """Differences between what was written and what follows from `events` and `subscriptions`.
+def verify(events, subscriptions, dispatch, dead_letters, journal, settings, starts, ends, dispatch_partitions,
+           max_table_age_ms=None):
+    """Differences between what was written and what follows from `events`, `subscriptions` and the journal's positions.
 
     `starts` and `ends` are the first and the next offset of each partition of the events' topic, as far as the group
-    has to have come. Records are in the order of their offsets within each partition.
+    has to have come. Records are in the order of their offsets within each partition; `dispatch` is read once.
+    Without `max_table_age_ms` the subscriptions were there before the first event, and all of them must count; else they
+    changed meanwhile, and one that is older than that must count.
     """
     report = Report()
-    table = rules.fold_subscriptions(subscriptions)
-    expected, letters = _expect(events, table, settings, report)
-    _check_dispatch(dispatch, expected, settings, dispatch_partitions, report)
+    table = rules.Subscriptions(subscriptions)
+    ledger = _check_journal(journal, starts, ends, max(table.ends, default=-1) + 1, report)
+    _check_positions(ledger, subscriptions, table.ends, max_table_age_ms, report)
+    expected, places, letters = _expect(events, table, ledger, settings, report)
+    dispatched = _check_dispatch(dispatch, expected, places, table, settings, dispatch_partitions, report)
     _check_dead_letters(dead_letters, letters, report)
-    _check_journal(journal, starts, ends, sorted({record.partition for record in subscriptions}), report)
-    report.counts |= {"dispatched": len(dispatch), "dead letters": len(dead_letters), "journal records": len(journal)}
+    report.counts |= {"dispatched": dispatched, "dead letters": len(dead_letters), "journal records": len(journal)}
     return report
 
 
-def _expect(events, table, settings, report):
-    expected, letters = {}, {}
+class Span(NamedTuple):
+    """What one transaction covered of one partition, where the table stood, and when it began."""
+
+    first: int
+    last: int
+    table: Optional[list]
+    clock: int
+    place: str
+
+
+def _position(ledger, record):
+    """Where the table stood when the record was processed; None where no journal says it."""
+    spans = ledger.get((record.topic, record.partition), ())
+    at = bisect.bisect_right(spans, record.offset, key=lambda span: span.first) - 1
+    return spans[at].table if at >= 0 and record.offset < spans[at].last else None
+
+
+def _expect(events, table, ledger, settings, report):
+    """The pushes by source, message id and device; the places that were notified; the dead letters by source."""
+    expected, places, letters = {}, {}, {}
     count = collections.Counter()
     for record in events:
         outcome = rules.outcome_of(record, settings)
         if outcome.dead_letter is None:
-            reached = [(each, list(rules.recipients(each, table, settings))) for each in outcome.notifications]
+            position = _position(ledger, record)
+            reached = [(each, list(rules.recipients(each, table, settings, position))) for each in outcome.notifications]
             if any(devices and rules.is_too_large(each) for each, devices in reached):
                 outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter is not None:
@@ -76,22 +106,56 @@ def _expect(events, table, settings, report):
             continue
         for index, (each, devices) in enumerate(reached):
             count["notifications"] += 1
+            places[record.source, each.message_id] = each.place_id
             for device in devices:
                 position = (record.partition, record.offset, index)
                 expected[record.source, each.message_id, device.token_hash] = (record, each, device, position)
     report.counts = {"events": len(events), "notifications": count["notifications"], "expected pushes": len(expected)}
-    return expected, letters
+    return expected, places, letters
 
 
-def _check_dispatch(dispatch, expected, settings, partitions, report):
-    seen, last = {}, {}
+def _check_positions(ledger, subscriptions, table_ends, max_age_ms, report):
+    """I4 and I5 are checked at the positions that the journal names; here, whether those are new enough."""
+    written = collections.defaultdict(lambda: ([], []))
+    for record in subscriptions:
+        times, offsets = written[record.partition]
+        times.append(max(record.timestamp, times[-1] if times else 0))
+        offsets.append(record.offset)
+    for (topic, partition), spans in ledger.items():
+        before = None
+        for span in spans:
+            if span.table is None:
+                continue
+            name = f"{topic}/{partition} {span.first} to {span.last}, in {span.place}"
+            for at, end in table_ends.items():
+                if before and span.table[at] < before[at]:
+                    report.add("the table went back (I5)", f"{name}: partition {at} at {span.table[at]}, was {before[at]}")
+                if max_age_ms is None:
+                    needed = end
+                else:
+                    times, offsets = written[at]
+                    old = bisect.bisect_left(times, span.clock - max_age_ms)
+                    needed = offsets[old - 1] + 1 if old else 0
+                if span.table[at] < needed:
+                    report.add("the table is too old (I5)", f"{name}: partition {at} at {span.table[at]}, must be {needed}")
+            before = span.table
+
+
+def _check_dispatch(dispatch, expected, places, table, settings, partitions, report):
+    """The number of records."""
+    seen, last, count = {}, {}, 0
     for record in dispatch:
+        count += 1
         place = f"{record.topic}/{record.partition}/{record.offset}"
         headers = {name: value.decode(errors="replace") if value is not None else None for name, value in record.headers}
         key = (record.key or b"").decode(errors="replace")
         identity = (headers.get("source"), headers.get("message-id"), key)
         if identity not in expected:
-            report.add("unexpected push (I2)", f"{place}: source, message id and device {identity} follow from no event")
+            place_id = places.get(identity[:2])
+            if place_id is not None and table.knows(f"place/{place_id}", key):
+                report.add("pushed while not subscribed (I5)", f"{place}: {identity}")
+            else:
+                report.add("unexpected push (I2)", f"{place}: source, message id and device {identity} follow from no event")
             continue
         if identity in seen:
             report.add("pushed twice (I2)", f"{place} repeats {seen[identity]}: {identity}")
@@ -114,6 +178,7 @@ def _check_dispatch(dispatch, expected, settings, partitions, report):
         if identity not in seen:
             report.add("lost push (I1, I4)", f"{event.source} ({notification.payload['event_type']}) to {device.platform} "
                                              f"device {device.token_hash[:12]}…")
+    return count
 
 
 def _check_value(record, place, notification, device, settings, report):
@@ -168,24 +233,30 @@ def _short(value):
 
 
 def _check_journal(journal, starts, ends, table_partitions, report):
-    ranges = collections.defaultdict(list)
+    """The spans of each partition, in their order."""
+    spans = collections.defaultdict(list)
     for record in journal:
         place = f"{record.topic}/{record.partition}/{record.offset}"
         try:
             value = json.loads(record.value)
-            for each in value["ranges"]:
-                ranges[each["topic"], each["partition"]].append((each["from"], each["to"], place))
             missing = {"watermarks", "clock", "table", "rules"} - value.keys()
+            table = value.get("table")
+            if table is not None and len(table) < table_partitions:
+                table = None
+            for each in value["ranges"]:
+                spans[each["topic"], each["partition"]].append(
+                    Span(each["from"], each["to"], table, value.get("clock", 0), place))
         except (TypeError, ValueError, KeyError) as error:
             report.add("journal record not readable", f"{place}: {error!r}")
             continue
         if missing or not value["rules"] or not record.key:
             report.add("journal record incomplete", f"{place}: without {', '.join(sorted(missing)) or 'rules or key'}")
-        elif value["table"] is None or len(value["table"]) <= max(table_partitions, default=-1):
+        elif table is None:
             report.add("journal record incomplete", f"{place}: table position {value['table']}")
-    for topic, partition in sorted(starts.keys() | ranges.keys()):
+    for topic, partition in sorted(starts.keys() | spans.keys()):
         at, end = starts.get((topic, partition), 0), ends.get((topic, partition), 0)
-        for first, last, place in sorted(ranges[topic, partition]):
+        spans[topic, partition].sort(key=lambda span: (span.first, span.last))
+        for first, last, _, _, place in spans[topic, partition]:
             if first > at:
                 report.add("journal misses offsets (I7)", f"{topic}/{partition}: {at} to {first}, before {place}")
             elif first < at:
@@ -193,3 +264,63 @@ def _check_journal(journal, starts, ends, table_partitions, report):
             at = max(at, last)
         if at != end:
             report.add("journal misses offsets (I7)", f"{topic}/{partition}: it ends at {at}, the events at {end}")
+    return spans
+
+
+def table_digest(subscriptions, position):
+    """What `carillon table check` must print of a table that has applied the records below the position (I6)."""
+    total = count = 0
+    for audience in subscriptions.audiences():
+        audience_hash = hashlib.sha256(audience.encode()).hexdigest()[:32]
+        for device in subscriptions.at(audience, position):
+            last_seen = "-" if device.last_seen is None else device.last_seen
+            line = (f"{audience_hash} {device.token_hash} {device.platform} {device.environment} {last_seen} "
+                    f"{device.app} {device.token}")
+            total ^= int(hashlib.sha256(line.encode()).hexdigest(), 16)
+            count += 1
+    return count, f"{total:064x}"
+
+
+def check_table(found, name, subscriptions, report):
+    """Compares what `carillon table check --json` said of a process's table with the fold of its topic (I6)."""
+    # One that was killed before it had applied anything says nothing.
+    position = found["offsets"] or [0] * (max(subscriptions.ends, default=-1) + 1)
+    if any(not 0 <= position[partition] <= end for partition, end in subscriptions.ends.items()):
+        report.add("table outside its topic (I6)", f"{name}: {position}, the topic ends at {subscriptions.ends}")
+        return
+    count, digest = table_digest(subscriptions, position)
+    if (found["devices"], found["digest"]) != (count, digest):
+        report.add("table is not the fold (I6)", f"{name} at {position}: {found['devices']} devices, {found['digest'][:16]}…, "
+                                                 f"expected {count}, {digest[:16]}…")
+
+
+def longest_stall(samples):
+    """The longest time in seconds for which a last stable offset stood behind the end of its partition without moving,
+    and that partition.
+
+    Samples are (time, offsets) with (last stable offset, end) by partition; None for offsets where a broker was away,
+    which starts the count anew: nobody can end a transaction then.
+    """
+    longest, where, since = 0.0, None, {}
+    for time, offsets in samples:
+        if offsets is None:
+            since.clear()
+            continue
+        for partition, (stable, end) in offsets.items():
+            if stable >= end:
+                since.pop(partition, None)
+                continue
+            stood, began = since.get(partition, (None, None))
+            if stood != stable:
+                since[partition] = (stable, time)
+            elif time - began > longest:
+                longest, where = time - began, partition
+    return longest, where
+
+
+def check_stalls(samples, limit, report):
+    """I10."""
+    longest, where = longest_stall(samples)
+    if longest > limit:
+        report.add("last stable offset stalls (I10)", f"{where}: {longest:.1f} s, the limit is {limit:.1f} s")
+    return longest

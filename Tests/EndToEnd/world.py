@@ -1,5 +1,6 @@
 """One pipeline's world: its topics, its subscriptions, its events and its processes; everything named after the test."""
 
+import json
 import pathlib
 import shutil
 import tempfile
@@ -8,7 +9,7 @@ import time
 import generate
 import rules
 import verify
-from daemon import Daemon, wait_for_daemons
+from daemon import Daemon, run, wait_for_daemons
 
 TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
 
@@ -22,6 +23,7 @@ class World:
         self.rules = rules.Settings("Europe/Berlin")
         names, self.subscriptions = generate.make_subscriptions(seed, places, crowd)
         self.events = generate.Events(seed, names, poison_rate)
+        self.changes = generate.SubscriptionChanges(seed, names, self.subscriptions)
         self.daemons = []
 
     def settings(self, instance, **more):
@@ -47,8 +49,8 @@ class World:
         self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
         return self
 
-    def daemon(self, name, settings=None, start_at="earliest"):
-        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at)
+    def daemon(self, name, settings=None, start_at="earliest", **more):
+        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at, **more)
         self.daemons.append(daemon)
         return daemon
 
@@ -71,18 +73,28 @@ class World:
         wait_for_daemons("the group has committed to the end of every partition",
                          lambda: self.committed == self.ends, running, seconds)
 
-    def verify(self, starts=None):
+    def verify(self, starts=None, max_table_age_ms=None):
         """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
         read, topic = self.cluster.read, self.topics["events"]
         starts = starts or self.cluster.starts(topic)
         events = [record for record in read(topic) if record.offset >= starts[record.partition]]
         return verify.verify(
-            events, read(self.topics["subscriptions"]), read(self.topics["dispatch"]), read(self.topics["dead-letters"]),
-            read(self.topics["journal"]), self.rules,
+            events, read(self.topics["subscriptions"]), self.cluster.stream(self.topics["dispatch"]),
+            read(self.topics["dead-letters"]), read(self.topics["journal"]), self.rules,
             {(topic, partition): at for partition, at in starts.items()},
             {(topic, partition): at for partition, at in self.ends.items()},
-            len(self.cluster.partitions(self.topics["dispatch"])),
+            len(self.cluster.partitions(self.topics["dispatch"])), max_table_age_ms,
         )
+
+    def check_tables(self, folders, report):
+        """Compares the tables in these state folders with the fold of the topic (I6). Nothing may have them open."""
+        subscriptions = rules.Subscriptions(self.cluster.read(self.topics["subscriptions"]))
+        for name, folder in folders.items():
+            code, output, errors = run("table", "check", "--json", settings={"group.id": self.name, "state.dir": folder})
+            if code:
+                report.add("table cannot be used (I6)", f"{name}: `carillon table check` ended with {code}: {output}{errors}")
+            else:
+                verify.check_table(json.loads(output), name, subscriptions, report)
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,3 +1,4 @@
+import Foundation
 import NotificationPayload
 import Testing
 
@@ -141,6 +142,34 @@ struct EnvelopeTests {
         #expect(
             extract(structured(#"{"schema":{},"payload":\#(string(order))}"#)).notifications.first?.encoded == expected)
         #expect(extract(string(structured(order))).notifications.first?.encoded == expected)
+    }
+
+    @Test("data_base64 of a structured event is its data in base64, with or without the content type")
+    func base64Data() {
+        let expected = extract(structured(order)).notifications[0].encoded
+        let event = #"{"order":\#(order), "note":"\#(String(repeating: "x", count: 300))é?>~"}"#
+        for data in [order, order + " ", order + "  ", event] {
+            let encoded = Data(data.utf8).base64EncodedString()
+            let json = structured("0").replacing(#""data":0"#, with: #""data_base64":"\#(encoded)""#)
+            #expect(extract(json).notifications.first?.encoded == expected)
+            let record = TestRecord(json, headers: [("content-type", "application/cloudevents+json")])
+            #expect(extract(record).notifications.first?.encoded == expected)
+            #expect(extract(string(json)).notifications.first?.encoded == expected)
+        }
+        for (wrong, code) in [
+            ("!!!!", DeadLetter.Code.notAnEvent), ("eyJ", .notAnEvent), ("", .invalidJSON), ("e30=e30=", .notAnEvent),
+            ("====", .notAnEvent), ("////", .invalidUTF8), ("W10=", .notAnEvent), ("ew==", .invalidJSON),
+        ] {
+            let json = structured("0").replacing(#""data":0"#, with: #""data_base64":"\#(wrong)""#)
+            #expect(extract(json).code == code, "\(wrong)")
+        }
+    }
+
+    @Test("a structured event inside a string keeps its attributes while its data, a string too, is read")
+    func attributesOfAnInnerEnvelope() {
+        let expected = extract(structured(order)).notifications[0].encoded
+        #expect(extract(string(structured(string(order)))).notifications.first?.encoded == expected)
+        #expect(extract(string(string(structured(string(string(order)))))).notifications.first?.encoded == expected)
     }
 
     @Test("envelopes inside envelopes without end are no event")

@@ -239,17 +239,6 @@ struct MessageRendererTests {
 @Suite("Parts of a message")
 struct MessagePartsTests {
     @Test(
-        "a number in decimal is what Swift prints",
-        arguments: [
-            0, 7, 10, 99, 100, 101, 999, 1_000, 1_751_900_400_000, -1, -10, -1_500, Int64.max, Int64.min,
-        ] as [Int64])
-    func decimal(number: Int64) {
-        var writer = ByteWriter(capacity: 1)
-        writer.append(decimal: number)
-        #expect(String(decoding: writer.bytes, as: UTF8.self) == "\(number)")
-    }
-
-    @Test(
         "the expiry of a time before 1970 counts in whole seconds towards zero", arguments: [-1_500, -500, 500, 1_500])
     func earlyExpiry(milliseconds: Int64) throws {
         var batch = EventBatch()

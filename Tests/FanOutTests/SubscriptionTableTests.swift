@@ -253,6 +253,28 @@ struct SubscriptionTableTests {
         #expect(bytes[..<10].withUnsafeBytes { TableCheckpoint($0) } == nil)
     }
 
+    @Test("two tables that hold the same have the same digest, which another language computes as well")
+    func digest() throws {
+        var developer = Subscription.apns("00ff", of: "place/8")
+        developer.environment = .development
+        let unseen = Subscription.fcm("b", lastSeen: nil)
+        func digest(_ subscriptions: Subscription...) throws -> String {
+            let folder = TemporaryFolder()
+            let table = try SubscriptionTable.open(directory: folder.path, topic: topic(), now: noon).table
+            for each in subscriptions { try table.subscribe(each) }
+            try table.close()
+            return try SubscriptionTable.inspect(directory: folder.path).digest
+        }
+        // Python: XOR of hashlib.sha256(line.encode()) over the three lines.
+        let expected = "13e72eef69d7e7d021ec62fd044f3b62a88183c0048df476bd88fde4b0e976d2"
+        #expect(try digest(.fcm("a"), unseen, developer) == expected)
+        #expect(try digest(developer, .fcm("a"), .fcm("a"), .fcm("b"), unseen) == expected)
+        #expect(try digest(.fcm("a"), unseen) != expected)
+        #expect(try digest(.fcm("a"), .fcm("b"), developer) != expected)
+        #expect(try digest(.fcm("a"), unseen, .apns("00ff", of: "place/8")) != expected)
+        #expect(try digest() == String(repeating: "0", count: 64))
+    }
+
     @Test("inspecting counts the devices and tells where the table stands; wiping empties it")
     func inspect() throws {
         try fill(topic())

@@ -87,6 +87,21 @@ struct InjectedErrorTests {
         try producer.commitTransaction()
     }
 
+    @Test(
+        "a commit or an abort that was sent again tells of the copy that may still be on its way",
+        arguments: [true, false])
+    func repeated(commits: Bool) throws {
+        let cluster = try MockCluster()
+        var producer = try producer(on: cluster)
+        try producer.commitTransaction()
+        #expect(!producer.hasRepeatedRequests)
+        try producer.beginTransaction()
+        try producer.produce(ProducerRecord(key: nil, value: [1]), to: producer.topic("t"))
+        try cluster.pushErrors(.endTransaction, ["_TRANSPORT"])
+        if commits { try producer.commitTransaction() } else { try producer.abortTransaction() }
+        #expect(producer.hasRepeatedRequests)
+    }
+
     @Test("an epoch that the broker refuses at the commit is fatal, and so is every call after it")
     func fatal() throws {
         let cluster = try MockCluster()
@@ -133,7 +148,9 @@ struct InjectedErrorTests {
         let metadata = try consumer.groupMetadata()
         var producer = try producer(on: cluster)
         try cluster.pushErrors(.transactionOffsetCommit, ["COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"])
+        #expect(!producer.hasRepeatedRequests)
         try producer.sendOffsets([partitions[0]: CommittedOffset(offset: Offset(1), metadata: "w")], metadata)
+        #expect(producer.hasRepeatedRequests)
         try producer.commitTransaction()
         consumer.close()
     }

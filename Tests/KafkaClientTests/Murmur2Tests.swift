@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import KafkaClient
@@ -15,6 +16,22 @@ struct Murmur2Tests {
         #expect(Murmur2.hash(key.utf8) == hash)
         #expect(Murmur2.hash(key.bytes) == hash)
         #expect(Murmur2.partition(of: key.utf8, count: 1000) == (hash & Int32.max) % 1000)
+    }
+
+    @Test("hashes keys of every length and any bytes as Java does")
+    func javaVectors() throws {
+        // Tests/Oracles/test_murmur2.py has Java say that these are its hashes.
+        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(contentsOf: tests.appending(path: "Oracles/murmur2.tsv"), encoding: .utf8)
+        let rows = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
+        #expect(rows.count > 250)
+        for row in rows {
+            let digits = Array(row[0])
+            let key = stride(from: 0, to: digits.count, by: 2).compactMap {
+                UInt8(String(digits[$0...($0 + 1)]), radix: 16)
+            }
+            #expect(Murmur2.hash(key) == Int32(row[1]), "\(row[0])")
+        }
     }
 
     @Test("a key that has no contiguous storage hashes like its bytes")

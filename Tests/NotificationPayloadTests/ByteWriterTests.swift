@@ -95,6 +95,17 @@ struct ByteWriterTests {
         }
         #expect(writer.count == 10_000)
     }
+
+    @Test(
+        "a number in decimal is what Swift prints",
+        arguments: [
+            0, 7, 10, 99, 100, 101, 999, 1_000, 1_751_900_400_000, -1, -10, -1_500, Int64.max, Int64.min,
+        ] as [Int64])
+    func decimal(number: Int64) {
+        var writer = ByteWriter(capacity: 1)
+        writer.append(decimal: number)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "\(number)")
+    }
 }
 
 /// SplitMix64: the same numbers from the same seed.

@@ -63,6 +63,9 @@ struct ConsumerWatchTests {
                 watch.observe(partition: 0, lastStable: 5, highWatermark: 9, now: start + .seconds(seconds)))
         }
         #expect(verdicts == [false, false, true, false, false, true])
+        #expect(watch.hung == [0])
+        _ = watch.observe(partition: 0, lastStable: 9, highWatermark: 9, now: start + .seconds(121))
+        #expect(watch.hung == [])
     }
 
     @Test("a last stable offset that moves is no hung transaction, however far behind")

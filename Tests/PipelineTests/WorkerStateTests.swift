@@ -1,4 +1,6 @@
+import Extraction
 import KafkaClient
+import NotificationPayload
 import Testing
 
 @testable import Pipeline
@@ -29,6 +31,24 @@ struct WorkerStateTests {
     @Test("metadata of a later minor version is read for what we know")
     func laterMetadata() {
         #expect(OffsetMetadata(parsing: "v1 w=7 n=6 t=100 x=9") == metadata)
+    }
+
+    @Test("a transaction is committed when it is old or large enough; a worker that is behind lets it grow older")
+    func commitWhenDue() throws {
+        let configuration = PipelineConfiguration(
+            kafka: ["bootstrap.servers": "x:1"], stateDirectory: "/tmp/x", rules: try ExtractionRules())
+        func isDue(events: Int, waiting: Int, after age: Duration) -> Bool {
+            let began = ContinuousClock.now
+            var transaction = OpenTransaction(began: began, clock: 0)
+            transaction.events = events
+            return transaction.isDue(configuration, waiting: waiting, now: began + age)
+        }
+        #expect(!isDue(events: 100, waiting: 0, after: .milliseconds(49)))
+        #expect(isDue(events: 100, waiting: 0, after: .milliseconds(50)))
+        #expect(isDue(events: 100, waiting: 100, after: .milliseconds(50)))
+        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(199)))
+        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(200)))
+        #expect(isDue(events: 5_000, waiting: 9_000, after: .milliseconds(1)))
     }
 
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")
@@ -89,27 +109,20 @@ struct WorkerStateTests {
         ]
         entry.clock = 1_725_707_721_000
         entry.table = [12, 0]
-        var bytes: [UInt8] = []
-        entry.append(to: &bytes, topic: "orders.events", rules: "abc")
+        var text = ByteWriter()
+        entry.append(to: &text, topic: "orders.events", rules: "abc")
         let expected =
             #"{"ranges":[{"topic":"orders.events","partition":0,"from":5,"to":9},{"topic":"orders.events","partition":4,"from":0,"to":1}],"#
             + #""watermarks":[{"partition":0,"before":1,"after":2},{"partition":4,"before":3,"after":3}],"#
             + #""clock":1725707721000,"table":[12,0],"rules":"abc"}"#
-        #expect(String(decoding: bytes, as: UTF8.self) == expected)
+        #expect(String(decoding: text.bytes, as: UTF8.self) == expected)
     }
 
     @Test("a journal entry of a user's own resolver has no table")
     func journalWithoutTable() {
-        var bytes: [UInt8] = []
-        JournalEntry().append(to: &bytes, topic: "t", rules: "r")
-        #expect(String(decoding: bytes, as: UTF8.self).contains(#""table":null"#))
-    }
-
-    @Test("decimal numbers are written as they are read", arguments: [0, 7, 10, -1, Int64.max, Int64.min])
-    func decimals(number: Int64) {
-        var bytes: [UInt8] = []
-        bytes.append(decimal: number)
-        #expect(String(decoding: bytes, as: UTF8.self) == String(number))
+        var text = ByteWriter()
+        JournalEntry().append(to: &text, topic: "t", rules: "r")
+        #expect(String(decoding: text.bytes, as: UTF8.self).contains(#""table":null"#))
     }
 
     @Test("the third fencing within 10 minutes is one too many, the third within an hour is not")

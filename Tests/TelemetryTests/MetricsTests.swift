@@ -81,6 +81,32 @@ import Testing
                 """#)
     }
 
+    @Test("what is observed is asked for with each snapshot, among the rest by name; what is gone leaves no line")
+    func observed() {
+        let metrics = Metrics()
+        let files = Gauge()
+        metrics.counter("a_total", help: "A.").add()
+        metrics.counter("c_total", help: "C.").add()
+        metrics.observe("b", help: "B.") {
+            files.value == 0 ? [] : [.init(labels: [.init("kind", "x")], value: .gauge(files.value))]
+        }
+        #expect(metrics.snapshot().families.map(\.name) == ["a_total", "b", "c_total"])
+        #expect(!metrics.snapshot().prometheusText().contains("b"))
+        files.set(3)
+        #expect(metrics.snapshot().value("b", labels: ["kind": "x"]) == .gauge(3))
+        metrics.observe("b", help: "B.") { [.init(value: .counter(0.25))] }
+        #expect(metrics.snapshot().prometheusText().contains("# TYPE b counter\nb 0.25\n"))
+    }
+
+    @Test("a value that is recorded many times over counts so often")
+    func times() {
+        let histogram = Histogram(bounds: [1])
+        histogram.record(0.5, times: 3)
+        histogram.record(.seconds(2), times: 2)
+        histogram.record(0.5, times: 0)
+        #expect(histogram.value == .init(bounds: [1], counts: [3, 2], sum: 5.5))
+    }
+
     @Test("a name that is taken by another kind keeps its kind")
     func kinds() {
         let metrics = Metrics()

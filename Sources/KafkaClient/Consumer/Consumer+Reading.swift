@@ -48,6 +48,9 @@ extension Consumer {
         queues.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
     }
 
+    /// How many records the data queue holds ready.
+    package var waitingRecords: Int { Int(rd_kafka_queue_length(queues.data)) }
+
     /// The same with records of their own bytes, for use off the hot path.
     public mutating func read(limit: Int, timeout: Duration) -> ConsumerRead {
         var batch = RecordBatch()

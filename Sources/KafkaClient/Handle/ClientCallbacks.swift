@@ -2,9 +2,10 @@ import CRDKafka
 
 /// What librdkafka's callbacks write to. It outlives the handle.
 ///
-/// Only `sink` is used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
+/// Only `sink` and `sent` are used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
 final class ClientCallbacks {
     let sink: ClientLog.Sink
+    let sent = SentRequests()
     /// For advice that depends on it.
     var saslMechanism: String?
     /// Records that failed for good, since they were last taken.

@@ -3,7 +3,7 @@ import CRDKafka
 /// Transactions. Every function asks an error the three questions in their order (kafka-rules 5), and calls librdkafka again while the answer is "retriable", up to its deadline.
 ///
 /// After an outcome of commit or abort that is not known (`.timedOut`, `.transport`, a watchdog), finish the call, then close the producer and make a new one with the same id: a delayed EndTxn may
-/// otherwise complete a *later* transaction (kafka-rules 4). Only ``Consumer/committed(_:timeout:)`` tells what became of it (kafka-rules 17).
+/// otherwise complete a *later* transaction (kafka-rules 4). librdkafka hides some of these outcomes: see ``hasRepeatedRequests``. Only ``Consumer/committed(_:timeout:)`` tells what became of it (kafka-rules 17).
 extension Producer {
     /// Fences predecessors with the same `transactional.id` and waits for the end of their transactions. Once, before the first transaction.
     ///
@@ -17,6 +17,7 @@ extension Producer {
         if let object = rd_kafka_begin_transaction(handle.pointer) {
             throw handle.error(consuming: object, operation: "begin_transaction")
         }
+        endsBefore = handle.callbacks.sent.endTransactions
     }
 
     /// Adds the offsets, with their metadata, to the transaction. Tried again with identical arguments while retriable.
@@ -31,9 +32,11 @@ extension Producer {
         let end = Deadline(after: deadline)
         let list = PartitionList(offsets)
         let (offsets, group) = (list.pointer, group.pointer)
+        let sentBefore = handle.callbacks.sent.offsetCommits
         try resume("send_offsets", end) {
             rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, end.remaining.milliseconds)
         }
+        if handle.callbacks.sent.offsetCommits > sentBefore + 1 { hasRepeatedRequests = true }
     }
 
     /// Delivers what is queued and commits.
@@ -46,6 +49,7 @@ extension Producer {
         try resume("commit_transaction", end) {
             rd_kafka_commit_transaction(handle.pointer, end.remaining.milliseconds)
         }
+        noteRepeatedEnds()
     }
 
     /// Aborts. What is not delivered is purged; offsets that were sent are forgotten; the consumer is not rewound.
@@ -60,6 +64,11 @@ extension Producer {
         let end = Deadline(after: deadline ?? longestCall)
         deliverBeforeAbort()
         try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, end.remaining.milliseconds) }
+        noteRepeatedEnds()
+    }
+
+    private mutating func noteRepeatedEnds() {
+        if handle.callbacks.sent.endTransactions > endsBefore + 1 { hasRepeatedRequests = true }
     }
 
     private var longestCall: Duration {

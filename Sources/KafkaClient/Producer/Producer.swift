@@ -7,6 +7,13 @@ public struct Producer: ~Copyable {
     let handle: ClientHandle
     var topics: ProducerTopics
     let isTransactional: Bool
+    /// How many EndTxn had been sent when the latest transaction began.
+    var endsBefore = 0
+    /// Whether a request that ends a transaction, or carries its offsets, was sent more than once, and a copy may still be on its way.
+    ///
+    /// After a commit or an abort that succeeded, close such a producer and make a new one with the same id, whose epoch shuts the copy out: in a later transaction of this one it
+    /// would do damage (kafka-rules 4).
+    public internal(set) var hasRepeatedRequests = false
 
     /// - Parameter sink: gets librdkafka's log lines, on its threads.
     /// - Throws: `.configuration`. A broker that cannot be reached shows later.

@@ -13,9 +13,13 @@ extension PipelineConfiguration {
             kafka["max.poll.interval.ms"].flatMap(Int64.init).map { Duration.milliseconds($0) }
             ?? .seconds(120)
 
-        require(
-            commitInterval * 4 <= transactionTimeout, "commit.interval", commitInterval,
-            "must be at most a quarter of", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
+        for (key, interval) in [
+            ("commit.interval", commitInterval), ("commit.interval.behind", commitIntervalBehind),
+        ] {
+            require(
+                interval * 4 <= transactionTimeout, key, interval,
+                "must be at most a quarter of", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
+        }
         // What is not drained in time must be over soon after: the broker aborts it (exit code 75).
         require(
             shutdownTimeout <= transactionTimeout, "shutdown.timeout", shutdownTimeout,

@@ -35,6 +35,8 @@ public struct PipelineConfiguration: Sendable {
     public var maxDevicesPerEvent = 200_000
     /// A transaction is committed when it is this old,
     public var commitInterval: Duration = .milliseconds(50)
+    /// or, while more records wait than it has taken, this old,
+    public var commitIntervalBehind: Duration = .milliseconds(200)
     /// or has this many events,
     public var commitMaxEvents = 5_000
     /// or this many records to dispatch.
@@ -45,6 +47,8 @@ public struct PipelineConfiguration: Sendable {
     public var sessionTimeout: Duration = .seconds(10)
     /// How long a stopping pipeline drains and commits.
     public var shutdownTimeout: Duration = .seconds(10)
+    /// Where `carillon run` serves metrics and health; nil: nowhere. The library itself serves nothing.
+    public var http: ListenAddress?
     public var logLevel: Logger.Level = .info
     /// nil: text on a terminal, JSON lines elsewhere.
     public var logFormat: LogFormat?

@@ -6,7 +6,8 @@ import Telemetry
 extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`,
     /// help and the README.
-    public static let all: [Setting] = identity + topics + state + rules + rendering + fanOut + transactions + logging
+    public static let all: [Setting] =
+        identity + topics + state + rules + rendering + fanOut + transactions + monitoring + logging
 
     private static let identity: [Setting] = [
         .name("group.id", \.configuration.groupID, default: .value("carillon"), "The consumer group."),
@@ -113,6 +114,10 @@ extension Setting {
         .duration(
             "commit.interval", \.configuration.commitInterval, default: "50ms", .milliseconds(1) ... .seconds(10),
             "A transaction is committed when it is this old,"),
+        .duration(
+            "commit.interval.behind", \.configuration.commitIntervalBehind, default: "200ms",
+            .milliseconds(1) ... .seconds(10),
+            "or, while more records wait than it has taken, this old,"),
         .integer(
             "commit.max-events", \.configuration.commitMaxEvents, default: .value("5000"), 1...100_000,
             "or has this many events,"),
@@ -128,6 +133,16 @@ extension Setting {
         .duration(
             "shutdown.timeout", \.configuration.shutdownTimeout, default: "10s", .seconds(1) ... .seconds(600),
             "How long a stopping process drains and commits."),
+    ]
+
+    private static let monitoring: [Setting] = [
+        .custom(
+            "http", default: .none, allowed: "host:port, such as 127.0.0.1:9464",
+            "Where /metrics, /live and /ready are served; nowhere by default. There is no login: keep it from strangers."
+        ) { text, draft in
+            draft.configuration.http = ListenAddress(text)
+            return draft.configuration.http != nil
+        }
     ]
 
     private static let logging: [Setting] = [

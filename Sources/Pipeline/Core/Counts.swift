@@ -1,6 +1,8 @@
 import Extraction
 
-/// What a transaction did, in numbers: added to the metrics after it has been committed, thrown away when it is aborted.
+/// What has been counted, in numbers. A transaction's are added to the process's after it has been committed, and thrown
+/// away when it is aborted. ``table`` lists every one with the name that monitoring sees: a new count is a property here
+/// and a row there.
 public struct Counts: Sendable {
     public package(set) var events = 0
     public package(set) var notifications = 0
@@ -12,75 +14,81 @@ public struct Counts: Sendable {
     public package(set) var staleDevices = 0
     /// Devices that a resolver of the host's own gave and that cannot be sent to.
     public package(set) var rejectedDevices = 0
-    private var deadLettersByCode = [Int](repeating: 0, count: DeadLetter.Code.allCases.count)
-    private var eventsByReason = [Int](repeating: 0, count: SuppressionReason.allCases.count)
-    private var timersByDrop = [Int](repeating: 0, count: TimerDrop.allCases.count)
-    private var timeSlotSources = [Int](repeating: 0, count: FieldSource.allCases.count)
-    private var dateSources = [Int](repeating: 0, count: FieldSource.allCases.count)
-    private var orderIDSources = [Int](repeating: 0, count: FieldSource.allCases.count)
+    /// Events whose key is not their order id.
+    public package(set) var keyMismatches = 0
+    public package(set) var ambiguousDates = 0
+    public package(set) var unknownStatuses = 0
+    /// Entries of ORDER_IDS_LISTED that are no id.
+    public package(set) var ignoredOrderIDs = 0
+    /// Events older than the one of their order that was applied before.
+    public package(set) var outOfOrder = 0
+    public package(set) var transactions = 0
+    public package(set) var aborts = 0
+    public package(set) var recreatedClients = 0
+    /// Committed offsets whose metadata carried no watermark: an operator's reset.
+    public package(set) var missingWatermarks = 0
+    public package(set) var malformedSubscriptions = 0
+    var deadLettersByCode = LabelledCounts<DeadLetter.Code>()
+    var eventsByReason = LabelledCounts<SuppressionReason>()
+    var timersByDrop = LabelledCounts<TimerDrop>()
+    var timeSlotSources = LabelledCounts<FieldSource>()
+    var dateSources = LabelledCounts<FieldSource>()
+    var orderIDSources = LabelledCounts<FieldSource>()
 
     public init() {}
 
-    public var deadLetters: Int { deadLettersByCode.reduce(0, +) }
-    public func deadLetters(_ code: DeadLetter.Code) -> Int { deadLettersByCode[Int(code.rawValue)] }
+    public var deadLetters: Int { deadLettersByCode.total }
+    public func deadLetters(_ code: DeadLetter.Code) -> Int { deadLettersByCode[code] }
     /// Events that notified nobody, for this reason.
-    public func suppressed(_ reason: SuppressionReason) -> Int { eventsByReason[Int(reason.rawValue)] }
+    public func suppressed(_ reason: SuppressionReason) -> Int { eventsByReason[reason] }
     /// Timers that were not sent, for this reason; of ``TimerDrop/noSlot`` the orders.
-    public func dropped(_ drop: TimerDrop) -> Int { timersByDrop[Int(drop.rawValue)] }
-    public func timeSlots(from source: FieldSource) -> Int { timeSlotSources[Int(source.rawValue)] }
-    public func dates(from source: FieldSource) -> Int { dateSources[Int(source.rawValue)] }
-    public func orderIDs(from source: FieldSource) -> Int { orderIDSources[Int(source.rawValue)] }
+    public func dropped(_ drop: TimerDrop) -> Int { timersByDrop[drop] }
+    public func timeSlots(from source: FieldSource) -> Int { timeSlotSources[source] }
+    public func dates(from source: FieldSource) -> Int { dateSources[source] }
+    public func orderIDs(from source: FieldSource) -> Int { orderIDSources[source] }
 
-    package mutating func countDeadLetter(_ code: DeadLetter.Code) { deadLettersByCode[Int(code.rawValue)] += 1 }
-    package mutating func countSuppressed(_ reason: SuppressionReason) { eventsByReason[Int(reason.rawValue)] += 1 }
+    package mutating func countDeadLetter(_ code: DeadLetter.Code) { deadLettersByCode[code] += 1 }
+    package mutating func countSuppressed(_ reason: SuppressionReason) { eventsByReason[reason] += 1 }
 
-    package mutating func count(_ drop: TimerDrop) { timersByDrop[Int(drop.rawValue)] += 1 }
+    package mutating func count(_ drop: TimerDrop) { timersByDrop[drop] += 1 }
 
     mutating func count(_ settled: SettledTimers) {
-        timersByDrop[Int(TimerDrop.alreadyStarted.rawValue)] += settled.alreadyStarted
-        timersByDrop[Int(TimerDrop.ended.rawValue)] += settled.ended
-        timersByDrop[Int(TimerDrop.noSlot.rawValue)] += settled.noSlot
+        guard settled != SettledTimers() else { return }
+        timersByDrop[.alreadyStarted] += settled.alreadyStarted
+        timersByDrop[.ended] += settled.ended
+        timersByDrop[.noSlot] += settled.noSlot
     }
 
     package mutating func count(_ sources: FieldSources) {
-        timeSlotSources[Int(sources.timeSlot.rawValue)] += 1
-        dateSources[Int(sources.date.rawValue)] += 1
-        orderIDSources[Int(sources.orderID.rawValue)] += 1
+        timeSlotSources[sources.timeSlot] += 1
+        dateSources[sources.date] += 1
+        orderIDSources[sources.orderID] += 1
+    }
+
+    package mutating func count(_ notes: ExtractionNotes) {
+        keyMismatches += notes.keyMismatches
+        ambiguousDates += notes.ambiguousDates
+        unknownStatuses += notes.unknownStatuses
+        ignoredOrderIDs += notes.ignoredOrderIDs
+        outOfOrder += notes.outOfOrder
     }
 
     /// Adds another transaction's numbers.
     public mutating func add(_ other: Counts) {
-        events += other.events
-        notifications += other.notifications
-        timers += other.timers
-        dispatches += other.dispatches
-        staleDevices += other.staleDevices
-        rejectedDevices += other.rejectedDevices
-        for index in deadLettersByCode.indices { deadLettersByCode[index] += other.deadLettersByCode[index] }
-        for index in eventsByReason.indices { eventsByReason[index] += other.eventsByReason[index] }
-        for index in timersByDrop.indices { timersByDrop[index] += other.timersByDrop[index] }
-        for index in timeSlotSources.indices {
-            timeSlotSources[index] += other.timeSlotSources[index]
-            dateSources[index] += other.dateSources[index]
-            orderIDSources[index] += other.orderIDSources[index]
-        }
+        for row in Self.table { self[keyPath: row.value] += other[keyPath: row.value] }
     }
+}
 
-    /// Back to zero, keeping the memory.
-    package mutating func reset() {
-        events = 0
-        notifications = 0
-        timers = 0
-        dispatches = 0
-        staleDevices = 0
-        rejectedDevices = 0
-        for index in deadLettersByCode.indices { deadLettersByCode[index] = 0 }
-        for index in eventsByReason.indices { eventsByReason[index] = 0 }
-        for index in timersByDrop.indices { timersByDrop[index] = 0 }
-        for index in timeSlotSources.indices {
-            timeSlotSources[index] = 0
-            dateSources[index] = 0
-            orderIDSources[index] = 0
+/// One count for each of a few labels.
+struct LabelledCounts<Label: CaseIterable & RawRepresentable<UInt8>>: Sendable {
+    private var counts = [Int](repeating: 0, count: Label.allCases.count)
+    private(set) var total = 0
+
+    subscript(label: Label) -> Int {
+        get { counts[Int(label.rawValue)] }
+        set {
+            total += newValue - counts[Int(label.rawValue)]
+            counts[Int(label.rawValue)] = newValue
         }
     }
 }

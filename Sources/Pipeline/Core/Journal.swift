@@ -1,3 +1,5 @@
+import NotificationPayload
+
 /// The one record that a transaction writes of itself (design: "Contracts", notifications.journal): what no other log says.
 package struct JournalEntry {
     /// A half-open range of offsets that the transaction covered; `from` is the offset committed before it.
@@ -19,34 +21,34 @@ package struct JournalEntry {
     package init() {}
 
     /// Appends the entry as JSON, members in a fixed order.
-    package func append(to buffer: inout [UInt8], topic: String, rules: String) {
-        buffer.append(contentsOf: #"{"ranges":["#.utf8)
+    package func append(to buffer: inout ByteWriter, topic: String, rules: String) {
+        buffer.append(#"{"ranges":["#)
         for (index, range) in ranges.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            buffer.append(contentsOf: #"{"topic":""#.utf8)
-            buffer.append(contentsOf: topic.utf8)
-            buffer.append(contentsOf: #"","partition":"#.utf8)
+            buffer.append(#"{"topic":""#)
+            buffer.append(topic)
+            buffer.append(#"","partition":"#)
             buffer.append(decimal: Int64(range.partition))
-            buffer.append(contentsOf: #","from":"#.utf8)
+            buffer.append(#","from":"#)
             buffer.append(decimal: range.from)
-            buffer.append(contentsOf: #","to":"#.utf8)
+            buffer.append(#","to":"#)
             buffer.append(decimal: range.to)
             buffer.append(UInt8(ascii: "}"))
         }
-        buffer.append(contentsOf: #"],"watermarks":["#.utf8)
+        buffer.append(#"],"watermarks":["#)
         for (index, range) in ranges.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            buffer.append(contentsOf: #"{"partition":"#.utf8)
+            buffer.append(#"{"partition":"#)
             buffer.append(decimal: Int64(range.partition))
-            buffer.append(contentsOf: #","before":"#.utf8)
+            buffer.append(#","before":"#)
             buffer.append(decimal: range.watermarkBefore)
-            buffer.append(contentsOf: #","after":"#.utf8)
+            buffer.append(#","after":"#)
             buffer.append(decimal: range.watermarkAfter)
             buffer.append(UInt8(ascii: "}"))
         }
-        buffer.append(contentsOf: #"],"clock":"#.utf8)
+        buffer.append(#"],"clock":"#)
         buffer.append(decimal: clock)
-        buffer.append(contentsOf: #","table":"#.utf8)
+        buffer.append(#","table":"#)
         if let table {
             buffer.append(UInt8(ascii: "["))
             for (index, offset) in table.enumerated() {
@@ -55,24 +57,10 @@ package struct JournalEntry {
             }
             buffer.append(UInt8(ascii: "]"))
         } else {
-            buffer.append(contentsOf: "null".utf8)
+            buffer.append("null")
         }
-        buffer.append(contentsOf: #","rules":""#.utf8)
-        buffer.append(contentsOf: rules.utf8)
-        buffer.append(contentsOf: #""}"#.utf8)
-    }
-}
-
-extension [UInt8] {
-    /// Appends a number in decimal digits; allocates nothing beyond the buffer's own growth.
-    package mutating func append(decimal value: Int64) {
-        if value < 0 { append(UInt8(ascii: "-")) }
-        var rest = value.magnitude
-        let start = count
-        repeat {
-            append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        self[start...].reverse()
+        buffer.append(#","rules":""#)
+        buffer.append(rules)
+        buffer.append(#""}"#)
     }
 }

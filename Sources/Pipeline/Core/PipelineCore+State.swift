@@ -25,6 +25,9 @@ extension PipelineCore {
         orders[partition]?.watermark = watermark
     }
 
+    /// Forgets one partition.
+    package mutating func revoke(_ partition: Int32) { orders.revoke(partition) }
+
     /// Forgets the partitions that were taken away.
     package mutating func revokeAll() { orders.revokeAll() }
 }

@@ -48,7 +48,7 @@ package struct PipelineCore: ~Copyable {
 
     /// Takes a new snapshot of the subscriptions and counts from zero.
     package mutating func beginTransaction() throws {
-        counts.reset()
+        counts = Counts()
         resolvedEnd = nextNotification
         try fanOut.beginTransaction()
     }

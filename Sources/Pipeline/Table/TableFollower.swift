@@ -71,7 +71,9 @@ struct TableFollower: ~Copyable {
             let found = try consumer.endOffsets(partitions, timeout: .seconds(2))
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
+            context.board.followerUnanswered(nil)
         } catch {
+            context.board.followerUnanswered("\(error)")
             if try context.patience.consider(error) {
                 logger.warning("the subscriptions' ends are not known: \(error)")
             }
@@ -87,6 +89,7 @@ struct TableFollower: ~Copyable {
         }
         for error in records.errors { try consider(error) }
         for index in 0..<records.count { take(records[index]) }
+        if !records.isEmpty, !isAtEnd { try context.reach(.inCatchUp) }
         for end in records.endsOfPartition {
             let partition = Int(end.partition.partition)
             guard end.offset.value > read[partition] else { continue }
@@ -110,6 +113,7 @@ struct TableFollower: ~Copyable {
 
     /// Applies what was read. A full disk is waited for: the changes are kept, and the workers' gate closes meanwhile.
     private mutating func apply() throws {
+        try context.reach(.beforeTableCommit)
         do {
             // A table that is still behind is only as young as what it has seen (kafka-rules 18).
             let time = isAtEnd ? WallClock.now() : newestTimestamp
@@ -121,14 +125,16 @@ struct TableFollower: ~Copyable {
         } catch  where error.recovery == .retry {
             if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
             Thread.sleep(forTimeInterval: backoff.next().seconds)
+            return
         } catch {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
         }
+        try context.reach(.afterTableCommit)
     }
 
     private func report(_ change: SubscriptionTableChange) {
         guard change.malformed > 0 else { return }
-        context.meter.update { $0.malformedSubscriptions += change.malformed }
+        context.meter.count { $0.malformedSubscriptions += change.malformed }
         for example in change.examples {
             logger.warning(
                 "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
@@ -147,7 +153,7 @@ struct TableFollower: ~Copyable {
         let lag = zip(ends, read).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(isDirty ? changes.count : 0)
         if lag != publishedLag {
             publishedLag = lag
-            context.meter.update { $0.tableLag = Int(lag) }
+            context.meter.setTableLag(Int(lag))
         }
         if lag == 0, !isDirty {
             stoodAtEnd = .now

@@ -39,6 +39,8 @@ struct HungTransactionWatch {
     }
 
     private var stands: [Int32: Stand] = [:]
+    /// The partitions that have stood behind the watermark for a minute or more.
+    private(set) var hung: Set<Int32> = []
 
     /// Takes a partition's last stable offset and its high watermark.
     ///
@@ -48,14 +50,17 @@ struct HungTransactionWatch {
     ) -> Bool {
         guard lastStable < highWatermark else {
             stands[partition] = nil
+            hung.remove(partition)
             return false
         }
         guard let stand = stands[partition], stand.lastStable == lastStable else {
             stands[partition] = Stand(lastStable: lastStable, since: now)
+            hung.remove(partition)
             return false
         }
         guard now - stand.since >= .seconds(60) else { return false }
         stands[partition]?.since = now
+        hung.insert(partition)
         return true
     }
 }

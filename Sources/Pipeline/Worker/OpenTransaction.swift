@@ -4,6 +4,8 @@ struct OpenTransaction {
     /// The wall clock when it began, in milliseconds since 1970: what the journal calls its clock.
     let clock: Int64
     var events = 0
+    /// The events of each batch that have a timestamp, and the oldest timestamp, in milliseconds since 1970.
+    var batches: [(oldest: Int64, events: Int)] = []
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false
@@ -12,8 +14,16 @@ struct OpenTransaction {
         max(.zero, interval - (.now - began))
     }
 
-    func isDue(_ configuration: PipelineConfiguration) -> Bool {
-        events >= configuration.commitMaxEvents || .now - began >= configuration.commitInterval
+    /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has taken,
+    /// lets it grow older: the broker pays for a transaction, not for the events in it, and nobody waits for an event
+    /// that stands behind thousands of others.
+    ///
+    /// - Parameter waiting: how many records the consumer holds ready.
+    func isDue(_ configuration: PipelineConfiguration, waiting: Int, now: ContinuousClock.Instant = .now) -> Bool {
+        if events >= configuration.commitMaxEvents { return true }
+        let age = now - began
+        guard age >= configuration.commitInterval else { return false }
+        return waiting <= events || age >= configuration.commitIntervalBehind
     }
 }
 

@@ -66,8 +66,8 @@ struct TransactionOutput: ~Copyable, RecordSink {
     }
 
     /// Writes the transaction's record in the journal.
-    mutating func journal(key: String, value: [UInt8]) throws(KafkaError) {
-        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: journal, tag: EventTag.none)
+    mutating func journal(key: String, value: UnsafeRawBufferPointer) throws(KafkaError) {
+        try producer.produce(ProducerRecord(key: Array(key.utf8), value: Array(value)), to: journal, tag: EventTag.none)
     }
 
     private mutating func write(
@@ -100,6 +100,9 @@ extension TransactionOutput {
     mutating func commitTransaction() throws(KafkaError) { try producer.commitTransaction() }
 
     mutating func abortTransaction() throws(KafkaError) { try producer.abortTransaction() }
+
+    /// A copy of a request may still be on its way, and would do damage in the next transaction.
+    var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
 
     /// The records that were refused for good since the last call, by the event they come from.
     mutating func takeRefusals() -> [(event: Coordinates?, error: KafkaError)] {

@@ -35,12 +35,13 @@ extension Worker {
 
     /// The lag counts from what was processed here: the client's own does not know of commits in transactions.
     private mutating func observe(_ statistics: ClientStatistics) {
-        var lag: Int64 = 0
-        var isKnown = false
+        if statistics.brokers.contains(where: { $0.state == "UP" }) {
+            context.board.brokersAreDown(nil, worker: slot.number)
+        }
+        var lag: [Int32: Int] = [:]
         for each in statistics.partitions {
             guard let position = positions[each.partition.partition], let end = each.lastStableOffset else { continue }
-            isKnown = true
-            lag += max(0, end.value - position.reached)
+            lag[each.partition.partition] = Int(max(0, end.value - position.reached))
             guard let watermark = each.highWatermark,
                 hungTransactions.observe(
                     partition: each.partition.partition, lastStable: end.value, highWatermark: watermark.value)
@@ -49,11 +50,13 @@ extension Worker {
                 "a transaction upstream has been open for more than a minute: nothing behind it can be read",
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
-        if isKnown { context.meter.setLag(Int(lag), worker: slot.number) }
+        guard !lag.isEmpty else { return }
+        context.meter.setLag(lag, hungTransactions: hungTransactions.hung.count, worker: slot.number)
     }
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) {
         logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
+        context.board.set(.positioning, worker: slot.number)
         assignment = AssignmentProgress(
             partitions: partitions.map(\.partition).sorted(), barrier: context.gate.requestBarrier(), isDone: false)
     }
@@ -63,6 +66,7 @@ extension Worker {
         if isLost { fencings.noteLostContact() }
         logger.info(isLost ? "lost its partitions" : "gives its partitions back", ["partitions": "\(positions.owned)"])
         do {
+            try context.reach(.inRevoke, worker: slot.number)
             if !isLost { try commit() }
         } catch let error as KafkaError {
             logger.warning("could not commit before the partitions went: \(error)")
@@ -77,7 +81,9 @@ extension Worker {
         core.revokeAll()
         assignment = AssignmentProgress()
         isolation.reset()
+        hungTransactions = HungTransactionWatch()
         group = nil
+        context.board.set(.joining, worker: slot.number)
         context.meter.setPartitions(0, worker: slot.number)
         try consumer.unassign()
     }
@@ -86,6 +92,7 @@ extension Worker {
     mutating func rewind() {
         core.rollBack()
         guard !positions.isEmpty else { return }
+        context.board.set(.positioning, worker: slot.number)
         assignment = AssignmentProgress(
             partitions: positions.owned, barrier: assignment.barrier, isDone: false, isRewind: true)
     }
@@ -112,6 +119,7 @@ extension Worker {
         if partitions.isEmpty {
             try consumer.assign([:])
             assignment.isDone = true
+            context.board.set(.reading, worker: slot.number)
             return
         }
         let starts = try startOffsets(of: partitions)
@@ -126,6 +134,7 @@ extension Worker {
             try consumer.assign(starts.mapValues(\.offset))
         }
         assignment.isDone = true
+        context.board.set(.reading, worker: slot.number)
         watch.progressed()
         reportReset(checked.reset)
         context.meter.setPartitions(partitions.count, worker: slot.number)
@@ -177,7 +186,7 @@ extension Worker {
         logger.warning(
             "committed offsets have no readable watermark (were they reset by hand?): timers count from now",
             ["partitions": partitions.list])
-        context.meter.update { $0.missingWatermarks += partitions.count }
+        context.meter.count { $0.missingWatermarks += partitions.count }
     }
 }
 

@@ -94,8 +94,9 @@ extension Worker {
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("makes its producer anew after: \(error)")
+        if !positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
         output = try Self.makeOutput(slot: slot, context: context, logger: logger)
-        context.meter.update { $0.recreatedClients += 1 }
+        context.meter.count { $0.recreatedClients += 1 }
     }
 
     /// Tells a slot that another process took from a transaction that timed out (design §6, "Slots").
@@ -124,7 +125,7 @@ extension Worker {
         try discardTransaction()
         try releaseAssignment()
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
-        context.meter.update { $0.recreatedClients += 1 }
+        context.meter.count { $0.recreatedClients += 1 }
     }
 
     private func slotTaken(_ error: KafkaError) -> PipelineError {
@@ -135,6 +136,7 @@ extension Worker {
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
             if error.kind == .allBrokersDown || error.kind == .transport { fencings.noteLostContact() }
+            if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")

@@ -4,6 +4,7 @@ extension Worker {
     /// Opens a transaction, unless one is open, with a fresh snapshot of the subscriptions.
     mutating func begin() throws {
         guard transaction == nil else { return }
+        if output.hasRepeatedRequests { try replaceProducer(after: .repeatedRequest) }
         try output.beginTransaction()
         transaction = OpenTransaction(began: .now, clock: WallClock.now())
         try core.beginTransaction()
@@ -15,10 +16,13 @@ extension Worker {
     mutating func commit() throws {
         guard let open = transaction else { return }
         let offsets = try writeJournal(of: open)
+        try context.reach(.beforeCommit, worker: slot.number)
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         try sendOffsets(offsets)
+        try context.reach(.afterSendOffsets, worker: slot.number)
         try output.commitTransaction()
+        try context.reach(.afterCommit, worker: slot.number)
         transaction = nil
         core.endTransaction()
         positions.commit()
@@ -27,7 +31,8 @@ extension Worker {
         output.truncatesDeadLetters = false
         backoff.reset()
         context.patience.hasWorked()
-        reportCommit()
+        context.board.brokersAreDown(nil, worker: slot.number)
+        reportCommit(of: open)
     }
 
     /// Writes the journal entry and lists the offsets, with their metadata, that the transaction moves to.
@@ -45,9 +50,9 @@ extension Worker {
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets
-        journalText.removeAll(keepingCapacity: true)
+        journalText.removeAll()
         entry.append(to: &journalText, topic: topic, rules: context.rulesHash)
-        try output.journal(key: slot.description, value: journalText)
+        try output.journal(key: slot.description, value: journalText.bytes)
         return offsets
     }
 
@@ -59,18 +64,15 @@ extension Worker {
         }
     }
 
-    private mutating func reportCommit() {
-        let counts = core.counts
-        let notes = core.takeNotes()
-        context.meter.update { reading in
-            reading.counts.add(counts)
-            reading.transactions += 1
-            reading.keyMismatches += notes.keyMismatches
-            reading.ambiguousDates += notes.ambiguousDates
-            reading.unknownStatuses += notes.unknownStatuses
-            reading.ignoredOrderIDs += notes.ignoredOrderIDs
-            reading.rejectedDevices += counts.rejectedDevices
-        }
+    private mutating func reportCommit(of transaction: OpenTransaction) {
+        var counts = core.counts
+        counts.transactions += 1
+        counts.count(core.takeNotes())
+        context.meter.add(counts)
+        let now = WallClock.now()
+        context.meter.committed(
+            duration: .now - transaction.began,
+            ages: transaction.batches.map { (milliseconds: now - $0.oldest, events: $0.events) })
     }
 
     /// Ends the open transaction without effect, if there is one; the producer is usable afterwards.
@@ -93,11 +95,18 @@ extension Worker {
         core.endTransaction()
         positions.rollBack()
         _ = core.takeNotes()
-        context.meter.update { $0.aborts += 1 }
+        context.meter.count { $0.aborts += 1 }
     }
 }
 
 extension KafkaError {
+    /// The last transaction ended well, but a copy of one of its requests may still reach the broker, in the next one.
+    fileprivate static var repeatedRequest: KafkaError {
+        KafkaError(
+            kind: .timedOut, recovery: .recreateClient, name: "",
+            message: "a request had to be sent again, and its first copy may still be on its way")
+    }
+
     /// The partitions went while a transaction was open: abort it.
     fileprivate static var lostAssignment: KafkaError {
         KafkaError(

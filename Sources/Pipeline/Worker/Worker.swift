@@ -1,6 +1,7 @@
 import Extraction
 import FanOut
 import KafkaClient
+import NotificationPayload
 import Telemetry
 
 /// One worker: one thread with its own consumer and its own transactional producer.
@@ -28,7 +29,7 @@ struct Worker: ~Copyable {
     var group: GroupMetadata?
     private var records = RecordBatch()
     private(set) var batch: EventBatch
-    var journalText: [UInt8] = []
+    var journalText = ByteWriter()
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
     private static let batchLimit = 512
@@ -92,7 +93,7 @@ struct Worker: ~Copyable {
         try watchConsumer()
         takeOver()
         if !batch.records.isEmpty { try process() }
-        if transaction?.isDue(context.configuration) == true { try commit() }
+        if transaction?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }
     }
 
     /// Looks after a consumer that has been quiet for long.
@@ -139,18 +140,23 @@ struct Worker: ~Copyable {
                 let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
                 advance(over: next..<emitted)
                 next = emitted
+                try context.reach(.afterProduce, worker: slot.number)
                 if next < extracted || isolation.isActive { try commit() }
             }
         }
     }
 
     private mutating func advance(over records: Range<Int>) {
+        var dated = (oldest: Int64.max, events: 0)
         for index in records {
             let record = batch.records[index]
             positions.advance(
                 partition: record.partition, offset: record.offset, timestamp: record.timestamp?.milliseconds ?? 0)
+            guard let timestamp = record.timestamp?.milliseconds else { continue }
+            dated = (min(dated.oldest, timestamp), dated.events + 1)
         }
         transaction?.events += records.count
+        if dated.events > 0 { transaction?.batches.append(dated) }
     }
 
     /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).

@@ -15,16 +15,26 @@ final class WorkerContext: Sendable {
     /// The hash of the rules, which every journal entry carries.
     let rulesHash: String
     let watch: WorkerWatch
+    let board: ReadinessBoard
     /// Finish the open transaction, commit and end.
     let isDraining = Atomic<Bool>(false)
     /// End at once: what is open is left to time out.
     let isStopping = Atomic<Bool>(false)
+    #if DEBUG
+        let faults: FaultPlan?
+    #endif
 
-    init(configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter) {
+    init(
+        configuration: PipelineConfiguration, audienceRule: any AudienceRule, meter: PipelineMeter
+    ) throws(PipelineError) {
+        #if DEBUG
+            faults = try FaultPlan.ofEnvironment()
+        #endif
         self.configuration = configuration
         self.audienceRule = audienceRule
         self.meter = meter
         self.watch = WorkerWatch(workers: configuration.workers)
+        self.board = ReadinessBoard(workers: configuration.workers)
         self.rulesHash =
             RulesHash(
                 rules: configuration.rules, rendering: configuration.rendering,
@@ -34,6 +44,12 @@ final class WorkerContext: Sendable {
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+    var readiness: Readiness {
+        let isBehind = gate.isLagging || gate.isAwaited
+        return board.readiness(
+            isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
+    }
+
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
     /// Repeats what needs the broker until it works, with backoff and a line once in 10 s.
@@ -45,8 +61,11 @@ final class WorkerContext: Sendable {
         var backoff = Backoff()
         while !mustEnd {
             do {
-                return try body()
+                let value = try body()
+                board.waitUnanswered(nil)
+                return value
             } catch {
+                board.waitUnanswered("\(error)")
                 if try patience.consider(error) { logger.warning("\(error); waiting") }
                 let end = ContinuousClock.now + backoff.next()
                 while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }

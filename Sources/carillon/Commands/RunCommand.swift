@@ -1,4 +1,5 @@
 import Arguments
+import Console
 import Foundation
 import KafkaClient
 import Pipeline
@@ -18,6 +19,7 @@ struct RunCommand: ParsableCommand {
             ("carillon run -b localhost:9092 --from latest", "The first start of a group, from now on."),
             ("carillon run --config carillon.properties", "As the file says."),
             ("carillon run --config carillon.properties --workers 4 --instance b", "A second process on this host."),
+            ("carillon run --config carillon.properties --http 127.0.0.1:9464", "With metrics and health over HTTP."),
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
@@ -27,11 +29,14 @@ struct RunCommand: ParsableCommand {
     var from: String?
     @Option(help: "workers, threads with a consumer and a producer each; one per core by default.", valueName: "count")
     var workers: String?
+    @Option(help: "http, where to serve /metrics, /live and /ready; nowhere by default.", valueName: "host:port")
+    var http: String?
 
     func run() async throws {
         var flags: [ConfigurationLoader.Flag] = []
         if let from { flags.append(.init(name: "--from", key: "from", value: from)) }
         if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
+        if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags)
         let display = LiveDisplay()
         let logger = configuration.makeLogger(around: display)
@@ -42,7 +47,9 @@ struct RunCommand: ParsableCommand {
                 "group": configuration.groupID, "instance": configuration.instanceID,
                 "workers": "\(configuration.workers)",
             ])
-        let pipeline = NotificationPipeline(configuration: configuration, logger: logger)
+        let metrics = Metrics()
+        let pipeline = NotificationPipeline(configuration: configuration, logger: logger, metrics: metrics)
+        let console = try serve(pipeline, metrics, at: configuration.http, logger)
         let signals = Signals {
             pipeline.shutdown()
         } again: {
@@ -53,7 +60,20 @@ struct RunCommand: ParsableCommand {
         defer {
             display.stop()
             signals.cancel()
+            console?.stop()
         }
         try await pipeline.run()
+    }
+
+    /// Before the pipeline runs and until it has ended: what waits for a broker or drains is asked how it is, too.
+    private func serve(
+        _ pipeline: NotificationPipeline, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
+    ) throws -> ConsoleServer? {
+        guard let address else { return nil }
+        let console = try ConsoleServer(
+            at: address, pipeline: pipeline, metrics: metrics,
+            build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka])
+        logger.info("serves http://\(address)/metrics, /live and /ready")
+        return console
     }
 }

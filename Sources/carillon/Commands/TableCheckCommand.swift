@@ -37,6 +37,8 @@ private struct TableReport: Encodable {
     var checkpoint: String?
     /// The next offset to read, by partition.
     var offsets: [Int64]
+    /// The same for two tables that hold the same.
+    var digest: String
     var wiped: String?
 
     init(_ inspection: TableInspection, path: String) {
@@ -45,6 +47,7 @@ private struct TableReport: Encodable {
         topic = inspection.topic
         checkpoint = inspection.checkpointTime.map { TimeText.iso8601($0.milliseconds) }
         offsets = inspection.offsets
+        digest = inspection.digest
         wiped = inspection.wiped
     }
 
@@ -54,6 +57,7 @@ private struct TableReport: Encodable {
         table.append(["topic", topic.isEmpty ? "-" : topic])
         table.append(["checkpoint", checkpoint ?? "-"])
         table.append(["next offsets", offsets.isEmpty ? "-" : offsets.map(String.init).joined(separator: " ")])
+        table.append(["digest", digest])
         return table.text
     }
 }

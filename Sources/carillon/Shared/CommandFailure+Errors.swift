@@ -1,5 +1,6 @@
 import FanOut
 import Foundation
+import HTTPServer
 import KafkaClient
 import Pipeline
 
@@ -11,6 +12,7 @@ extension CommandFailure {
         case let error as ConfigurationProblems: self.init(.configuration, lines: error.problems.map(\.description))
         case let error as PipelineError: self.init(ExitCode(error), error.description)
         case let error as KafkaError: self.init(ExitCode(error), error.description)
+        case let error as HTTPServerError: self.init(.configuration, error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
         case let error as FileError: self.init(.usage, error.description)
         case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)

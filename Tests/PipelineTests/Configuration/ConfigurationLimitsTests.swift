@@ -22,6 +22,9 @@ import Testing
             try problems { $0.commitInterval = .seconds(6) }
                 == ["commit.interval: 6s must be at most a quarter of transaction.timeout (20s)"])
         #expect(
+            try problems { $0.commitIntervalBehind = .seconds(6) }
+                == ["commit.interval.behind: 6s must be at most a quarter of transaction.timeout (20s)"])
+        #expect(
             try problems { $0.shutdownTimeout = .seconds(30) }
                 == ["shutdown.timeout: 30s must be at most transaction.timeout (20s)"])
         #expect(

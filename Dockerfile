@@ -1,0 +1,26 @@
+# The program in a slim image: `docker build -t carillon .`, then `docker run --rm carillon --help`.
+# The build stage has the toolchain; the runtime stage has Debian's libraries, the program with Swift's own inside, and one user.
+FROM swift:6.3-bookworm AS build
+WORKDIR /carillon
+COPY Scripts Scripts
+RUN Scripts/setup
+COPY . .
+RUN swift build -c release --product carillon --static-swift-stdlib \
+    && install -s "$(swift build -c release --product carillon --static-swift-stdlib --show-bin-path)/carillon" /usr/local/bin/carillon
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+        ca-certificates librdkafka1 libsimdjson14 liblmdb0 libjemalloc2 libmicrohttpd12 libssl3 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /var/lib/carillon carillon \
+    && install -d -m 0700 -o carillon -g carillon /var/lib/carillon
+COPY --from=build /usr/local/bin/carillon /usr/local/bin/carillon
+COPY Examples /usr/local/share/carillon/Examples
+WORKDIR /usr/local/share/carillon
+USER 10001:10001
+# The table of subscriptions: filled again from its topic when it is lost.
+VOLUME /var/lib/carillon
+EXPOSE 9464
+ENTRYPOINT ["carillon"]
+CMD ["--help"]

@@ -1,0 +1,60 @@
+import HTTPServer
+import Pipeline
+import Telemetry
+
+/// The pages that a running pipeline shows to monitoring: `/metrics`, `/live` and `/ready`.
+///
+/// It serves from its making until ``stop()``, which may be long before and after the pipeline's own `run()`.
+package final class ConsoleServer {
+    private let server: HTTPServer
+
+    /// - Parameters:
+    ///   - metrics: the registry that the pipeline records into; what describes the process is added to it.
+    ///   - build: labels of `carillon_build_info`.
+    /// - Throws: `HTTPServerError` where the address cannot be listened at.
+    package init(
+        at address: ListenAddress, pipeline: NotificationPipeline, metrics: Metrics, build: Metrics.Labels
+    ) throws(HTTPServerError) {
+        let pages = Pages(pipeline: pipeline, metrics: metrics, build: build)
+        server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
+    }
+
+    /// Closes the port. More calls do nothing.
+    package func stop() {
+        server.stop()
+    }
+}
+
+/// What stands on each page at the moment that it is asked for.
+struct Pages: Sendable {
+    private let pipeline: NotificationPipeline
+    private let metrics: Metrics
+
+    init(pipeline: NotificationPipeline, metrics: Metrics, build: Metrics.Labels) {
+        self.pipeline = pipeline
+        self.metrics = metrics
+        ProcessMetrics.register(in: metrics)
+        metrics.gauge("carillon_build_info", help: "Always 1; the labels say what runs.", labels: build).set(1)
+    }
+
+    subscript(path: String) -> HTTPResponse? {
+        switch path {
+        case "/metrics": metricsPage()
+        // A worker that hangs ends the process by itself: to answer is to live.
+        case "/live": HTTPResponse(body: "live\n")
+        case "/ready": Self.readyPage(pipeline.readiness)
+        default: nil
+        }
+    }
+
+    private func metricsPage() -> HTTPResponse {
+        HTTPResponse(
+            contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.snapshot().prometheusText())
+    }
+
+    static func readyPage(_ readiness: Readiness) -> HTTPResponse {
+        guard !readiness.isReady else { return HTTPResponse(body: "ready\n") }
+        let lines = ["not ready"] + readiness.reasons.map { "- \($0)" }
+        return HTTPResponse(.serviceUnavailable, body: lines.joined(separator: "\n") + "\n")
+    }
+}

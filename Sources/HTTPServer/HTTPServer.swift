@@ -1,0 +1,103 @@
+import CMicrohttpd
+import Glibc
+
+/// A small HTTP/1.1 server for pages that a person or a monitoring system asks for: GET and HEAD, over libmicrohttpd.
+///
+/// It owns one thread, which calls the handler for one request after the other; a handler that waits makes all wait.
+/// No TLS: it is meant for the host itself or for a network that is trusted.
+package final class HTTPServer {
+    /// - Parameter path: without the query, percent-decoded.
+    /// - Returns: nil where there is no such page; the server then answers 404.
+    package typealias Handler = @Sendable (_ path: String) -> HTTPResponse?
+
+    /// The port that it listens at: the system's choice where 0 was asked for.
+    package let port: UInt16
+    private var daemon: OpaquePointer?
+    private let pages: Pages
+
+    /// More connections than these are closed at once.
+    private static let connectionLimit: UInt32 = 64
+    /// A connection that is silent for so long is closed, in seconds.
+    private static let silence: UInt32 = 30
+
+    /// Listens and serves from now on.
+    ///
+    /// - Parameters:
+    ///   - host: a name or an address; empty for every address of this machine.
+    ///   - port: 0 for any free one.
+    package init(host: String, port: UInt16, handler: @escaping Handler) throws(HTTPServerError) {
+        let socket = try ListeningSocket(host: host, port: port)
+        let boundPort = socket.port
+        let descriptor = socket.take()
+        let pages = Pages(handler)
+        // The server keeps the pages alive for longer than the daemon's thread runs.
+        let context = Unmanaged.passUnretained(pages).toOpaque()
+        guard let daemon = cmicrohttpd_start(descriptor, Self.connectionLimit, Self.silence, answer, context) else {
+            close(descriptor)
+            throw HTTPServerError(address: "\(host):\(boundPort)", reason: "libmicrohttpd does not start")
+        }
+        self.pages = pages
+        self.daemon = daemon
+        self.port = boundPort
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Finishes the request that is being answered, closes every connection and the port. More calls do nothing.
+    package func stop() {
+        guard let daemon else { return }
+        self.daemon = nil
+        MHD_stop_daemon(daemon)
+    }
+}
+
+/// The handler, where a C callback can find it.
+private final class Pages: Sendable {
+    let handler: HTTPServer.Handler
+
+    init(_ handler: @escaping HTTPServer.Handler) {
+        self.handler = handler
+    }
+
+    func response(method: String, path: String) -> HTTPResponse {
+        guard method == "GET" || method == "HEAD" else {
+            return HTTPResponse(.methodNotAllowed, body: "\(method) is not allowed here\n")
+        }
+        return handler(path) ?? HTTPResponse(.notFound, body: "there is no page \(path)\n")
+    }
+}
+
+/// libmicrohttpd calls it once with a request's header, then for its body, and at last to be answered; an answer to the
+/// first call would close the connection. `state` is nil in the first call and what it was set to in the others.
+private func answer(
+    context: UnsafeMutableRawPointer?, connection: OpaquePointer?, path: UnsafePointer<CChar>?,
+    method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?, upload: UnsafePointer<CChar>?,
+    uploadSize: UnsafeMutablePointer<Int>?, state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let context, let connection, let path, let method, let state else { return .NO }
+    guard state.pointee != nil else {
+        state.pointee = context
+        return .YES
+    }
+    if let uploadSize, uploadSize.pointee > 0 {
+        uploadSize.pointee = 0
+        return .YES
+    }
+    let pages = Unmanaged<Pages>.fromOpaque(context).takeUnretainedValue()
+    return send(pages.response(method: String(cString: method), path: String(cString: path)), over: connection)
+}
+
+private func send(_ response: HTTPResponse, over connection: OpaquePointer) -> MHD_Result {
+    var body = response.body
+    let made = body.withUTF8 { bytes in
+        MHD_create_response_from_buffer(
+            bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+    }
+    guard let made else { return .NO }
+    defer { MHD_destroy_response(made) }
+    _ = MHD_add_response_header(made, "Content-Type", response.contentType)
+    if response.status == .methodNotAllowed { _ = MHD_add_response_header(made, "Allow", "GET, HEAD") }
+    return MHD_queue_response(connection, response.status.rawValue, made)
+}

@@ -1,0 +1,7 @@
+/// Why a server cannot listen. The description names the address and says what the system says.
+package struct HTTPServerError: Error, CustomStringConvertible {
+    package var address: String
+    package var reason: String
+
+    package var description: String { "cannot serve HTTP at \(address): \(reason)" }
+}

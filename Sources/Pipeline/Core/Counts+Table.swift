@@ -1,0 +1,75 @@
+import Extraction
+import Telemetry
+
+extension Counts {
+    /// One counter of monitoring, and the number behind it.
+    struct Row: Sendable {
+        var name: String
+        var help: String
+        var labels: KeyValuePairs<String, String> = [:]
+        var value: WritableKeyPath<Counts, Int> & Sendable
+    }
+
+    /// Every count, by Prometheus's conventions: it drives adding up and the metrics.
+    static let table: [Row] =
+        [
+            Row("carillon_events_total", \.events, "Records of orders.events that were committed."),
+            Row("carillon_notifications_total", \.notifications, "Notifications that events gave."),
+            Row("carillon_timers_total", \.timers, "Timers of orders that were due and not dropped."),
+            Row("carillon_dispatches_total", \.dispatches, "Records written to the dispatch topic, one a device."),
+            Row(
+                "carillon_stale_devices_total", \.staleDevices, "Devices left out: not seen for subscriptions.max-age."),
+            Row(
+                "carillon_rejected_devices_total", \.rejectedDevices,
+                "Devices of a host's resolver that cannot be sent to."),
+            Row("carillon_key_mismatches_total", \.keyMismatches, "Events whose key is not their order id."),
+            Row("carillon_ambiguous_dates_total", \.ambiguousDates, "Dates such as 07/07/2025, which count as absent."),
+            Row("carillon_unknown_statuses_total", \.unknownStatuses, "Events with a status that is not a known one."),
+            Row("carillon_ignored_order_ids_total", \.ignoredOrderIDs, "Entries of ORDER_IDS_LISTED that are no id."),
+            Row(
+                "carillon_out_of_order_events_total", \.outOfOrder,
+                "Events older than the one of their order that came before."),
+            Row("carillon_transactions_total", \.transactions, "Committed transactions."),
+            Row("carillon_transaction_aborts_total", \.aborts, "Aborted transactions; what they held is done again."),
+            Row("carillon_recreated_clients_total", \.recreatedClients, "Kafka clients made anew after an error."),
+            Row(
+                "carillon_missing_watermarks_total", \.missingWatermarks,
+                "Committed offsets without a readable watermark."),
+            Row("carillon_malformed_subscriptions_total", \.malformedSubscriptions, "Subscription records skipped."),
+        ]
+        + DeadLetter.Code.allCases.map {
+            Row("carillon_dead_letters_total", \.deadLettersByCode[$0], "Dead letters, by code.", ["code": $0.label])
+        }
+        + SuppressionReason.allCases.map {
+            Row(
+                "carillon_suppressed_events_total", \.eventsByReason[$0], "Events that notified nobody, by reason.",
+                ["reason": $0.label])
+        }
+        + TimerDrop.allCases.map {
+            Row(
+                "carillon_dropped_timers_total", \.timersByDrop[$0], "Timers that are not sent, by reason.",
+                ["reason": $0.label])
+        }
+        + FieldSource.allCases.flatMap {
+            [
+                source("time_slot", $0, \.timeSlotSources[$0]), source("date", $0, \.dateSources[$0]),
+                source("order_id", $0, \.orderIDSources[$0]),
+            ]
+        }
+
+    private static func source(
+        _ field: String, _ source: FieldSource, _ value: WritableKeyPath<Counts, Int> & Sendable
+    ) -> Row {
+        Row(
+            "carillon_field_sources_total", value, "Notifications, by the source that supplied a field.",
+            ["field": field, "source": "\(source)"])
+    }
+}
+
+extension Counts.Row {
+    init(
+        _ name: String, _ value: WritableKeyPath<Counts, Int> & Sendable, _ help: String, _ labels: Metrics.Labels = [:]
+    ) {
+        self.init(name: name, help: help, labels: labels, value: value)
+    }
+}

@@ -1,0 +1,49 @@
+/// Whether a pipeline is at work on its partitions, and if not, what it waits for: for a host's readiness probe.
+///
+/// A process that is not ready is not broken: it waits and comes back by itself. Whatever needs a person ends
+/// ``NotificationPipeline/run()`` with an error. `carillon run --http` serves it as `/ready`.
+public struct Readiness: Sendable, Equatable {
+    /// What the pipeline waits for; nothing when it is ready.
+    public var reasons: [Reason]
+
+    public init(reasons: [Reason] = []) {
+        self.reasons = reasons
+    }
+
+    public var isReady: Bool { reasons.isEmpty }
+
+    public enum Reason: Sendable, Equatable, CustomStringConvertible {
+        /// `run()` has not begun, or has returned.
+        case notRunning
+        /// The state folder, the broker and the topics are looked at, before the first worker starts.
+        case starting
+        /// `shutdown()` was called, or a thread has failed: what is open is committed.
+        case draining
+        /// The latest question to the broker was not answered, or every connection is down; why, where it is known.
+        case brokerAway(String)
+        /// The subscriptions table has not reached the end that its topic had at the latest assignment, or has been
+        /// behind for longer than `subscriptions.max-lag`; how many records, where it is known.
+        case tableBehind(records: Int?)
+        /// These workers have not been assigned partitions yet (or none: more workers than partitions is ready).
+        case noAssignment(workers: [Int])
+        /// These workers do not know yet where to read on: at the start, and after an error.
+        case noPosition(workers: [Int])
+
+        public var description: String {
+            switch self {
+            case .notRunning: "the pipeline is not running"
+            case .starting: "the pipeline is starting"
+            case .draining: "the pipeline is draining"
+            case .brokerAway(let why): "the broker is away: \(why)"
+            case .tableBehind(nil): "the subscriptions table is catching up"
+            case .tableBehind(let records?): "the subscriptions table is catching up: \(records) records behind"
+            case .noAssignment(let workers): "no assignment yet: \(Self.list(workers))"
+            case .noPosition(let workers): "no position to read from yet: \(Self.list(workers))"
+            }
+        }
+
+        private static func list(_ workers: [Int]) -> String {
+            (workers.count == 1 ? "worker " : "workers ") + workers.map(String.init).joined(separator: ", ")
+        }
+    }
+}

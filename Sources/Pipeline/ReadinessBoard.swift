@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Where every thread of a pipeline says how it stands; ``Readiness`` is read off it. Any thread.
+///
+/// The broker counts as away by the latest word of whoever asked it last: the table's follower asks every second, and a
+/// worker hears when all its connections are down. Since the follower's question goes through the leaders of a whole
+/// topic, its answer clears every complaint.
+final class ReadinessBoard: Sendable {
+    enum WorkerState: Equatable {
+        /// It waits for the group to say which partitions are its.
+        case joining
+        /// It has an assignment and finds out where to read on.
+        case positioning
+        /// It reads, or has no partition to read.
+        case reading
+    }
+
+    private struct State {
+        var isStarted = false
+        var isEnded = false
+        var workers: [WorkerState]
+        /// The workers whose latest word is that no broker answers, and the error.
+        var unanswered: [Int: String] = [:]
+        var unansweredFollower: String?
+        var unansweredWait: String?
+    }
+
+    private let state: Mutex<State>
+
+    init(workers: Int) {
+        state = Mutex(State(workers: Array(repeating: .joining, count: workers)))
+    }
+
+    /// The broker and the topics have answered, the threads start.
+    func started() { state.withLock { $0.isStarted = true } }
+
+    func ended() { state.withLock { $0.isEnded = true } }
+
+    func set(_ workerState: WorkerState, worker: Int) { state.withLock { $0.workers[worker] = workerState } }
+
+    /// What is asked again until it works (at the start, and for a new producer) did not; why, or nil when it did.
+    func waitUnanswered(_ why: String?) { state.withLock { $0.unansweredWait = why } }
+
+    /// A worker's connections are all down; why, or nil once one is up or a transaction was committed.
+    func brokersAreDown(_ why: String?, worker: Int) { state.withLock { $0.unanswered[worker] = why } }
+
+    /// The follower's question for the topic's ends was not answered; why, or nil when it was.
+    func followerUnanswered(_ why: String?) {
+        state.withLock { state in
+            state.unansweredFollower = why
+            if why == nil { state.unanswered = [:] }
+        }
+    }
+
+    /// - Parameter tableBehind: the reason that the table's gate gives, if it is closed.
+    func readiness(isDraining: Bool, tableBehind: Readiness.Reason?) -> Readiness {
+        let state = state.withLock { $0 }
+        if state.isEnded { return Readiness(reasons: [.notRunning]) }
+        if isDraining { return Readiness(reasons: [.draining]) }
+        let away = state.unansweredWait ?? state.unansweredFollower ?? state.unanswered.min { $0.key < $1.key }?.value
+        var reasons = away.map { [Readiness.Reason.brokerAway($0)] } ?? []
+        guard state.isStarted else { return Readiness(reasons: reasons + [.starting]) }
+        func workers(_ which: WorkerState) -> [Int] { state.workers.indices.filter { state.workers[$0] == which } }
+        if let tableBehind { reasons.append(tableBehind) }
+        if !workers(.joining).isEmpty { reasons.append(.noAssignment(workers: workers(.joining))) }
+        if !workers(.positioning).isEmpty { reasons.append(.noPosition(workers: workers(.positioning))) }
+        return Readiness(reasons: reasons)
+    }
+}

@@ -1,0 +1,154 @@
+import KafkaClient
+
+/// Where a test makes a process fail. Nothing of it is in a release build: ``WorkerContext/reach(_:worker:)`` is empty there.
+enum FaultPoint: String, CaseIterable {
+    /// A batch's records were handed to the producer.
+    case afterProduce = "after-produce"
+    /// The journal's record was, too; the offsets were not sent.
+    case beforeCommit = "before-commit"
+    /// The broker has the offsets; the commit was not asked for.
+    case afterSendOffsets = "after-send-offsets"
+    /// The broker has committed; the worker does not count it yet.
+    case afterCommit = "after-commit"
+    /// The group wants the partitions back; what is open is not committed.
+    case inRevoke = "in-revoke"
+    /// Subscriptions were read; the table's store does not have them.
+    case beforeTableCommit = "before-table-commit"
+    /// The table's store has them.
+    case afterTableCommit = "after-table-commit"
+    /// The table has read a part of its topic and is not at the end.
+    case inCatchUp = "in-catch-up"
+}
+
+#if DEBUG
+    import Foundation
+    import Synchronization
+
+    /// What `CARILLON_FAULT` asks a debug build for: rules as `action@point:chance`, with commas in between.
+    ///
+    ///     CARILLON_FAULT=kill@after-commit:1/40,abort@before-commit:1/3 CARILLON_FAULT_SEED=7 carillon run …
+    ///
+    /// Actions: `kill` as by kill -9; `stop` as by SIGSTOP, once; `abort` as if the broker had asked for an abort.
+    /// Whether a rule fires depends on the seed, the rule, the worker and how often that worker was there, and on nothing
+    /// else: the same seed fails at the same places. Each fault writes `fault: <action>@<point>` to standard error first.
+    /// Any thread.
+    final class FaultPlan: Sendable {
+        enum Action: String, Sendable { case kill, stop, abort }
+
+        struct Rule: Hashable, Sendable {
+            var action: Action
+            var point: FaultPoint
+            /// Fires this often …
+            var times: UInt64
+            /// … of as many visits, on average.
+            var visits: UInt64
+        }
+
+        private struct History {
+            var visits: [Visitor: UInt64] = [:]
+            /// The rules that have stopped the process, which they do once.
+            var done: Set<Int> = []
+        }
+
+        private struct Visitor: Hashable {
+            var rule: Int
+            var worker: Int
+        }
+
+        let rules: [Rule]
+        private let seed: UInt64
+        private let history = Mutex(History())
+
+        /// - Returns: nil where the environment asks for nothing.
+        /// - Throws: what is wrong with it; a rule that is not understood would make a test pass for nothing.
+        static func ofEnvironment() throws(PipelineError) -> FaultPlan? {
+            let environment = ProcessInfo.processInfo.environment
+            guard let text = environment["CARILLON_FAULT"] else { return nil }
+            return try FaultPlan(parsing: text, seed: environment["CARILLON_FAULT_SEED"].flatMap(UInt64.init) ?? 0)
+        }
+
+        init(parsing text: String, seed: UInt64) throws(PipelineError) {
+            var rules: [Rule] = []
+            for part in text.split(separator: ",") {
+                guard let rule = Rule(parsing: part) else {
+                    throw .decisionNeeded(
+                        "CARILLON_FAULT: '\(part)' is not action@point:chance, as kill@after-commit:1/40")
+                }
+                rules.append(rule)
+            }
+            self.rules = rules
+            self.seed = seed
+        }
+
+        /// What happens to a worker at this visit of the point; the first rule that fires decides.
+        func draw(_ point: FaultPoint, worker: Int) -> Action? {
+            history.withLock { history in
+                for (index, rule) in rules.enumerated() where rule.point == point && !history.done.contains(index) {
+                    let visit = history.visits[Visitor(rule: index, worker: worker), default: 0] + 1
+                    history.visits[Visitor(rule: index, worker: worker)] = visit
+                    var number = seed
+                    for part in [UInt64(index), UInt64(bitPattern: Int64(worker)), visit] {
+                        number = Self.mixed(number ^ part)
+                    }
+                    guard number % rule.visits < rule.times else { continue }
+                    if rule.action == .stop { history.done.insert(index) }
+                    return rule.action
+                }
+                return nil
+            }
+        }
+
+        /// SplitMix64.
+        private static func mixed(_ number: UInt64) -> UInt64 {
+            var number = number &+ 0x9E37_79B9_7F4A_7C15
+            number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
+            return number ^ (number >> 31)
+        }
+    }
+
+    extension FaultPlan.Rule {
+        init?(parsing text: Substring) {
+            let parts = text.split(whereSeparator: { "@:/".contains($0) }).map(String.init)
+            guard parts.count == 4, text == "\(parts[0])@\(parts[1]):\(parts[2])/\(parts[3])",
+                let action = FaultPlan.Action(rawValue: parts[0]), let point = FaultPoint(rawValue: parts[1]),
+                let times = UInt64(parts[2]), let visits = UInt64(parts[3]), visits > 0, times <= visits,
+                action != .abort || point.isInTransaction
+            else { return nil }
+            self.init(action: action, point: point, times: times, visits: visits)
+        }
+    }
+
+    extension FaultPoint {
+        /// Whether a transaction is open that can be aborted.
+        fileprivate var isInTransaction: Bool {
+            switch self {
+            case .afterProduce, .beforeCommit, .afterSendOffsets: true
+            case .afterCommit, .inRevoke, .beforeTableCommit, .afterTableCommit, .inCatchUp: false
+            }
+        }
+    }
+
+    extension WorkerContext {
+        /// Fails here where the environment wants it.
+        ///
+        /// - Parameter worker: its number; -1 for the thread that keeps the table.
+        func reach(_ point: FaultPoint, worker: Int = -1) throws(KafkaError) {
+            guard let action = faults?.draw(point, worker: worker) else { return }
+            FileHandle.standardError.write(Data("fault: \(action)@\(point.rawValue)\n".utf8))
+            switch action {
+            case .kill: kill(getpid(), SIGKILL)
+            case .stop: kill(getpid(), SIGSTOP)
+            case .abort:
+                throw KafkaError(
+                    kind: .other, recovery: .abortTransaction, name: "",
+                    message: "an abort that CARILLON_FAULT asked for",
+                    operation: point.rawValue)
+            }
+        }
+    }
+#else
+    extension WorkerContext {
+        @inline(__always) func reach(_ point: FaultPoint, worker: Int = -1) throws(KafkaError) {}
+    }
+#endif

@@ -1,0 +1,79 @@
+import Extraction
+import Foundation
+import Pipeline
+import Telemetry
+import Testing
+
+@testable import Console
+
+@Suite struct ConsoleTests {
+    private let metrics = Metrics()
+
+    private func pages() throws -> Pages {
+        let configuration = PipelineConfiguration(
+            kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: "/nonexistent", rules: try ExtractionRules())
+        let pipeline = NotificationPipeline(configuration: configuration, metrics: metrics)
+        return Pages(pipeline: pipeline, metrics: metrics, build: ["version": "1.2.3", "librdkafka": "2.0.2"])
+    }
+
+    @Test("/live answers as long as the process does")
+    func live() throws {
+        let page = try #require(try pages()["/live"])
+        #expect(page.status == .ok)
+    }
+
+    @Test("/ready is 503 with the reasons in the body while the pipeline does not work")
+    func ready() throws {
+        let page = try #require(try pages()["/ready"])
+        #expect(page.status == .serviceUnavailable)
+        #expect(page.body == "not ready\n- the pipeline is not running\n")
+        #expect(Pages.readyPage(Readiness()).status == .ok)
+    }
+
+    @Test("/metrics is Prometheus text with the pipeline, the process and the build in it")
+    func metricsPage() throws {
+        let page = try #require(try pages()["/metrics"])
+        #expect(page.status == .ok)
+        #expect(page.contentType == "text/plain; version=0.0.4; charset=utf-8")
+        let lines = Set(page.body.split(separator: "\n").map(String.init))
+        #expect(lines.contains("carillon_events_total 0"))
+        #expect(lines.contains("carillon_ready 0"))
+        #expect(lines.contains(#"carillon_build_info{version="1.2.3",librdkafka="2.0.2"} 1"#))
+        #expect(lines.contains("# TYPE process_cpu_seconds_total counter"))
+    }
+
+    @Test("README's table has every metric, and none that there is not")
+    func readme() throws {
+        _ = try pages()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let cells = text.split(separator: "\n").filter { $0.hasPrefix("| `carillon_") || $0.hasPrefix("| `process_") }
+            .compactMap { $0.split(separator: "|").first }
+        let names = cells.flatMap { $0.split(separator: "`") }
+            .map(String.init).filter { $0.hasPrefix("carillon_") || $0.hasPrefix("process_") }
+        #expect(names.sorted() == metrics.snapshot().families.map(\.name))
+    }
+
+    @Test("there is no other page")
+    func otherPages() throws {
+        let pages = try pages()
+        for path in ["/", "/metrics/", "/Ready", "/../etc/passwd", ""] { #expect(pages[path] == nil) }
+    }
+
+    @Test("what the process says of itself is what it does")
+    func process() throws {
+        #expect((4e6...4e10).contains(ProcessMetrics.residentMemory()))
+        let before = ProcessMetrics.cpuSeconds()
+        var sum = 0.0
+        while ProcessMetrics.cpuSeconds() < before + 0.01 { sum += 1 }
+        #expect(before > 0 && sum > 0)
+        #expect(
+            (Date.now.timeIntervalSince1970 - 86_400...Date.now.timeIntervalSince1970 + 2).contains(
+                ProcessMetrics.startTime()))
+        // Other tests open files meanwhile, too: far more than they do.
+        let files = ProcessMetrics.openFiles()
+        let opened = try (0..<200).map { _ in try #require(FileHandle(forReadingAtPath: "/dev/null")) }
+        #expect(ProcessMetrics.openFiles() > files + 100)
+        for file in opened { try file.close() }
+    }
+}

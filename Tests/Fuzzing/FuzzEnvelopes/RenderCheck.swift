@@ -1,0 +1,104 @@
+import Extraction
+import FanOut
+import FuzzSupport
+import Glibc
+
+@testable import Pipeline
+
+/// Reads a line, runs its record through the pipeline's core, and reads back what `render` writes of it.
+struct RenderCheck: ~Copyable {
+    private var line = RecordLine()
+    private var lineAgain = RecordLine()
+    private var core: PipelineCore
+    private var batch = EventBatch(topic: "orders.events")
+    private var writer: RecordLineWriter
+    /// A file in memory.
+    private let file: Int32
+    private let topics = PipelineConfiguration.Topics()
+
+    init() {
+        core = must {
+            PipelineCore(
+                rules: try ExtractionRules(timeZone: "Europe/Berlin"), rendering: RenderSettings(),
+                maxDevicesPerEvent: 1_000,
+                fanOut: try FanOut(
+                    audienceRule: PlaceAudience(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
+        }
+        file = memfd_create("lines", 0)
+        writer = RecordLineWriter(descriptor: file, topics: PipelineConfiguration.Topics(), explains: false)
+    }
+
+    mutating func take(_ text: UnsafeRawBufferPointer) {
+        line.read(text, bareTopic: "orders.events", bareOffset: 17)
+        checkRoundTrip()
+        batch.removeAll()
+        batch.topic = line.topic
+        batch.headers.append(contentsOf: line.headers)
+        batch.records.append(
+            EventRecord(
+                partition: line.partition, offset: line.offset,
+                timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
+                headers: line.headers.indices))
+        var sink = CheckingSink()
+        must {
+            try core.beginTransaction()
+            expect(core.extract(&batch, from: 0) == 1, "the record is extracted")
+            expect(try core.emit(batch, 0..<1, limit: .max, into: &sink) == 1, "the record is emitted")
+            core.endTransaction()
+        }
+        let outcomes = [sink.dispatches > 0, sink.deadLetters > 0, sink.suppressions > 0].filter { $0 }.count
+        expect(outcomes == 1, "dispatched, dead-lettered or suppressed, and one of them: \(sink)")
+        expect(sink.deadLetters + sink.suppressions <= 1, "dead-lettered or suppressed once: \(sink)")
+        expect(sink.dispatches % 2 == 0, "both devices or none: \(sink)")
+    }
+
+    /// What was read can be written, and read again as it was.
+    private mutating func checkRoundTrip() {
+        must {
+            try line.headers.withUnsafeBufferPointer { headers in
+                try writer.deadLetter(
+                    DeadLetter(.notAnEvent, ""), key: line.key, value: line.value, headers: headers,
+                    from: EventRecord(partition: 0, offset: 0, timestamp: nil, key: nil, value: nil))
+            }
+            try writer.flush()
+        }
+        lseek(file, 0, SEEK_SET)
+        must {
+            var lines = LineReader(descriptor: file)
+            guard let written = try lines.next() else { fail("nothing was written") }
+            lineAgain.read(written, bareTopic: "", bareOffset: 0)
+            compare()
+            expect(try lines.next() == nil, "one record is one line")
+        }
+        ftruncate(file, 0)
+        lseek(file, 0, SEEK_SET)
+    }
+
+    private func compare() {
+        expect(lineAgain.topic == topics.deadLetters, "the topic is the one it was written for")
+        expect(isSame(line.key, lineAgain.key), "the key is the same again")
+        expect(isSame(line.value, lineAgain.value), "the value is the same again")
+        expect(line.headers.count == lineAgain.headers.count, "there are as many headers again")
+        for (header, again) in zip(line.headers, lineAgain.headers) {
+            expect(isSame(header.name, again.name) && isSame(header.value, again.value), "a header is the same again")
+        }
+    }
+
+    private func isSame(_ first: UnsafeRawBufferPointer?, _ second: UnsafeRawBufferPointer?) -> Bool {
+        guard let first, let second else { return first == nil && second == nil }
+        return first.elementsEqual(second)
+    }
+}
+
+/// An Android phone and an iPhone for everybody.
+struct TwoDevices: TokenResolver {
+    static let androidToken = "token"
+    static let appleToken = "00ff"
+
+    func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) {
+        for audience in 0..<audiences.count {
+            devices.append(token: Self.androidToken, platform: .fcm, app: "com.example.app", to: audience)
+            devices.append(token: Self.appleToken, platform: .apns, app: "com.example.App", to: audience)
+        }
+    }
+}

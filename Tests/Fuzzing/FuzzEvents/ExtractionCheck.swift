@@ -1,0 +1,83 @@
+import Extraction
+import FuzzSupport
+import NotificationPayload
+
+/// Extracts a record twice, in buffers that earlier records have used, and checks what came of it.
+struct ExtractionCheck: ~Copyable {
+    private var extractor: Extractor
+    private var batch = EventBatch(topic: "orders.events")
+
+    init(onMissingOrderID: ExtractionRules.MissingOrderID) {
+        extractor = must {
+            Extractor(
+                rules: try ExtractionRules(
+                    timeZone: "America/New_York", placeTimeZones: ["p1": "Asia/Kolkata"],
+                    onMissingOrderID: onMissingOrderID))
+        }
+    }
+
+    mutating func take(_ headers: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer) {
+        batch.removeAll()
+        if let headers { readHeaders(headers) }
+        for _ in 0..<2 {
+            batch.records.append(
+                EventRecord(
+                    partition: 3, offset: 17, timestamp: EventTime(milliseconds: 1_751_896_800_000), key: nil,
+                    value: value, headers: 0..<batch.headers.count))
+        }
+        let first = extract(0)
+        let second = extract(1)
+        expect(first == second, "the same record gives the same: \(first) and \(second)")
+    }
+
+    private mutating func readHeaders(_ lines: UnsafeRawBufferPointer) {
+        for line in lines.split(separator: 0x0A, omittingEmptySubsequences: true) {
+            let (name, value) = UnsafeRawBufferPointer(rebasing: line).split(at: [0x3A, 0x20])
+            batch.headers.append(EventHeader(name: name ?? value, value: name == nil ? nil : value))
+        }
+    }
+
+    /// What came of a record: its payloads, why there are none, or the code of its dead letter.
+    private mutating func extract(_ record: Int) -> [String] {
+        let notifications = batch.notifications.count
+        let text = batch.text.count
+        switch extractor.extract(record, in: &batch) {
+        case .notifications(let count):
+            expect(count > 0, "notifications are at least one")
+            expect(batch.notifications.count == notifications + count, "the batch has as many as it says")
+            return (notifications..<batch.notifications.count).map { check($0, of: record) }
+        case .suppressed(let reason):
+            expectUnchanged(notifications, text)
+            return ["suppressed", reason.label]
+        case .deadLetter(let letter):
+            expectUnchanged(notifications, text)
+            expect(letter.code != .recordRefused, "nothing is refused here")
+            expect(!letter.message.isEmpty, "a dead letter says why")
+            return ["dead letter", letter.code.label, letter.message]
+        }
+    }
+
+    private func expectUnchanged(_ notifications: Int, _ text: Int) {
+        expect(batch.notifications.count == notifications, "who notifies nobody leaves no notification")
+        expect(batch.text.count == text, "who notifies nobody leaves no text")
+    }
+
+    private func check(_ index: Int, of record: Int) -> String {
+        let notification = batch.notifications[index]
+        expect(notification.record == record, "a notification names its record")
+        let encoded = batch.payload(of: notification)
+        expect(encoded.utf8.count == notification.payloadSize, "the payload has the size that it is said to have")
+        expect(encoded.utf8.count <= Extractor.maxPayloadSize, "the payload fits into a push")
+        let payload = checkPayload(encoded, isDegraded: notification.isDegraded)
+        expect(payload.orderID == batch.string(notification.orderID), "payload and notification name the same order")
+        expect(payload.placeID == batch.string(notification.placeID), "payload and notification name the same place")
+        expect(payload.messageID == batch.string(notification.messageID), "they have the same message id")
+        expect(
+            payload.messageID.hasPrefix("msg-\(notification.eventTime.milliseconds)-"), "the id has the event's time")
+        expect(payload.eventType == notification.eventType.rawValue, "they have the same type")
+        expect(
+            (payload.statusChange != nil) == (notification.eventType == .orderStatusChanged),
+            "a change of status has its two, and nothing else has")
+        return encoded
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+/// Writes a request as it stands and reads one answer, so that nothing in between repairs either.
+final class RawClient {
+    struct Failure: Error {
+        var call: String
+        var code: Int32
+    }
+
+    struct Answer {
+        var status: Int
+        /// By their names in lower case.
+        var headers: [String: String]
+        var body: String
+    }
+
+    private let descriptor: Int32
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard result == 0 else { throw Failure(call: "connect", code: errno) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func ask(_ lines: String..., body: String = "") throws -> Answer {
+        let request = (lines.prefix(1) + ["Host: test"] + lines.dropFirst()).joined(separator: "\r\n")
+        let bytes = Array((request + "\r\n\r\n" + body).utf8)
+        guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw Failure(call: "send", code: errno)
+        }
+        return try read(isHead: lines[0].hasPrefix("HEAD"))
+    }
+
+    private func read(isHead: Bool) throws -> Answer {
+        var received: [UInt8] = []
+        while true {
+            if let answer = Self.parse(received, isHead: isHead) { return answer }
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { throw Failure(call: "recv", code: count == 0 ? 0 : errno) }
+            received += buffer[..<count]
+        }
+    }
+
+    /// nil while there is more to come.
+    private static func parse(_ bytes: [UInt8], isHead: Bool) -> Answer? {
+        let separator = Array("\r\n\r\n".utf8)
+        let ends = bytes.indices.dropLast(3).first { Array(bytes[$0..<$0 + 4]) == separator }
+        guard let end = ends else { return nil }
+        let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            headers[parts[0].lowercased()] = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+        }
+        let body = bytes[(end + 4)...]
+        let length = headers["content-length"].flatMap { Int($0) } ?? 0
+        guard isHead || body.count >= length else { return nil }
+        return Answer(
+            status: words.count > 1 ? Int(words[1]) ?? 0 : 0, headers: headers,
+            body: String(decoding: body, as: UTF8.self))
+    }
+}

@@ -1,0 +1,59 @@
+"""What the oracles judge: records that `carillon render` writes for generated events, beside what they must be."""
+
+import pathlib
+import tempfile
+from typing import NamedTuple
+
+import generate
+import render
+import rules
+from daemon import run
+
+
+class Push(NamedTuple):
+    """One record of the dispatch topic, and the notification and device that it is for."""
+
+    record: rules.Record
+    notification: rules.Notification
+    device: rules.Device
+
+
+def render_records(records, subscriptions, *arguments):
+    """The records that `carillon render` writes for records of orders.events; `subscriptions` are values."""
+    with tempfile.TemporaryDirectory(prefix="carillon-oracles.") as folder:
+        table, events = pathlib.Path(folder, "subscriptions.jsonl"), pathlib.Path(folder, "events.jsonl")
+        table.write_bytes(b"".join(each + b"\n" for each in subscriptions))
+        events.write_text("".join(render.envelope(record) + "\n" for record in records), "utf-8")
+        code, output, errors = run("render", *arguments, "--subscriptions", table, events, timeout=120)
+    if code != 0:
+        raise AssertionError(f"carillon render ended with {code}: {errors[-2000:]}")
+    return [render.opened(line, at) for at, line in enumerate(output.split("\n")[:-1])]
+
+
+def expected(records, subscriptions, settings):
+    """Every push that must come, by source, message id and hash of the token."""
+    table, pushes = rules.Subscriptions(subscriptions), {}
+    for record in records:
+        for each in rules.outcome_of(record, settings).notifications:
+            if rules.is_too_large(each):
+                continue
+            for device in rules.recipients(each, table, settings):
+                pushes[record.source, each.message_id, device.token_hash] = (each, device)
+    return pushes
+
+
+def generated(seed, count, settings=rules.Settings("Europe/Berlin"), *arguments):
+    """Pushes for generated events in every envelope and spelling, none of them poison."""
+    places, subscriptions = generate.make_subscriptions(seed, places=40, crowd=3)
+    subscriptions = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
+    events = generate.Events(seed, places, poison_rate=0)
+    records = [rules.Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
+    wanted = expected(records, [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)], settings)
+    written = render_records(records, [each.value for each in subscriptions], "--time-zone", settings.time_zone, *arguments)
+    found = []
+    for record in written:
+        headers = dict(record.headers)
+        key = headers["source"].decode(), headers["message-id"].decode(), record.key.decode()
+        found.append(Push(record, *wanted.pop(key)))
+    assert not wanted, f"{len(wanted)} pushes were not written, the first for {next(iter(wanted))}"
+    return found

@@ -1,0 +1,64 @@
+"""Google's own library writes the same FCM messages: firebase-admin's encoder, fed with what each must say."""
+
+import datetime
+import json
+import random
+import unittest
+import warnings
+
+from firebase_admin import messaging
+from firebase_admin._messaging_encoder import MessageEncoder
+
+import rules
+from pushes import generated
+
+SEED = random.SystemRandom().randrange(10**6)
+
+
+def encoded(push, settings):
+    """The request's message, built with firebase-admin from the notification and the device alone."""
+    notification, device = push.notification, push.device
+    data = {"default": notification.default_string}
+    if notification.order_type:
+        data |= {"order_type": notification.order_type, "order_id": notification.order_id}
+    expires = notification.event_time // 1000 + settings.ttl_seconds
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Message.token, in favour of Message.fid.
+        message = messaging.Message(
+            token=device.token, data=data,
+            android=messaging.AndroidConfig(priority=settings.android_priority, ttl=datetime.timedelta(seconds=settings.ttl_seconds)),
+            apns=messaging.APNSConfig(
+                headers={"apns-push-type": "background", "apns-priority": "5", "apns-expiration": str(expires)},
+                payload=messaging.APNSPayload(messaging.Aps(content_available=True))))
+    return json.loads(json.dumps(message, cls=MessageEncoder))
+
+
+class FirebaseAdmin(unittest.TestCase):
+    def check(self, settings, *arguments):
+        pushes = [each for each in generated(SEED, 800, settings, *arguments) if each.device.platform == "fcm"]
+        self.assertGreater(len(pushes), 400)
+        self.assertTrue(any(each.notification.order_type for each in pushes))
+        for push in pushes:
+            with self.subTest(seed=SEED, source=push.record.source):
+                self.assertEqual(json.loads(push.record.value), {"message": encoded(push, settings)})
+
+    def test_the_same_message_built_with_it_is_the_same_JSON(self):
+        self.check(rules.Settings("Europe/Berlin"))
+
+    def test_it_agrees_on_other_settings_too(self):
+        settings = rules.Settings("America/New_York", ttl_seconds=90, android_priority="normal")
+        self.check(settings, "--set", "notification.ttl=90s", "--set", "notification.android-priority=normal")
+
+    def test_its_encoder_refuses_what_the_provider_refuses(self):
+        """So that the comparison above says something: the encoder checks types, priorities and times."""
+        push = next(each for each in generated(SEED, 50) if each.device.platform == "fcm")
+        for wrong in (rules.Settings(android_priority="urgent"), rules.Settings(ttl_seconds=-1)):
+            with self.assertRaises(ValueError):
+                encoded(push, wrong)
+        push.notification.order_type = 7
+        with self.assertRaises(ValueError):
+            encoded(push, rules.Settings())
+
+
+if __name__ == "__main__":
+    unittest.main()

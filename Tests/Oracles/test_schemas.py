@@ -1,0 +1,280 @@
+"""The schemas accept every example and real output, and refuse what is wrong; asyncapi.yaml holds together."""
+
+import collections
+import copy
+import fnmatch
+import json
+import random
+import unittest
+import warnings
+
+import jsonschema
+import yaml
+
+import generate
+import render
+import rules
+from pushes import generated, render_records
+from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints, default_of
+
+EXAMPLES = FOLDER.parent / "Examples"
+SEED = random.SystemRandom().randrange(10**6)
+
+# Ways to spoil the first example of a schema; each must be refused. Values replace members by their path.
+WRONG = {
+    "orders.events.key": [4711, {}],
+    "orders.events.value": [{"event_type": "ORDER_TELEPORTED"}, {"order": "none"}],
+    "orders.events.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
+    "notifications.subscriptions.key": ["place/1", "place/1|ABC"],
+    "notifications.subscriptions.value": [{"platform": "sms"}, {"token": "two words"}, {"platform": "apns"}, {"last_seen_at": "today"}],
+    "notification.payload": [{"start_time": "25:99"}, {"delivery_date": "2025-13-45"}, {"place_id": ""}, {"extra": "x"},
+                             {"event_type": "event_order_status_changed"}, {"new_status": "picked"}],
+    "notifications.dispatch.key": ["no-hash"],
+    "notifications.dispatch.value": [{"notification": {}}, {"message/token": ""}, {"message/data/order_id": "1"},
+                                     {"message/data/default": 1}, {"message/apns/headers/apns-priority": "10"},
+                                     {"message/extra": 1}, {"message/android/extra": 1}, {"message/apns/extra": 1},
+                                     {"message/apns/headers/extra": "1"}],
+    "notifications.dispatch.headers": [{"platform": "sms"}, {"source": "orders.events"}, {"token": "secret"}],
+    "notifications.dead-letters.headers": [{"x-error-code": "bad_luck"}, {"__connect.errors.offset": "x"}],
+    "notifications.journal.key": ["shop"],
+    "notifications.journal.value": [{"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]}, {"table": [-1]},
+                                    {"rules": ""}, {"clock": 1.5}],
+}
+
+# Members of the examples that may be left out, by their paths. Everything else that an example has is required.
+MAY_BE_LEFT_OUT = {
+    "orders.events.value": ["event_id", "occurred_at", "place_id", "previous_status", "new_status", "order/*", "time",
+                            "datacontenttype", "data/*"],
+    "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
+    "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
+    "notifications.dispatch.headers": ["x-degraded"],
+}
+# Members whose type is free: the rules take what they can use, and the next source else.
+MAY_BE_ANYTHING = {
+    "orders.events.value": ["order/shipping_info/slot/*", "order/metadata/delivery_slot_*", "order/order_date", "order/currency",
+                            "order/total", "order/items*", "datacontenttype", "data/*"],
+}
+# Identities and times: a text or a number.
+MAY_BE_TEXT_OR_NUMBER = {
+    "orders.events.value": ["event_id", "occurred_at", "place_id", "order/id", "order/order_number", "order/place_id", "order_ids/*"],
+}
+
+
+def members(value, path=""):
+    """Every member and element of a value: (path, its holder, its name or index)."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in list(items):
+        here = f"{path}{name}"
+        yield here, value, name
+        yield from members(member, here + "/")
+
+
+def of_other_types(value):
+    """Values that are not of the type of `value`, nor of null's."""
+    for other in ("text that nobody expects", 17.5, True, ["element"], {"member": 1}):
+        if type(other) is not type(value) and not (isinstance(value, int) and isinstance(other, float)):
+            yield other
+
+
+def listed(lists, name, path):
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in lists.get(name, ()))
+
+
+def spoiled(example, change):
+    if not isinstance(change, dict) or not isinstance(example, dict):
+        return change
+    value = copy.deepcopy(example)
+    for path, wrong in change.items():
+        *parents, last = path.split("/") if path.startswith("message/") else [path]
+        target = value
+        for parent in parents:
+            target = target[parent]
+        target[last] = wrong
+    return value
+
+
+class Schemas(unittest.TestCase):
+    def accept(self, name, value):
+        self.assertIsNone(complaint(name, value))
+
+    def test_every_schema_is_one(self):
+        for name, schema in SCHEMAS.items():
+            with self.subTest(name):
+                jsonschema.Draft202012Validator.check_schema(schema)
+                self.assertTrue(schema["examples"] and schema["description"])
+                self.assertEqual(schema["$id"].rpartition("/")[2], f"{name}.schema.json")
+
+    def test_every_example_is_accepted(self):
+        for name, schema in SCHEMAS.items():
+            for example in schema["examples"]:
+                with self.subTest(name):
+                    self.accept(name, example)
+
+    def test_a_tool_that_reads_draft_07_accepts_them_too(self):
+        for name, schema in SCHEMAS.items():
+            validator = jsonschema.Draft7Validator(schema, registry=REGISTRY)
+            for example in schema["examples"]:
+                with self.subTest(name):
+                    self.assertTrue(validator.is_valid(example))
+
+    def test_a_wrong_one_is_refused(self):
+        self.assertEqual(WRONG.keys(), SCHEMAS.keys())
+        for name, changes in WRONG.items():
+            for change in changes:
+                with self.subTest(name, change=change):
+                    value = spoiled(SCHEMAS[name]["examples"][0], change)
+                    self.assertFalse(VALIDATORS[name].is_valid(value), value)
+
+    def test_no_member_can_be_left_out_but_those_that_are_listed(self):
+        for name, schema in SCHEMAS.items():
+            for example in schema["examples"]:
+                for path, holder, member in members(example):
+                    if isinstance(holder, list) or holder is example and isinstance(example, dict) and not holder:
+                        continue
+                    with self.subTest(name, path=path):
+                        kept = holder.pop(member)
+                        refused = not VALIDATORS[name].is_valid(example)
+                        holder[member] = kept
+                        self.assertEqual(refused, not listed(MAY_BE_LEFT_OUT, name, path))
+
+    def test_no_member_can_have_another_type_but_those_that_are_listed(self):
+        for name, schema in SCHEMAS.items():
+            for example in schema["examples"]:
+                for path, holder, member in members(example):
+                    kept = holder[member]
+                    for other in of_other_types(kept):
+                        with self.subTest(name, path=path, other=other):
+                            holder[member] = other
+                            refused = not VALIDATORS[name].is_valid(example)
+                            holder[member] = kept
+                            free = listed(MAY_BE_ANYTHING, name, path) or (
+                                isinstance(other, (str, float)) and listed(MAY_BE_TEXT_OR_NUMBER, name, path))
+                            self.assertEqual(refused, not free)
+
+    def test_what_the_app_reads_is_a_payload(self):
+        for example in SCHEMAS["notifications.dispatch.value"]["examples"]:
+            self.accept("notification.payload", default_of(example))
+
+    def test_the_samples_are_accepted(self):
+        for line in (EXAMPLES / "subscriptions.jsonl").read_text().splitlines():
+            self.accept("notifications.subscriptions.value", json.loads(line))
+        for event in map(json.loads, (EXAMPLES / "events.jsonl").read_text().splitlines()):
+            if "payload" not in event:
+                self.accept("orders.events.value", event)
+                continue
+            headers = event.get("headers", [])
+            self.accept("orders.events.headers", dict(zip(headers[::2], headers[1::2])))
+
+
+class Rendered(unittest.TestCase):
+    def check(self, records):
+        for record in records:
+            with self.subTest(seed=SEED, record=record):
+                self.assertEqual(complaints(record, record.topic), [])
+        return collections.Counter(record.topic for record in records)
+
+    def test_what_render_writes_for_the_samples_is_accepted(self):
+        events = [render.opened(json.dumps({"topic": "orders.events", "payload": line}), at) if '"payload"' not in line
+                  else render.opened(line, at)
+                  for at, line in enumerate((EXAMPLES / "events.jsonl").read_text().splitlines())]
+        table = (EXAMPLES / "subscriptions.jsonl").read_bytes().splitlines()
+        counts = self.check(render_records(events, table))
+        self.assertEqual(counts.keys(), {"notifications.dispatch", "notifications.dead-letters"})
+
+    def test_what_it_writes_for_generated_events_is_accepted(self):
+        counts = self.check([push.record for push in generated(SEED, 600)])
+        self.assertGreater(counts["notifications.dispatch"], 600)
+
+    def test_what_it_writes_with_every_header_is_accepted(self):
+        pushes = generated(SEED, 200, rules.Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
+        self.check([push.record for push in pushes])
+        names = {name for push in pushes for name, _ in push.record.headers}
+        self.assertLessEqual({"event-type", "audience", "order-id"}, names)
+
+    def test_every_code_of_a_dead_letter_that_poison_gives_is_in_the_schema(self):
+        places, subscriptions = generate.make_subscriptions(SEED, places=5, crowd=1)
+        events = generate.Events(SEED, places, poison_rate=1)
+        made = [each for each in (events.next() for _ in range(60)) if render.has_text_headers(each)]
+        records = [rules.Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
+        table = [each.value for each in subscriptions if each.value and each.value.endswith(b"}")]
+        written = render_records(records, table)
+        self.check(written)
+        codes = {dict(record.headers)["x-error-code"] for record in written}
+        self.assertGreater(len(codes), 5, codes)
+
+
+def references(value):
+    if isinstance(value, dict):
+        if "$ref" in value:
+            yield value["$ref"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from references(each)
+
+
+class AsyncAPI(unittest.TestCase):
+    def setUp(self):
+        self.document = yaml.safe_load((FOLDER / "asyncapi.yaml").read_text())
+
+    def is_valid(self, document):
+        """What the AsyncAPI 3 models from PyPI say, Kafka bindings included. They do not follow references."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from asyncapi3.models import AsyncAPI3
+            from pydantic import ValidationError
+        try:
+            AsyncAPI3.model_validate(document)
+        except ValidationError:
+            return False
+        return True
+
+    def test_it_is_an_AsyncAPI_document(self):
+        self.assertEqual(self.document["asyncapi"], "3.0.0")
+        self.assertTrue(self.is_valid(self.document))
+
+    def test_a_wrong_one_is_refused(self):
+        changes = {
+            "no info": lambda d: d.pop("info"),
+            "no title": lambda d: d["info"].pop("title"),
+            "another version": lambda d: d.update(asyncapi="2.6.0"),
+            "a member that there is not": lambda d: d["channels"]["journal"].update(topic="x"),
+            "an action that there is not": lambda d: d["operations"]["sendJournal"].update(action="publish"),
+            "an operation without a channel": lambda d: d["operations"]["sendJournal"].pop("channel"),
+            "a cleanup policy that there is not": lambda d: d["channels"]["journal"]["bindings"]["kafka"][
+                "topicConfiguration"].update({"cleanup.policy": ["shrink"]}),
+            "a binding's member that there is not": lambda d: d["components"]["messages"]["push"]["bindings"]["kafka"].update(x=1),
+        }
+        for name, change in changes.items():
+            with self.subTest(name):
+                document = copy.deepcopy(self.document)
+                change(document)
+                self.assertFalse(self.is_valid(document))
+
+    def test_every_reference_leads_somewhere(self):
+        for reference in references(self.document):
+            with self.subTest(reference):
+                if not reference.startswith("#/"):
+                    self.assertTrue((FOLDER / reference).is_file())
+                    continue
+                target = self.document
+                for part in reference[2:].split("/"):
+                    target = target[part]
+
+    def test_it_names_every_schema_and_every_channel_has_an_operation(self):
+        named = {reference[2:].removesuffix(".schema.json") for reference in references(self.document)
+                 if reference.startswith("./")}
+        self.assertEqual(named, SCHEMAS.keys() - {"notification.payload"})
+        used = {operation["channel"]["$ref"].rpartition("/")[2] for operation in self.document["operations"].values()}
+        self.assertEqual(used, self.document["channels"].keys())
+
+    def test_every_message_says_what_its_key_its_headers_and_its_value_are(self):
+        for name, message in self.document["components"]["messages"].items():
+            with self.subTest(name):
+                self.assertIn("payload", message)
+                self.assertIn("key", message["bindings"]["kafka"])
+                self.assertTrue("headers" in message or "without headers" in message.get("description", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+import Extraction
+import Telemetry
+import Testing
+
+@testable import Pipeline
+
+@Suite("The meter: what monitoring sees")
+struct PipelineMeterTests {
+    @Test("the table has every count: a property without a row would be neither added nor published")
+    func complete() {
+        let numbers = Mirror(reflecting: Counts()).children.reduce(0) { sum, child in
+            switch child.value {
+            case is Int: sum + 1
+            case is LabelledCounts<DeadLetter.Code>: sum + DeadLetter.Code.allCases.count
+            case is LabelledCounts<SuppressionReason>: sum + SuppressionReason.allCases.count
+            case is LabelledCounts<FieldSource>: sum + FieldSource.allCases.count
+            default: sum + 1_000
+            }
+        }
+        #expect(numbers == Counts.table.count)
+        #expect(Set(Counts.table.map(\.value)).count == Counts.table.count)
+        #expect(Set(Counts.table.map { "\($0.name) \($0.labels)" }).count == Counts.table.count)
+    }
+
+    @Test("every count that is added reaches its own series, and the sum of the process")
+    func published() {
+        let metrics = Metrics()
+        let meter = PipelineMeter(metrics: metrics)
+        var counts = Counts()
+        for (index, row) in Counts.table.enumerated() { counts[keyPath: row.value] = index + 1 }
+        meter.add(counts)
+        meter.add(counts)
+        for (index, row) in Counts.table.enumerated() {
+            #expect(
+                metrics.snapshot().value(row.name, labels: row.labels) == .counter(Double(2 * (index + 1))),
+                "\(row.name)")
+            #expect(meter.reading.counts[keyPath: row.value] == 2 * (index + 1))
+        }
+    }
+
+    @Test("dead letters are counted by code and in all")
+    func deadLetters() {
+        var counts = Counts()
+        counts.countDeadLetter(.invalidJSON)
+        counts.countDeadLetter(.invalidJSON)
+        counts.countDeadLetter(.noPlace)
+        #expect(counts.deadLetters(.invalidJSON) == 2)
+        #expect(counts.deadLetters == 3)
+    }
+
+    @Test("the lag of a partition goes with the partition")
+    func lag() {
+        let metrics = Metrics()
+        let meter = PipelineMeter(metrics: metrics)
+        func lag(_ partition: String) -> MetricsSnapshot.Value? {
+            metrics.snapshot().value("carillon_consumer_lag_records", labels: ["partition": partition])
+        }
+        #expect(meter.reading.lag == nil)
+        meter.setPartitions(2, worker: 0)
+        meter.setLag([0: 5, 7: 2], hungTransactions: 1, worker: 0)
+        meter.setPartitions(1, worker: 1)
+        meter.setLag([3: 10], hungTransactions: 0, worker: 1)
+        #expect(meter.reading.lag == 17)
+        #expect(meter.reading.partitions == 3)
+        #expect(lag("7") == .gauge(2))
+        #expect(metrics.snapshot().value("carillon_hung_transactions") == .gauge(1))
+        meter.setPartitions(0, worker: 0)
+        #expect(lag("7") == nil)
+        #expect(lag("3") == .gauge(10))
+        #expect(meter.reading.lag == 10)
+        #expect(metrics.snapshot().value("carillon_hung_transactions") == .gauge(0))
+        #expect(metrics.snapshot().value("carillon_assigned_partitions") == .gauge(1))
+    }
+
+    @Test("each event counts with the age of its batch's oldest one, and a producer's fast clock with none")
+    func ages() throws {
+        let metrics = Metrics()
+        let meter = PipelineMeter(metrics: metrics)
+        meter.committed(
+            duration: .milliseconds(40), ages: [(milliseconds: 90, events: 3), (milliseconds: -5_000, events: 2)])
+        guard case .histogram(let append) = metrics.snapshot().value("carillon_append_to_commit_seconds") else {
+            Issue.record("no histogram")
+            return
+        }
+        #expect(append.counts.reduce(0, +) == 5)
+        #expect(append.counts[0] == 2)
+        #expect(abs(append.sum - 0.27) < 1e-9)
+        guard case .histogram(let duration) = metrics.snapshot().value("carillon_transaction_duration_seconds") else {
+            Issue.record("no histogram")
+            return
+        }
+        #expect(duration.counts.reduce(0, +) == 1)
+        #expect(duration.sum == 0.04)
+    }
+}
