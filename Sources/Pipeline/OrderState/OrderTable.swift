@@ -110,6 +110,10 @@ struct OrderTable: ~Copyable {
         entries[place] = entry
     }
 
+    mutating func growIfHalfFull() {
+        if count * 2 > entries.count { grow() }
+    }
+
     private mutating func grow() {
         let old = entries
         entries = Array(repeating: Entry(hash: 0, block: 0), count: old.count * 2)

@@ -314,7 +314,7 @@ final class PartitionOrders {
     }
 
     private func write(_ draft: inout OrderDraft) {
-        if found == 0, table.isFull { removeExpired() }
+        if found == 0, table.isFull { makeRoom() }
         noteChange(of: &draft)
         table.write(&draft, replacing: found)
         earliestDue = min(
@@ -325,8 +325,14 @@ final class PartitionOrders {
         limits.spread == 0 ? 0 : PlaceSpread.seconds(of: place, upTo: limits.spread)
     }
 
-    /// Frees the memory of orders that have nothing left to say, as of the last commit.
-    func removeExpired() {
+    /// Frees the memory of orders that have nothing left to say, as of the last commit; where that does not leave the
+    /// index half empty it grows, so that it takes many orders until the next look at all of them.
+    private func makeRoom() {
+        removeExpired()
+        table.growIfHalfFull()
+    }
+
+    private func removeExpired() {
         var dead: [UInt32] = []
         table.visit { name, block in
             if !isAnythingAlive(in: block, at: settled) { dead.append(name) }

@@ -273,7 +273,7 @@ struct OrderStateTests {
         var orders = OrderRules()
         orders.horizon = .seconds(86_400)
         var driver = try ScheduleDriver(orders: orders)
-        for step in 0..<20_000 {
+        for step in 0..<8_000 {
             driver.append(event("order-\(step)", status: "pending", at: morning + Int64(step) * minute, id: "e\(step)"))
             if step % 500 == 499 { try driver.process() }
         }

@@ -19,7 +19,7 @@ struct RefoldTests {
 
     @Test(
         "crash and refold at every step of a script gives the bytes, drops and reasons of the run without a crash",
-        arguments: UInt64(0)..<60)
+        arguments: UInt64(0)..<10)
     func everyStep(seed: UInt64) throws {
         let script = Script(seed: seed)
         var calm = try script.makeDriver()
