@@ -5,11 +5,11 @@
 #
 # The topic is the record's own; the partition is the one that a Java client would choose.
 
-def bytes(part): "printf %s \(.[part + "_base64"] // (.[part] // "" | @base64)) | base64 -d";
+def bytes(part): "printf %s \(.[part + "_base64"] // (.[part] // "" | @base64) | @sh) | base64 -d";
 
 select(.topic) |                                        # not the lines of --explain for events that notify nobody
-(.headers // error("headers that are not UTF-8 cannot be given to kcat: \(.)")) as $headers |
+(if .headers_base64 then error("headers that are not UTF-8 cannot be given to kcat, of key \(.key)") else .headers // [] end) as $headers |
 "{ \(bytes("key")); printf ::key::; \(bytes("payload")); } |"
-    + " \($kcat) -q -P -t \(.topic) -X partitioner=murmur2_random -K ::key:: -D ::end::"
+    + " \($kcat) -q -P -t \(.topic | @sh) -X partitioner=murmur2_random -K ::key:: -D ::end::"
     + (if [.key // .key_base64, .payload // .payload_base64] | all then "" else " -Z" end)      # empty is null
     + ([range(0; $headers | length; 2) | " -H " + ($headers[.:. + 2] | map(strings) | join("=") | @sh)] | join(""))

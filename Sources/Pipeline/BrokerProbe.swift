@@ -43,9 +43,7 @@ struct BrokerProbe: ~Copyable {
             } catch {
                 var cause = error
                 while let event = consumer.nextEvent(timeout: .zero) {
-                    if case .error(let error) = event, error.kind == .authentication || error.kind == .tls {
-                        cause = error
-                    }
+                    if case .error(let error) = event, error.explains(cause) { cause = error }
                 }
                 guard cause.kind == .unknownTopicOrPartition else { throw cause }
                 missing.append(topic)
@@ -88,6 +86,17 @@ struct BrokerProbe: ~Copyable {
         } catch {
             logger.notice("delete.retention.ms of \(topic) is not known, one day is assumed: \(error)")
             return kafkaDefault
+        }
+    }
+}
+
+extension KafkaError {
+    /// Whether it says why a call failed: a connection that is closed may want another security.protocol.
+    fileprivate func explains(_ failure: KafkaError) -> Bool {
+        switch kind {
+        case .authentication, .tls: true
+        case .transport: failure.kind == .transport || failure.kind == .timedOut
+        default: false
         }
     }
 }

@@ -39,11 +39,13 @@ extension DiskStore {
         return (try make(in: folder, marker, largestSize), .wiped(reason: reason))
     }
 
-    /// Looks up every key of a store that was not closed. Should that kill the process, the marker says so.
+    /// Looks at every page of a store that was not closed, then lets LMDB look up every key. Should that kill the process,
+    /// the marker says so.
     private static func check(
         _ folder: StoreFolder, _ marker: UseMarker, _ largestSize: Int
     ) throws(StoreError) -> DiskStore {
         try marker.write(.checking)
+        try PageCheck.check(folder)
         let environment = try Environment(in: folder, largestSize: largestSize)
         do throws(StoreError) {
             _ = try environment.scan(folder.path)

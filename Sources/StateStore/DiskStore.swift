@@ -56,9 +56,17 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
                 mdb_txn_abort(transaction)
                 throw noted(error)
             }
-            try check(mdb_txn_commit(transaction), "commit", folder.path)
+            try commit(transaction)
             coverLastPage()
         }
+    }
+
+    /// LMDB calls a write that the disk had no more room for an input/output error (`mdb_page_flush`: "filesystem full?").
+    private func commit(_ transaction: OpaquePointer?) throws(StoreError) {
+        let code = mdb_txn_commit(transaction)
+        guard code != 0 else { return }
+        let isFull = code == EIO && folder.hasNoRoom
+        throw noted(StoreError(code: isFull ? ENOSPC : code, doing: "commit", in: folder.path))
     }
 
     package func close() throws(StoreError) {

@@ -25,10 +25,12 @@ extension Environment {
                 throw StoreError(.damaged, "the store in \(path) is damaged: its keys are out of order; delete it")
             }
             var found = MDB_val()
-            try check(mdb_get(transaction, entries, &key, &found), "look a key up", path)
-            guard found.mv_data == value.mv_data else {
-                throw StoreError(.damaged, "the store in \(path) is damaged: a key is there twice; delete it")
+            let foundCode = mdb_get(transaction, entries, &key, &found)
+            // What the cursor meets is there: not to find it is damage like any other.
+            guard foundCode != MDB_NOTFOUND, foundCode != 0 || found.mv_data == value.mv_data else {
+                throw StoreError(.damaged, "the store in \(path) is damaged: a key is not where it belongs; delete it")
             }
+            try check(foundCode, "look a key up", path)
             previous = key
             seen += 1
             code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)

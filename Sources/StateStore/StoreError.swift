@@ -56,7 +56,7 @@ extension StoreError {
         let reason = String(cString: mdb_strerror(code))
         switch code {
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE, MDB_BAD_DBI,
-            MDB_CURSOR_FULL:
+            MDB_CURSOR_FULL, MDB_PAGE_FULL:
             self.init(
                 .damaged, "the store in \(folder) is damaged (\(operation): \(reason)); delete it, it is filled again")
         case ENOSPC, EDQUOT:

@@ -48,6 +48,13 @@ final class StoreFolder: Sendable {
         return stat(dataFile, &status) == 0 ? Int(status.st_size) : 0
     }
 
+    /// Whether its file system has less room than LMDB writes at once (64 pages).
+    var hasNoRoom: Bool {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return false }
+        return status.f_bavail * status.f_frsize < 1 << 20
+    }
+
     func removeFiles() throws(StoreError) {
         for name in Self.fileNames where unlink(path + "/" + name) != 0 && errno != ENOENT {
             throw StoreError(code: errno, doing: "delete the old files", in: path)

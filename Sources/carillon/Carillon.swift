@@ -25,6 +25,8 @@ struct Carillon: ParsableCommand {
 @main
 enum Main {
     static func main() async {
-        exit(await CommandRunner.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        let words = Array(CommandLine.arguments.dropFirst())
+        ArgumentSecrets.hide()
+        exit(await CommandRunner.run(words).rawValue)
     }
 }

@@ -38,6 +38,12 @@ import Testing
         #expect(code(PipelineError.notAuthorized("x")) == .notPermitted)
         #expect(code(PipelineError.decisionNeeded("x")) == .configuration)
         #expect(code(CommandFailure(.difference, "x")) == .difference)
+        func kafka(_ kind: KafkaError.Kind, _ recovery: KafkaError.Recovery) -> ExitCode {
+            code(KafkaError(kind: kind, recovery: recovery, name: "", message: ""))
+        }
+        #expect(kafka(.other, .retry) == .notInTime, "a leader that is just being elected is no defect")
+        #expect(kafka(.other, .recreateClient) == .defect)
+        #expect(kafka(.authentication, .giveUp) == .notPermitted)
         #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 3, 64, 70, 75, 77, 78])
     }
 

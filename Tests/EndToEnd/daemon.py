@@ -10,6 +10,8 @@ from cluster import Failure, wait_for
 
 EXIT_DRAINED, EXIT_IN_USE, EXIT_DEFECT, EXIT_NOT_IN_TIME, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 70, 75, 77, 78
 CARILLON = os.environ.get("CARILLON", "carillon")
+# A build with the hooks of CARILLON_FAULT, where there is one.
+CARILLON_DEBUG = os.environ.get("CARILLON_DEBUG") or None
 
 
 def run(*arguments, input=None, timeout=60, settings=None):

@@ -103,7 +103,6 @@ class Run:
             "count(carillon_consumer_lag_records)": self.world.partitions,
             "sum(carillon_assigned_partitions)": self.world.partitions,
             "sum(carillon_table_lag_records)": 0,
-            "sum(carillon_transaction_aborts_total)": 0,
             "sum(carillon_dead_letters_total)": counts["dead letters"],
         } | {f"sum(carillon_dead_letters_total{{code='{code}'}})": count for code, count in codes.items()}
 
@@ -164,7 +163,7 @@ class Run:
 
     def check_readiness(self):
         """Off while the broker stands still or is gone, and on again; Prometheus has seen both."""
-        pid = int((self.own_broker / "pid").read_text())
+        pid = int((self.own_broker / "1" / "pid").read_text())
         faults = (
             ("stands still", lambda: os.kill(pid, signal.SIGSTOP), lambda: os.kill(pid, signal.SIGCONT)),
             ("is killed", lambda: broker("kill", self.own_broker), lambda: broker("start", self.own_broker)))

@@ -91,7 +91,7 @@ class Nemesis:
         self.visitor, self.leave_at, self.leaving_since = visitor, None, None
         self.counts, self.points = collections.Counter(), collections.Counter()
         self.copies = {}
-        self.node, self.node_due, self.node_thread = None, 0, None
+        self.node, self.node_due, self.node_thread, self.node_problem = None, 0, None, None
         self.waiting = collections.deque()
         self.kill_points = self._order(KILL_POINTS)
         self.stop_points = self._order(STOP_POINTS)
@@ -330,9 +330,21 @@ class Nemesis:
         if self.node_thread is None:
             if now >= self.node_due:
                 # The load goes on meanwhile.
-                self.node_thread = threading.Thread(target=self.brokers.start, args=("--node", self.node), daemon=True)
+                self.node_thread = threading.Thread(target=self._start_node, daemon=True)
                 self.node_thread.start()
         elif not self.node_thread.is_alive():
+            if self.node_problem:
+                raise Failure(self.node_problem)
             self.monitor.note_outage()
             self.say(f"broker {self.node} is back")
             self.node = self.node_thread = None
+
+    def _start_node(self):
+        """One that gives itself up at its start, as Kafka does on a machine with no time for it, is started again."""
+        for _ in range(3):
+            try:
+                self.brokers.start("--node", self.node)
+                self.node_problem = None
+                return
+            except Failure as failure:
+                self.node_problem = str(failure)

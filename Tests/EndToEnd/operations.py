@@ -13,7 +13,7 @@ import time
 
 import scenarios
 from cluster import Cluster, Failure, wait_for
-from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, run, wait_for_daemons
+from daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, run, wait_for_daemons
 from generate import Input
 from scenarios import broker, check, command, free_port, make_world, scenario, started
 
@@ -290,6 +290,34 @@ def broker_killed():
         world.wait_until_done(120)
         daemon.stop()
         check(world.verify())
+    finally:
+        broker("stop", folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@scenario("a broker that goes away during an abort is waited for, for longer than a transaction call may take", background=True)
+def away_during_abort():
+    if not os.environ.get("KAFKA_HOME") or not CARILLON_DEBUG:
+        print("   skipped: it needs a broker of its own, from KAFKA_HOME, and a debug build, which CARILLON_DEBUG names")
+        return
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-abort."))
+    try:
+        world = make_world("abort", Cluster(broker("start", folder))).create_topics()
+        world.produce(1_000)
+        settings = world.settings("a", transaction_timeout="5s", shutdown_timeout="5s")
+        daemon = world.daemon("a", settings, binary=CARILLON_DEBUG)
+        daemon.faults = {"CARILLON_FAULT": "abort@after-produce:1/1"}
+        daemon.start()
+        wait_for_daemons("it aborts", lambda: daemon.log().count("fault: abort") > 3, [daemon])
+        broker("kill", folder)
+        wait_for_daemons("an abort got no answer", lambda: daemon.has_line("makes its producer anew"), [daemon], 60)
+        # The watchdog of transaction calls ends it after twice the transaction's time-out and 20 s.
+        began = time.monotonic()
+        wait_for_daemons("40 s have passed", lambda: time.monotonic() - began > 40, [daemon])
+        aborts = daemon.log().count("fault: abort")
+        broker("start", folder)
+        wait_for_daemons("it works again", lambda: daemon.log().count("fault: abort") > aborts, [daemon])
+        daemon.stop()
     finally:
         broker("stop", folder)
         shutil.rmtree(folder, ignore_errors=True)

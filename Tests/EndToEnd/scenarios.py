@@ -62,7 +62,7 @@ def free_port():
 def broker(*arguments):
     """`Scripts/kafka`, a broker of the test's own; what it printed."""
     script = pathlib.Path(__file__).resolve().parents[2] / "Scripts" / "kafka"
-    done = subprocess.run([script, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([script, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     if done.returncode:
         raise Failure(f"Scripts/kafka {arguments[0]}: {done.stderr[-500:]}")
     return done.stdout.strip()

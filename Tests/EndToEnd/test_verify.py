@@ -125,7 +125,8 @@ class Verifier(unittest.TestCase):
 
         first, last = next(
             (a, b) for a, one in enumerate(self.dispatch) for b, two in enumerate(self.dispatch[a + 1 :], a + 1)
-            if one[0] == two[0] and b"message" in one[1][:12] and order(one) == order(two) and dict(one[2])["source"] != dict(two[2])["source"]
+            if one[0] == two[0] and b"message" in one[1][:12] and order(one) == order(two)
+            and dict(one[2])["source"] != dict(two[2])["source"]
         )
         self.dispatch[first], self.dispatch[last] = self.dispatch[last], self.dispatch[first]
         self.assertEqual(self.kinds(), {"order not kept (I3)"})

@@ -1,4 +1,5 @@
 import NotificationPayload
+import TestSupport
 import Testing
 
 @testable import Extraction
@@ -90,7 +91,7 @@ struct ExtractionPropertyTests {
 
     @Test("random bytes are dead letters", arguments: [7, 8] as [UInt64])
     func noise(seed: UInt64) {
-        var random = SplitMix(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let records = (0..<500).map { _ in
             TestRecord(bytes: (0..<Int(random.next() % 200)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         }

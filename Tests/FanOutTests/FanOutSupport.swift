@@ -5,32 +5,6 @@ import Testing
 @testable import Extraction
 @testable import FanOut
 
-/// SplitMix64: the same numbers for the same seed everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
-/// A folder of its own for one test.
-final class TemporaryFolder: Sendable {
-    let path = NSTemporaryDirectory() + "/carillon-table-" + UUID().uuidString
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-}
-
 /// 2025-07-07T14:00:00Z.
 let noon = EventTime(milliseconds: 1_751_896_800_000)
 let day: Int64 = 86_400_000

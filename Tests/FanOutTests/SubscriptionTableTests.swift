@@ -1,4 +1,5 @@
 import NotificationPayload
+import TestSupport
 import Testing
 
 @testable import Extraction

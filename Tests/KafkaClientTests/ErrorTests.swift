@@ -94,12 +94,14 @@ struct InjectedErrorTests {
         let cluster = try MockCluster()
         var producer = try producer(on: cluster)
         try producer.commitTransaction()
-        #expect(!producer.hasRepeatedRequests)
+        let before = producer.hasRepeatedRequests
+        #expect(!before)
         try producer.beginTransaction()
         try producer.produce(ProducerRecord(key: nil, value: [1]), to: producer.topic("t"))
         try cluster.pushErrors(.endTransaction, ["_TRANSPORT"])
         if commits { try producer.commitTransaction() } else { try producer.abortTransaction() }
-        #expect(producer.hasRepeatedRequests)
+        let after = producer.hasRepeatedRequests
+        #expect(after)
     }
 
     @Test("an epoch that the broker refuses at the commit is fatal, and so is every call after it")
@@ -139,6 +141,30 @@ struct InjectedErrorTests {
         #expect(producer.takeFailures().isEmpty)
     }
 
+    @Test("a record that a failed transaction no longer takes tells what made the transaction fail")
+    func failedTransaction() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        var producer = try Producer(settings: .mock(cluster), transactionalID: "id")
+        let topic = try producer.topic("t")
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try cluster.pushErrors(.addPartitionsToTransaction, ["TOPIC_AUTHORIZATION_FAILED"])
+        let error = try eventually("a refusal") { () -> KafkaError? in
+            do throws(KafkaError) {
+                try producer.produce(ProducerRecord(key: nil, value: [1]), to: topic)
+                producer.poll(timeout: .milliseconds(20))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(error.kind == .authorization)
+        #expect(error.recovery == .abortTransaction)
+        try producer.abortTransaction()
+        try producer.beginTransaction()
+    }
+
     @Test("offsets are sent again, unchanged, while their coordinator moves")
     func sendOffsets() throws {
         let cluster = try MockCluster()
@@ -148,9 +174,11 @@ struct InjectedErrorTests {
         let metadata = try consumer.groupMetadata()
         var producer = try producer(on: cluster)
         try cluster.pushErrors(.transactionOffsetCommit, ["COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"])
-        #expect(!producer.hasRepeatedRequests)
+        let before = producer.hasRepeatedRequests
+        #expect(!before)
         try producer.sendOffsets([partitions[0]: CommittedOffset(offset: Offset(1), metadata: "w")], metadata)
-        #expect(producer.hasRepeatedRequests)
+        let after = producer.hasRepeatedRequests
+        #expect(after)
         try producer.commitTransaction()
         consumer.close()
     }

@@ -163,4 +163,23 @@ struct MockProduceConsumeTests {
         batch.removeAll()
         #expect(start.duration(to: .now) < .seconds(5))
     }
+
+    @Test("kafka-rules 16: a look-up of offsets waits for leaders that are still being elected, and not for ever")
+    func electedLeaders() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let partition = TopicPartition(topic: "t", partition: 0)
+        let consumer = try Consumer(assigning: .mock(cluster))
+        _ = try consumer.partitionCount(of: "t", timeout: .seconds(10))
+        func lookUp(failures: Int) throws -> Duration {
+            try cluster.pushErrors(.listOffsets, Array(repeating: "NOT_LEADER_FOR_PARTITION", count: failures))
+            let start = ContinuousClock.now
+            defer { withExtendedLifetime(cluster) {} }
+            _ = try consumer.startOffsets([partition], timeout: .seconds(10))
+            return ContinuousClock.now - start
+        }
+        #expect(try lookUp(failures: 4) >= .milliseconds(1_500))
+        let error = #expect(throws: KafkaError.self) { try lookUp(failures: 5) }
+        #expect(error?.recovery == .retry)
+    }
 }

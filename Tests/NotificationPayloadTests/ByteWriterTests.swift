@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import NotificationPayload
@@ -33,7 +34,7 @@ struct ByteWriterTests {
 
     @Test("random bytes are escaped as one by one", arguments: [1, 2, 3] as [UInt64])
     func random(seed: UInt64) {
-        var generator = SplitMix(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         for _ in 0..<500 {
             let alphabet: [UInt8] = [0, 0x1F, 0x20, 0x22, 0x5C, 0x61, 0x7F, 0x80, 0xC3, 0xFF]
             let bytes = (0..<Int(generator.next() % 60)).map { _ in
@@ -51,7 +52,7 @@ struct ByteWriterTests {
 
     @Test("a payload is written as if it were escaped twice, and its own size is known", arguments: [4, 5] as [UInt64])
     func embedded(seed: UInt64) {
-        var generator = SplitMix(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let names = [
             "message_id", "order_id", "parent_order_id", "visible_id", "event_type", "delivery_date", "start_time",
             "end_time", "place_id", "previous_status", "new_status", "order_number",
@@ -105,22 +106,5 @@ struct ByteWriterTests {
         var writer = ByteWriter(capacity: 1)
         writer.append(decimal: number)
         #expect(String(decoding: writer.bytes, as: UTF8.self) == "\(number)")
-    }
-}
-
-/// SplitMix64: the same numbers from the same seed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -144,6 +144,16 @@ struct WorkerStateTests {
         #expect(!fencings.mayBeOwnDoing(now: start + .seconds(60)))
     }
 
+    @Test(
+        "a call that got no answer counts as lost contact, before the consumer has been heard of it",
+        arguments: [(.timedOut, true), (.transport, true), (.allBrokersDown, true), (.fenced, false), (.other, false)]
+            as [(KafkaError.Kind, Bool)])
+    func unansweredCall(kind: KafkaError.Kind, isLostContact: Bool) {
+        var fencings = Fencings()
+        fencings.consider(KafkaError(kind: kind, recovery: .abortTransaction, name: "", message: ""))
+        #expect(fencings.mayBeOwnDoing() == isLostContact)
+    }
+
     @Test("the backoff doubles from 100 ms to 10 s and begins anew")
     func backoff() {
         var backoff = Backoff()

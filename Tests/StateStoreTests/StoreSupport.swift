@@ -1,20 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import StateStore
 
-/// A folder of its own for one test.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() {
-        path = NSTemporaryDirectory() + "/carillon-store-" + UUID().uuidString
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
+extension TemporaryFolder {
     var dataFile: URL { URL(fileURLWithPath: path + "/data.mdb") }
     var marker: URL { URL(fileURLWithPath: path + "/in-use") }
 }
@@ -28,23 +18,6 @@ enum StoreKind: CaseIterable {
         case .memory: MemoryStore()
         case .disk: try DiskStore.open(folder.path, largestSize: 1 << 30).store
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

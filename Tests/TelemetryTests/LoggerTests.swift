@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Telemetry
@@ -94,22 +95,5 @@ private final class Memory: Sendable {
         #expect(LogTime(milliseconds: 0).iso8601 == "1970-01-01T00:00:00.000Z")
         #expect(LogTime(milliseconds: -1).iso8601 == "1969-12-31T23:59:59.999Z")
         #expect(LogTime(milliseconds: 1_709_208_000_042).iso8601 == "2024-02-29T12:00:00.042Z")
-    }
-}
-
-/// SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import CRDKafka
+import Glibc
 
 extension Consumer {
     /// What the group has committed.
@@ -63,7 +64,7 @@ extension Consumer {
 
     /// The first offset at or after the time; the end (last stable offset) where there is none.
     ///
-    /// Not while a rebalance is unanswered for long: it blocks. A failure refreshes the topics' metadata and tries again, up to 5 times (kafka-rules 16).
+    /// Not while a rebalance is unanswered for long: it blocks. A failure refreshes the topics' metadata and tries again, up to 5 times in 1.5 s (kafka-rules 16).
     public func offsets(
         at time: Timestamp, of partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
@@ -89,23 +90,37 @@ extension Consumer {
         return watermarks
     }
 
+    /// How long to wait before each repetition of a look-up that the broker refuses: the leaders of a topic that has only just been created are elected within a second.
+    private static let pauses: [Duration] = [
+        .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800),
+    ]
+
     /// One ListOffsets look-up for all; a partition without an answer (-1) is absent.
     private func offsets(
         _ time: Int64, of partitions: [TopicPartition], timeout: Duration, operation: String
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         if partitions.isEmpty { return [:] }
         let deadline = Deadline(after: timeout)
-        var attempt = 1
+        var pauses = Self.pauses[...]
         while true {
             do throws(KafkaError) {
                 return try offsetsOnce(time, of: partitions, timeout: deadline.remaining, operation: operation)
             } catch {
-                if attempt == 5 || deadline.isOver || error.isFatal { throw error }
-                attempt += 1
-                for topic in Set(partitions.map(\.topic)) {
-                    _ = try? partitionCount(of: topic, timeout: deadline.remaining)
-                }
+                guard let pause = pauses.popFirst(), deadline.remaining > pause, !error.isFatal,
+                    error.recovery != .giveUp
+                else { throw error }
+                usleep(UInt32(pause.milliseconds) * 1_000)
+                for topic in Set(partitions.map(\.topic)) { try refresh(topic, timeout: deadline.remaining) }
             }
+        }
+    }
+
+    /// A topic that must not be seen any more looks as if its partitions were gone: the refusal says more.
+    private func refresh(_ topic: String, timeout: Duration) throws(KafkaError) {
+        do throws(KafkaError) {
+            _ = try partitionCount(of: topic, timeout: timeout)
+        } catch {
+            if error.kind == .authorization { throw error }
         }
     }
 

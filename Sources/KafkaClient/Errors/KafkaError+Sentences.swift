@@ -41,7 +41,8 @@ extension KafkaError {
         case .unknownTopicOrPartition: return "Check the topic's name, and create it if it is missing"
         case .allBrokersDown: return "Check bootstrap.servers and that a broker listens there"
         case .tls:
-            return "Check security.protocol and ssl.ca.location, and that the broker's certificate names its host"
+            return
+                "Check security.protocol and ssl.ca.location, and that the broker's certificate is in date and names its host"
         case .fenced:
             return
                 "Another producer has the same transactional.id, or this producer's transaction was open for longer than transaction.timeout.ms"

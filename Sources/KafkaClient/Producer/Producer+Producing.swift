@@ -101,7 +101,10 @@ extension Producer {
         if let fatal = fatalError { return fatal }
         switch error.kind {
         case .state where isTransactional:
-            // librdkafka refuses records after an abortable error of the same transaction.
+            // librdkafka refuses records after an abortable error of the same transaction, which may be about another topic. A commit tells it, and does nothing in this state.
+            if let object = rd_kafka_commit_transaction(handle.pointer, 1_000) {
+                error = handle.error(consuming: object, operation: "transaction")
+            }
             error.recovery = .abortTransaction
         case .messageTooLarge where !isTransactional:
             error.recovery = .giveUp

@@ -1,7 +1,7 @@
 import KafkaClient
 
 /// librdkafka's own settings: `kafka.` and librdkafka's name in files and flags, `KAFKA_` in the environment.
-enum KafkaSetting {
+package enum KafkaSetting {
     static let prefix = "kafka."
 
     /// The name under which a setting is kept, whichever of its names was used; nil where librdkafka has no such setting.
@@ -13,7 +13,7 @@ enum KafkaSetting {
     }
 
     /// Passwords, keys, and whatever OAuth is given. Their values are never shown.
-    static func isSecret(_ name: String) -> Bool {
+    package static func isSecret(_ name: String) -> Bool {
         name.contains("password") || name.hasPrefix("sasl.oauthbearer.") || name == "ssl.key.pem" || name == "ssl_key"
             || name.contains("secret")
     }

@@ -18,6 +18,8 @@ struct TableFollower: ~Copyable {
     /// The newest timestamp of the records that were read, in milliseconds since 1970.
     private var newestTimestamp: Int64 = 0
     private var backoff = Backoff()
+    /// A refusal at the start: librdkafka reports it once and goes on about it in silence.
+    private var refusal: KafkaError?
     /// The next offset to read, by partition.
     private var read: [Int64]
     /// The ends that the latest query returned, and the barrier that it stands for.
@@ -74,8 +76,8 @@ struct TableFollower: ~Copyable {
             context.board.followerUnanswered(nil)
         } catch {
             context.board.followerUnanswered("\(error)")
-            if try context.patience.consider(error) {
-                logger.warning("the subscriptions' ends are not known: \(error)")
+            if let line = try context.consider(error) {
+                logger.warning("the subscriptions' ends are not known: \(line)")
             }
         }
         askedAt = .now
@@ -87,7 +89,9 @@ struct TableFollower: ~Copyable {
         while let event = consumer.nextEvent(timeout: .zero) {
             if case .error(let error) = event { try consider(error) }
         }
+        if !records.isEmpty || !records.endsOfPartition.isEmpty { refusal = nil }
         for error in records.errors { try consider(error) }
+        if let refusal { try consider(refusal) }
         for index in 0..<records.count { take(records[index]) }
         if !records.isEmpty, !isAtEnd { try context.reach(.inCatchUp) }
         for end in records.endsOfPartition {
@@ -124,7 +128,8 @@ struct TableFollower: ~Copyable {
             report(change)
         } catch  where error.recovery == .retry {
             if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
-            Thread.sleep(forTimeInterval: backoff.next().seconds)
+            let end = ContinuousClock.now + backoff.next()
+            while .now < end, !context.mustEnd { Thread.sleep(forTimeInterval: 0.05) }
             return
         } catch {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
@@ -170,12 +175,13 @@ struct TableFollower: ~Copyable {
         }
     }
 
-    private func consider(_ error: KafkaError) throws {
+    private mutating func consider(_ error: KafkaError) throws {
         if error.kind == .offsetOutOfRange {
             throw PipelineError.decisionNeeded(
                 "\(topic) was cut or made anew while it was read: start again to rebuild the table (\(error))")
         }
         if error.isFatal { throw PipelineError.defect("the subscriptions' reader failed: \(error)") }
-        if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+        if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+        if error.kind == .authorization, context.patience.isStarting { refusal = error }
     }
 }

@@ -1,3 +1,5 @@
+import KafkaClient
+
 /// The transaction that a worker has open.
 struct OpenTransaction {
     let began: ContinuousClock.Instant
@@ -36,6 +38,12 @@ struct Fencings {
     /// The broker could not be reached, or took the partitions away.
     mutating func noteLostContact(now: ContinuousClock.Instant = .now) {
         contactLost = now
+    }
+
+    /// Takes an error of either client: one that comes for want of an answer says that contact was lost. The producer's
+    /// count as well, since a worker in a long call hears of its consumer's only afterwards.
+    mutating func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) {
+        if [.allBrokersDown, .transport, .timedOut].contains(error.kind) { noteLostContact(now: now) }
     }
 
     /// Whether contact was lost within the last minute: a static member that joins again, while the broker still has its

@@ -27,6 +27,9 @@ package final class Patience: Sendable {
         }
     }
 
+    /// Nothing has been committed yet.
+    package var isStarting: Bool { state.withLock { !$0.hasWorked } }
+
     /// Takes an error of the environment.
     ///
     /// - Returns: whether to log it now: each kind once in 10 s.

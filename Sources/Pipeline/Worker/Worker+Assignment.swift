@@ -56,6 +56,7 @@ extension Worker {
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) {
         logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
+        refusal = nil
         context.board.set(.positioning, worker: slot.number)
         assignment = AssignmentProgress(
             partitions: partitions.map(\.partition).sorted(), barrier: context.gate.requestBarrier(), isDone: false)

@@ -33,6 +33,7 @@ extension Worker {
     }
 
     private mutating func recover(from error: KafkaError) throws {
+        fencings.consider(error)
         // The reports that say which record it was.
         output.poll()
         if let refusal = takeRefusal(error) {
@@ -41,8 +42,8 @@ extension Worker {
             return
         }
         if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
-        if try context.patience.consider(error) {
-            logger.warning("\(error)", ["recovery": "\(error.recovery)"])
+        if let line = try context.consider(error) {
+            logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
         if error.isOfConsumer { return try replaceConsumer(after: error) }
         try endTransaction(after: error)
@@ -135,15 +136,21 @@ extension Worker {
     /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
-            if error.kind == .allBrokersDown || error.kind == .transport { fencings.noteLostContact() }
+            fencings.consider(error)
             if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")
             }
             if error.isFatal { throw error }
-            if try context.patience.consider(error) { logger.warning("\(error); waiting") }
+            if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+            if error.kind == .authorization, context.patience.isStarting { refusal = error }
         }
+    }
+
+    /// Looks again at what was refused at the start, until there is a sign that it no longer is.
+    mutating func considerRefusal() throws {
+        if let refusal { try considerErrors([refusal]) }
     }
 
     /// Waits, and serves the group meanwhile.

@@ -80,13 +80,18 @@ extension Worker {
         guard transaction != nil else { return }
         forgetTransaction()
         output.truncatesDeadLetters = false
-        context.watch.enter(slot.number)
-        defer { context.watch.leave(slot.number) }
         do {
-            try output.abortTransaction()
+            try abort()
         } catch {
+            // Not under the watch, which would end the process: a new producer waits for the broker as long as it takes.
             try replaceProducer(after: error)
         }
+    }
+
+    private mutating func abort() throws(KafkaError) {
+        context.watch.enter(slot.number)
+        defer { context.watch.leave(slot.number) }
+        try output.abortTransaction()
     }
 
     /// Goes back to the last commit in everything but the producer.

@@ -27,6 +27,8 @@ struct Worker: ~Copyable {
     var watch = ConsumerWatch()
     var hungTransactions = HungTransactionWatch()
     var group: GroupMetadata?
+    /// A refusal at the start: librdkafka reports some of them once and goes on about them in silence.
+    var refusal: KafkaError?
     private var records = RecordBatch()
     private(set) var batch: EventBatch
     var journalText = ByteWriter()
@@ -62,6 +64,7 @@ struct Worker: ~Copyable {
             do {
                 if context.mustEnd { return try commit() }
                 try serveControl(timeout: .zero)
+                try considerRefusal()
                 try advanceAssignment()
                 if canWork {
                     try work()
@@ -101,7 +104,10 @@ struct Worker: ~Copyable {
         for end in records.endsOfPartition {
             positions.reach(partition: end.partition.partition, offset: end.offset.value)
         }
-        if !records.isEmpty || !records.endsOfPartition.isEmpty { return watch.progressed() }
+        if !records.isEmpty || !records.endsOfPartition.isEmpty {
+            refusal = nil
+            return watch.progressed()
+        }
         guard watch.isCheckDue() else { return }
         let topic = context.configuration.topics.events
         let owned = positions.owned.map { TopicPartition(topic: topic, partition: $0) }

@@ -11,6 +11,7 @@ final class WorkerContext: Sendable {
     let audienceRule: any AudienceRule
     let gate = TableGate()
     let patience = Patience()
+    private let permissions: Permissions
     let meter: PipelineMeter
     /// The hash of the rules, which every journal entry carries.
     let rulesHash: String
@@ -33,6 +34,7 @@ final class WorkerContext: Sendable {
         self.configuration = configuration
         self.audienceRule = audienceRule
         self.meter = meter
+        self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
         self.board = ReadinessBoard(workers: configuration.workers)
         self.rulesHash =
@@ -52,6 +54,12 @@ final class WorkerContext: Sendable {
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
+    /// Takes an error of the environment: what to log of it now, if anything; see ``Patience/consider(_:now:)``.
+    func consider(_ error: KafkaError) throws(PipelineError) -> String? {
+        let error = permissions.explained(error)
+        return try patience.consider(error) ? error.description : nil
+    }
+
     /// Repeats what needs the broker until it works, with backoff and a line once in 10 s.
     ///
     /// - Throws: ``PipelineError`` where waiting does not help, ``PipelineEnded`` where the pipeline ends first.
@@ -66,7 +74,7 @@ final class WorkerContext: Sendable {
                 return value
             } catch {
                 board.waitUnanswered("\(error)")
-                if try patience.consider(error) { logger.warning("\(error); waiting") }
+                if let line = try consider(error) { logger.warning("\(line); waiting") }
                 let end = ContinuousClock.now + backoff.next()
                 while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
             }

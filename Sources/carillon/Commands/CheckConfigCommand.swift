@@ -18,7 +18,7 @@ struct CheckConfigCommand: ParsableCommand {
 
     func run() async throws {
         let loaded = options.load()
-        Console.write(json ? try JSONOutput.text(ConfigurationReport(loaded)) : Self.text(loaded))
+        Terminal.write(json ? try JSONOutput.text(ConfigurationReport(loaded)) : Self.text(loaded))
         _ = try loaded.checked()
     }
 

@@ -14,6 +14,6 @@ struct CompletionCommand: ParsableCommand {
     @Argument(help: "The shell.") var shell: CompletionShell
 
     func run() async throws {
-        Console.write(CompletionScript(Carillon.self).text(for: shell))
+        Terminal.write(CompletionScript(Carillon.self).text(for: shell))
     }
 }

@@ -29,9 +29,9 @@ struct DemoCommand: ParsableCommand {
         let samples = try RecordFile.records(path: events)
         let subscribers = try RecordFile.subscriptions(path: subscriptions)
         let demo = try Demo(workers: workers, logLevel: verbose ? .info : .error)
-        Console.complain("An embedded cluster is up; \(workers) workers join (this takes three seconds) …\n")
+        Terminal.complain("An embedded cluster is up; \(workers) workers join (this takes three seconds) …\n")
         let reading = try await demo.run(subscribers: subscribers, events: samples)
-        for line in try demo.outcome() { Console.write(line + "\n") }
-        Console.write("\n" + DemoSummary.text(reading.reading, seconds: reading.seconds))
+        for line in try demo.outcome() { Terminal.write(line + "\n") }
+        Terminal.write("\n" + DemoSummary.text(reading.reading, seconds: reading.seconds))
     }
 }

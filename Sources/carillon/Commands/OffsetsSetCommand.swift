@@ -52,11 +52,11 @@ struct OffsetsSetCommand: ParsableCommand {
             positions, targets: try targets(positions, consumer, timeout: patience),
             acceptPartitions: acceptPartitions, mayResend: resend || dryRun,
             now: Int64(Date().timeIntervalSince1970 * 1_000))
-        Console.write(move.text)
+        Terminal.write(move.text)
         guard move.problems.isEmpty else { throw CommandFailure(.configuration, lines: move.problems) }
-        guard !dryRun, !move.steps.isEmpty else { return Console.write("Nothing was committed.\n") }
+        guard !dryRun, !move.steps.isEmpty else { return Terminal.write("Nothing was committed.\n") }
         try GroupCommit(configuration).commit(move.commits, with: consumer)
-        Console.write("Committed for group \(configuration.groupID).\n")
+        Terminal.write("Committed for group \(configuration.groupID).\n")
     }
 
     private func targets(

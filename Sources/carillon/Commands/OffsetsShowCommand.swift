@@ -25,7 +25,7 @@ struct OffsetsShowCommand: ParsableCommand {
                 of: configuration.topics.events, consumer, timeout: configuration.transactionTimeout + .seconds(10))
         }
         let rows = positions.partitions.map(PositionRow.init)
-        Console.write(json ? try JSONOutput.text(rows) : Self.text(rows))
+        Terminal.write(json ? try JSONOutput.text(rows) : Self.text(rows))
     }
 
     private static func text(_ rows: [PositionRow]) -> String {

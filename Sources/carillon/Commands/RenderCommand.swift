@@ -47,7 +47,7 @@ struct RenderCommand: ParsableCommand {
         let table = SubscriptionTable.inMemory()
         if let subscriptions {
             let problems = try RenderRun.load(subscriptions, into: table)
-            for problem in problems { Console.complain("carillon: \(subscriptions): \(problem)\n") }
+            for problem in problems { Terminal.complain("carillon: \(subscriptions): \(problem)\n") }
         }
         var render = try RenderRun(
             rules: configuration.rules, rendering: configuration.rendering, subscriptions: table,

@@ -44,6 +44,6 @@ struct SubscribeCommand: ParsableCommand {
         var writer = try SubscriptionWriter(configuration)
         try writer.subscribe(subscription)
         try writer.finish()
-        Console.write("subscribed \(subscription.key)\n")
+        Terminal.write("subscribed \(subscription.key)\n")
     }
 }

@@ -41,7 +41,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
             } catch let error as Subscription.Invalid {
                 summary.malformed += 1
                 progress.clear()
-                if summary.malformed <= 20 { Console.complain("\(file):\(number): \(error)\n") }
+                if summary.malformed <= 20 { Terminal.complain("\(file):\(number): \(error)\n") }
             }
             if number % 256 == 0 {
                 progress.show(summary.imported, fraction: size.map { min(1, Double(bytes) / Double(max(1, $0))) })
@@ -50,7 +50,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
         try writer.finish()
         progress.clear()
         summary.seconds = (ContinuousClock.now - start) / .seconds(1)
-        Console.write(json ? try JSONOutput.text(summary) : summary.text)
+        Terminal.write(json ? try JSONOutput.text(summary) : summary.text)
         if summary.malformed > 0 {
             throw CommandFailure(
                 .difference, "\(summary.malformed) lines of \(file) are no subscriptions and were skipped")

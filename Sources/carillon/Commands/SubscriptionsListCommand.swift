@@ -44,8 +44,8 @@ struct SubscriptionsListCommand: ParsableCommand {
             }
             found[key] = row.matches(platform, app) ? row : nil
         }
-        Console.write(try text(found.sorted { $0.key < $1.key }.map(\.value)))
-        if malformed > 0 { Console.complain("carillon: \(malformed) records are no subscriptions and were skipped\n") }
+        Terminal.write(try text(found.sorted { $0.key < $1.key }.map(\.value)))
+        if malformed > 0 { Terminal.complain("carillon: \(malformed) records are no subscriptions and were skipped\n") }
     }
 
     private func text(_ rows: [SubscriptionRow]) throws -> String {

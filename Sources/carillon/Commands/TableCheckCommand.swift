@@ -22,7 +22,7 @@ struct TableCheckCommand: ParsableCommand {
         }
         let folder = try StateFolder(path: path)
         let report = TableReport(try SubscriptionTable.inspect(directory: folder.table), path: folder.table)
-        Console.write(json ? try JSONOutput.text(report) : report.text)
+        Terminal.write(json ? try JSONOutput.text(report) : report.text)
         if let reason = report.wiped {
             throw CommandFailure(.difference, "\(folder.table) was damaged and has been wiped: \(reason)")
         }

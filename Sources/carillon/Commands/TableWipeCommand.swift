@@ -16,13 +16,13 @@ struct TableWipeCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked(needsBroker: false)
         guard FileManager.default.fileExists(atPath: configuration.stateDirectory) else {
-            return Console.write("There is no table in \(configuration.stateDirectory).\n")
+            return Terminal.write("There is no table in \(configuration.stateDirectory).\n")
         }
         let folder = try StateFolder(path: configuration.stateDirectory)
         guard FileManager.default.fileExists(atPath: folder.table) else {
-            return Console.write("There is no table in \(configuration.stateDirectory).\n")
+            return Terminal.write("There is no table in \(configuration.stateDirectory).\n")
         }
         try SubscriptionTable.wipe(directory: folder.table)
-        Console.write("Deleted \(folder.table).\n")
+        Terminal.write("Deleted \(folder.table).\n")
     }
 }

@@ -28,9 +28,9 @@ struct TopicsCheckCommand: ParsableCommand {
             } ?? ["\(topic.name): there is no such topic; 'carillon topics create' makes it"]
         }
         guard differences.isEmpty else {
-            Console.write(differences.map { $0 + "\n" }.joined())
+            Terminal.write(differences.map { $0 + "\n" }.joined())
             throw CommandFailure(.difference, "\(differences.count) differences in the topics")
         }
-        Console.write("All \(plan.count) topics are as they should be.\n")
+        Terminal.write("All \(plan.count) topics are as they should be.\n")
     }
 }

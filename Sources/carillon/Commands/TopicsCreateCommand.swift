@@ -43,16 +43,37 @@ struct TopicsCreateCommand: ParsableCommand {
             let result = error != nil ? "failed" : dryRun ? "would be created" : "created"
             table.append([topic.name, "\(topic.partitions)", "\(topic.replicationFactor)", result, settings])
         }
-        Console.write(table.text)
+        Terminal.write(table.text)
         for topic in plan {
             for line in existing[topic.name].map({
                 topic.differences(from: $0, partitions: nil, replicationFactor: nil)
             }) ?? [] {
-                Console.complain("note: \(line)\n")
+                Terminal.complain("note: \(line)\n")
             }
         }
+        if !dryRun { waitForLeaders(of: missing.filter { (answers[$0.name] ?? nil) == nil }, configuration) }
         if let first = failures.first {
             throw CommandFailure(ExitCode(first), lines: failures.map(\.description))
+        }
+    }
+
+    /// The broker answers before the leaders are at work, and the next command should find them. Waits for 30 s at most;
+    /// what takes longer, or cannot be asked, is no failure of this command: the topics are made.
+    private func waitForLeaders(of topics: [TopicPlan], _ configuration: PipelineConfiguration) {
+        let partitions = topics.flatMap { topic in
+            (0..<Int32(topic.partitions)).map { TopicPartition(topic: topic.name, partition: $0) }
+        }
+        guard let consumer = try? Consumer(assigning: configuration.kafka, logger: configuration.clientSink) else {
+            return
+        }
+        let deadline = ContinuousClock.now + .seconds(30)
+        while .now < deadline {
+            do throws(KafkaError) {
+                _ = try consumer.endOffsets(partitions, timeout: .seconds(5))
+                return
+            } catch {
+                guard error.recovery == .retry else { return }
+            }
         }
     }
 }

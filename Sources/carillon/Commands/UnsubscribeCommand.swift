@@ -40,6 +40,6 @@ struct UnsubscribeCommand: ParsableCommand {
         var writer = try SubscriptionWriter(configuration)
         try writer.unsubscribe(key: key.text)
         try writer.finish()
-        Console.write("unsubscribed \(key.text)\n")
+        Terminal.write("unsubscribed \(key.text)\n")
     }
 }

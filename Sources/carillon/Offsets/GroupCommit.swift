@@ -20,7 +20,7 @@ struct GroupCommit {
         while let refusal = Self.refusal(offsets, consumer) {
             guard refusal.kind == .unknownMember || refusal.kind == .rebalanceInProgress else { throw refusal }
             guard ContinuousClock.now < deadline else { throw failure() }
-            if !hasSaid { Console.complain("The group has members; waiting until they have expired …\n") }
+            if !hasSaid { Terminal.complain("The group has members; waiting until they have expired …\n") }
             hasSaid = true
             // The broker keeps no queue of such requests: asking is the only way to know.
             usleep(500_000)

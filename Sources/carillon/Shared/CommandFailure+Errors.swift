@@ -40,6 +40,8 @@ extension ExitCode {
         case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .unsupported, .topicAlreadyExists,
             .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
             self = .configuration
+        // A leader or coordinator that is just moving, mostly.
+        case .other where error.recovery == .retry: self = .notInTime
         case .maxPollExceeded, .outOfSequence, .purged, .state, .other: self = .defect
         }
     }

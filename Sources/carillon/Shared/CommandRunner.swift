@@ -9,10 +9,10 @@ enum CommandRunner {
         signal(SIGPIPE, SIG_IGN)
         switch CommandParser(Carillon.self).parse(words) {
         case .print(let text):
-            Console.write(text)
+            Terminal.write(text)
             return .success
         case .usage(let problems):
-            Console.complain(problems)
+            Terminal.complain(problems)
             return .usage
         case .run(let command):
             do {
@@ -20,7 +20,7 @@ enum CommandRunner {
                 return .success
             } catch {
                 let failure = CommandFailure(error)
-                Console.complain(failure.lines.map { "carillon: \($0)\n" }.joined())
+                Terminal.complain(failure.lines.map { "carillon: \($0)\n" }.joined())
                 return failure.code
             }
         }

@@ -16,7 +16,7 @@ final class LiveDisplay: Sendable {
 
     /// Redraws twice a second until ``stop()``.
     func start(_ meter: PipelineMeter) {
-        guard Console.errorIsTerminal else { return }
+        guard Terminal.errorIsTerminal else { return }
         state.withLock { $0.isRunning = true }
         Thread.detachNewThread { [self] in
             var last = (events: 0, dispatches: 0, time: ContinuousClock.now)
@@ -50,21 +50,21 @@ final class LiveDisplay: Sendable {
     func write(_ bytes: [UInt8]) {
         state.withLock { state in
             Self.clear(&state)
-            Console.complain(String(decoding: bytes, as: UTF8.self))
+            Terminal.complain(String(decoding: bytes, as: UTF8.self))
         }
     }
 
     private func draw(_ text: String) {
         state.withLock { state in
             guard state.isRunning else { return }
-            Console.complain("\r\u{1B}[K" + text.prefix(Console.width - 1))
+            Terminal.complain("\r\u{1B}[K" + text.prefix(Terminal.width - 1))
             state.isDrawn = true
         }
     }
 
     private static func clear(_ state: inout State) {
         guard state.isDrawn else { return }
-        Console.complain("\r\u{1B}[K")
+        Terminal.complain("\r\u{1B}[K")
         state.isDrawn = false
     }
 }
@@ -72,7 +72,7 @@ final class LiveDisplay: Sendable {
 extension PipelineConfiguration {
     /// The logger of ``makeLogger(label:)``, with its lines above the live display.
     func makeLogger(around display: LiveDisplay) -> Logger {
-        guard Console.errorIsTerminal else { return makeLogger() }
+        guard Terminal.errorIsTerminal else { return makeLogger() }
         let sink = LogStream(format: logFormat == .json ? .json : .text) { display.write($0) }
         return Logger(label: "carillon", level: logLevel, sink: sink)
     }

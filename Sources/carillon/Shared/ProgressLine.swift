@@ -16,14 +16,14 @@ struct ProgressLine {
     /// Redraws at most ten times a second.
     /// - Parameter fraction: of the whole work, 0 to 1; nil where the whole is not known.
     mutating func show(_ done: Int, fraction: Double?, now: ContinuousClock.Instant = .now) {
-        guard Console.errorIsTerminal, lastDrawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
+        guard Terminal.errorIsTerminal, lastDrawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
         lastDrawn = now
-        Console.complain("\r\u{1B}[K" + text(done, fraction: fraction, now: now).prefix(Console.width - 1))
+        Terminal.complain("\r\u{1B}[K" + text(done, fraction: fraction, now: now).prefix(Terminal.width - 1))
     }
 
     /// Takes the line away.
     func clear() {
-        if lastDrawn != nil { Console.complain("\r\u{1B}[K") }
+        if lastDrawn != nil { Terminal.complain("\r\u{1B}[K") }
     }
 
     /// `12,000 subscriptions (24%), 8,000/s, 4s left`.

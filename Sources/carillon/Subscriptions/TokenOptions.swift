@@ -14,10 +14,10 @@ struct TokenOptions: ParsableArguments {
                 throw CommandFailure(.usage, "--token-file \(tokenFile): the file cannot be read")
             }
             text = String(decoding: data, as: UTF8.self)
-        } else if Console.inputIsTerminal {
-            Console.complain("Token (not shown): ")
+        } else if Terminal.inputIsTerminal {
+            Terminal.complain("Token (not shown): ")
             text = Self.readHidden()
-            Console.complain("\n")
+            Terminal.complain("\n")
         } else {
             text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
         }

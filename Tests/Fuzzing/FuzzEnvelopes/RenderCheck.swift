@@ -12,7 +12,7 @@ struct RenderCheck: ~Copyable {
     private var core: PipelineCore
     private var batch = EventBatch(topic: "orders.events")
     private var writer: RecordLineWriter
-    /// A file in memory.
+    /// A file without a name.
     private let file: Int32
     private let topics = PipelineConfiguration.Topics()
 
@@ -24,7 +24,7 @@ struct RenderCheck: ~Copyable {
                 fanOut: try FanOut(
                     audienceRule: PlaceAudience(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
         }
-        file = memfd_create("lines", 0)
+        file = fileno(tmpfile())
         writer = RecordLineWriter(descriptor: file, topics: PipelineConfiguration.Topics(), explains: false)
     }
 

@@ -18,7 +18,7 @@ func eventually<Value: Sendable>(
 extension Settings {
     /// Settings that make the mock cluster quick: it sleeps through an empty fetch, and a session shorter than 3 s never joins.
     static func mock(_ cluster: MockCluster) -> Settings {
-        ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "10", "session.timeout.ms": "4000"]
+        ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "10", "session.timeout.ms": "8000"]
     }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Standard output and standard error.
-enum Console {
+enum Terminal {
     static let errorIsTerminal = isatty(STDERR_FILENO) == 1
     static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
     static let inputIsTerminal = isatty(STDIN_FILENO) == 1

@@ -1,0 +1,26 @@
+import Foundation
+import Pipeline
+
+/// Passwords and keys among this process's arguments, which `ps` shows to every user of the machine.
+enum ArgumentSecrets {
+    /// Overwrites them where the kernel shows them. To be called first, with the arguments already copied; until then they can be seen, so a file is the better place.
+    static func hide() {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let word = CommandLine.unsafeArgv[index], let value = secret(in: String(cString: word)) else {
+                continue
+            }
+            memset(word + value.lowerBound, Int32(UInt8(ascii: "x")), value.count)
+        }
+    }
+
+    /// Where the value of a secret setting stands in a word, in bytes: in `kafka.sasl.password=…`, `-Xsasl.password=…`, `--set=kafka.sasl.password=…`.
+    static func secret(in word: String) -> Range<Int>? {
+        var name = Substring(word)
+        for prefix in ["--set=", "-X", "kafka."] where name.hasPrefix(prefix) { name = name.dropFirst(prefix.count) }
+        guard let equals = name.firstIndex(of: "="), KafkaSetting.isSecret(name[..<equals].lowercased()) else {
+            return nil
+        }
+        let start = word.utf8.distance(from: word.startIndex, to: word.utf8.index(after: equals))
+        return start..<word.utf8.count
+    }
+}

@@ -1,0 +1,249 @@
+"""The store's faults: a full disk, a file cut off, bytes changed after a kill; and a transaction upstream that nobody ends."""
+
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import time
+
+import generate
+import scenarios
+from cluster import Failure, wait_for
+from daemon import EXIT_DEFECT, wait_for_daemons
+from scenarios import check, main, make_world, scenario, started
+
+MEGABYTE = 1 << 20
+
+
+class Skipped(Exception):
+    """What the scenario needs is not there; the text says what."""
+
+
+def table(world):
+    """The folder of the table of the only instance."""
+    return world.folder / "a" / "subscriptions"
+
+
+def strangers(world, number):
+    """Subscriptions of places that have no events: the table is written, and what is expected stays the same."""
+    _, records = generate.make_subscriptions(f"strangers {scenarios.seed} {number}", places=400, crowd=100)
+    world.cluster.produce(world.topics["subscriptions"], [each for each in records if each.value is None or each.value[:1] == b"{"])
+
+
+def killed(world, daemon, number, events=300):
+    """Under load, with the table being written."""
+    strangers(world, number)
+    world.produce(events)
+    before = sum(world.committed.values())
+    wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before, [daemon])
+    daemon.kill()
+
+
+def verify(world):
+    """Every push is the one that follows from the table where the journal says it stood, and the table is the fold of its topic."""
+    report = world.verify(max_table_age_ms=60_000)
+    world.check_tables({"a": world.folder / "a"}, report)
+    check(report)
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    """A file system of its own for a folder, of so many bytes."""
+    folder.mkdir(mode=0o700)
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "carillon-test", folder], capture_output=True, text=True)
+    if made.returncode:
+        raise Skipped(f"no file system can be mounted here: {made.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill_up(folder, leaving=0):
+    """Leaves so many pages on the file system of a folder; the file that takes the room."""
+    filler = folder / "filler"
+    with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as out:
+        while out.write(bytes(4096)):
+            pass
+    os.truncate(filler, filler.stat().st_size - leaving * 4096)
+    return filler
+
+
+def needs(function):
+    """A scenario that is skipped, visibly, where what it needs is not there."""
+
+    def run():
+        try:
+            function()
+        except Skipped as reason:
+            print(f"   SKIPPED {function.__name__}: {reason}", flush=True)
+
+    run.__name__ = function.__name__
+    return run
+
+
+@scenario("a transaction upstream that nobody ends is said so once a minute, and what is behind it goes out when it ends",
+          background=True)
+def hung_transaction():
+    world = make_world("hung").create_topics()
+    daemon = started(world)
+    world.produce(100)
+    world.wait_until_done()
+    topic, opened_at = world.topics["events"], world.ends[0]
+    upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
+    upstream.init_transactions(30)
+    upstream.begin_transaction()
+    for _ in range(5):
+        each = world.events.next()
+        upstream.produce(topic, key=each.key, value=each.value, headers=list(each.headers), partition=0)
+    upstream.flush(30)
+    world.produce(100, partition=0)
+    world.produce(100, partition=1)
+    began = time.monotonic()
+    warning = ("a transaction upstream", f"{topic}/0", str(opened_at))
+    wait_for_daemons("a line says that a transaction upstream is open", lambda: daemon.has_line(*warning), [daemon], 100)
+    if time.monotonic() - began < 55:
+        raise Failure("it was said before a minute had passed")
+    if world.committed != {0: opened_at, 1: world.ends[1]}:
+        raise Failure(f"it stands at {world.committed}; partition 0 is open from {opened_at}, partition 1 ends at {world.ends[1]}")
+    lines = daemon.log().splitlines()
+    for word in ("anew", "waiting", "failed"):
+        if found := [line for line in lines if word in line]:
+            raise Failure(f"it did not just wait: {found[0]}")
+    if len(lines) > 40:
+        raise Failure(f"{len(lines)} lines:\n{daemon.last_lines()}")
+    upstream.commit_transaction(30)
+    # Behind the transaction's own marker, which takes an offset.
+    world.produce(100, partition=0)
+    world.wait_until_done()
+    daemon.stop()
+    check(world.verify())
+
+
+@scenario("a full disk stops no event and loses no subscription: it is waited for, ends at SIGTERM with 0, and refuses a start")
+@needs
+def full_disk():
+    world = make_world("full-disk").create_topics()
+    folder = world.folder / "a"
+    with small_disk(folder, 8 * MEGABYTE):
+        daemon = world.daemon("a", world.settings("a") | {"subscriptions.max-lag": "2s"}).start()
+        wait_for_daemons("every partition has a committed offset", lambda: len(world.committed) == world.partitions, [daemon])
+        fill_up(folder)
+        for number in range(4):
+            strangers(world, number)
+        world.produce(200)
+        wait_for_daemons("a line says that the disk is full", lambda: daemon.has_line("no room", str(folder)), [daemon], 30)
+        wait_for_daemons("fan-out pauses", lambda: daemon.has_line("fan-out pauses"), [daemon], 30)
+        daemon.stop()
+        filler = fill_up(folder)
+        daemon.start().expect_exit(EXIT_DEFECT, "no room", str(folder), seconds=30)
+        filler.unlink()
+        daemon.start()
+        world.wait_until_done()
+
+        filler = fill_up(folder)
+        for number in range(4, 8):
+            strangers(world, number)
+        world.produce(200)
+        wait_for_daemons("a line says that the disk is full", lambda: daemon.has_line("no room", str(folder)), [daemon], 30)
+        wait_for_daemons("fan-out pauses", lambda: daemon.has_line("fan-out pauses"), [daemon], 30)
+        filler.unlink()
+        wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+        world.wait_until_done()
+        daemon.stop()
+        verify(world)
+
+
+@scenario("a table that was cut off is read anew, whether it was closed or not")
+def cut_off():
+    chance = random.Random(f"cut off {scenarios.seed}")
+    world = make_world("cut-off").create_topics()
+    daemon = started(world)
+    for number in range(3):
+        if number == 0:
+            strangers(world, number)
+            daemon.stop()
+        else:
+            killed(world, daemon, number)
+        file = table(world) / "data.mdb"
+        with open(file, "r+b") as data:
+            data.truncate(chance.randrange(file.stat().st_size // 2))
+        daemon.start()
+        wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "damaged"), [daemon], 30)
+        world.produce(200)
+        world.wait_until_done()
+    daemon.stop()
+    verify(world)
+
+
+@scenario("after a kill the table is checked; where the check itself was killed, it is read anew")
+def marked():
+    world = make_world("marked").create_topics()
+    daemon = started(world)
+    killed(world, daemon, 0)
+    marker = table(world) / "in-use"
+    if (found := marker.read_text()) != "open":
+        raise Failure(f"the marker says {found!r} after a kill")
+    daemon.start()
+    wait_for_daemons("a line says that it was checked", lambda: daemon.has_line("was not closed", "sound"), [daemon], 30)
+    killed(world, daemon, 1)
+    marker.write_text("checking")
+    daemon.start()
+    wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "did not end"), [daemon], 30)
+    world.produce(200)
+    world.wait_until_done()
+    daemon.stop()
+    if marker.exists():
+        raise Failure("the marker is there after a clean end")
+    verify(world)
+
+
+@scenario("bytes of the table that change after a kill give no wrong push: it is sound, read anew, or stops and says so")
+def flipped_bytes():
+    chance = random.Random(f"flipped {scenarios.seed}")
+    world = make_world("flipped").create_topics()
+    daemon = started(world)
+    anew = sound = 0
+    for number in range(8):
+        killed(world, daemon, number)
+        flip(table(world) / "data.mdb", chance, number)
+        daemon.start()
+        wait_for("it has opened its table", lambda: not daemon.is_running or daemon.has_line("table is read anew")
+                 or daemon.has_line("every entry is sound"), 60)
+        if daemon.has_line("table is read anew"):
+            anew += 1
+        elif daemon.is_running:
+            sound += 1
+        else:
+            daemon.expect_exit(EXIT_DEFECT, "damaged")
+            daemon.start()
+        world.produce(100)
+        wait_until_done_or_rebuilt(world, daemon)
+    print(f"   the table was read anew {anew} times, and {sound} times the bytes were in no use", flush=True)
+    daemon.stop()
+    verify(world)
+
+
+def wait_until_done_or_rebuilt(world, daemon):
+    """Damage that is met while the table is used stops the process with a sentence; the next start reads it anew."""
+    try:
+        world.wait_until_done()
+    except Failure:
+        daemon.expect_exit(EXIT_DEFECT, "damaged", seconds=1)
+        daemon.start()
+        world.wait_until_done()
+
+
+def flip(file, chance, number):
+    """Changes some bytes: anywhere, in the two pages that everything starts from, or in the heads of pages."""
+    data = bytearray(file.read_bytes())
+    for _ in range(chance.randrange(1, 5)):
+        page = chance.randrange(len(data) // 4096) * 4096
+        place = (chance.randrange(len(data)), chance.randrange(2) * 4096 + chance.randrange(152), page + chance.randrange(48))[number % 3]
+        data[place] ^= chance.randrange(1, 256)
+    file.write_bytes(data)
+
+
+if __name__ == "__main__":
+    sys.exit(main("store", __doc__))

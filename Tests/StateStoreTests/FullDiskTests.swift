@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import StateStore
+
+/// A file system of its own, of a few megabytes; nil where this process may not mount one.
+final class SmallDisk: Sendable {
+    static let isPossible = SmallDisk() != nil
+
+    let path = NSTemporaryDirectory() + "/carillon-disk-" + UUID().uuidString
+
+    init?() {
+        guard geteuid() == 0, mkdir(path, 0o700) == 0 else { return nil }
+        guard mount("carillon-test", path, "tmpfs", 0, "size=4m") == 0 else {
+            rmdir(path)
+            return nil
+        }
+    }
+
+    deinit {
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    /// Takes all the room that is left but for some pages; deleting the file gives it back.
+    func fill(leaving pages: Int) throws -> String {
+        let file = path + "/filler"
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        defer { close(descriptor) }
+        var size: off_t = 0
+        let page = [UInt8](repeating: 1, count: 4_096)
+        while write(descriptor, page, page.count) == page.count { size += off_t(page.count) }
+        ftruncate(descriptor, size - off_t(pages * page.count))
+        return file
+    }
+}
+
+@Suite("A full disk", .enabled(if: SmallDisk.isPossible, "only root may mount a small file system"))
+struct FullDiskTests {
+    /// Room for none of it, and for a part: then the system's own answer is an input/output error.
+    @Test(
+        "is named as such, leaves what was there, and the same change goes in when there is room",
+        arguments: [0, 3, 20])
+    func full(pagesLeft: Int) throws {
+        let disk = try #require(SmallDisk())
+        let store = try DiskStore.open(disk.path + "/store").store
+        try store.change([("kept", "1")], checkpoint: "at 1")
+        let filler = try disk.fill(leaving: pagesLeft)
+        let changes = (0..<200).map { ("key\($0)", String(repeating: "x", count: 1_000)) as (String, String?) }
+        for _ in 0..<3 {
+            let error = #expect(throws: StoreError.self) { try store.change(changes, checkpoint: "at 2") }
+            #expect(error?.kind == .diskFull)
+            #expect(error?.recovery == .retry)
+            #expect(error?.description.contains(disk.path) == true)
+        }
+        #expect(try store.content() == [Pair("kept", "1")])
+        try FileManager.default.removeItem(atPath: filler)
+        try store.change(changes, checkpoint: "at 2")
+        #expect(try store.content().count == 201)
+        try store.close()
+        #expect(try DiskStore.open(disk.path + "/store").opening == .clean)
+    }
+
+    @Test("refuses the opening of a store, and the store is sound when there is room")
+    func opening() throws {
+        let disk = try #require(SmallDisk())
+        let path = disk.path + "/store"
+        let store = try DiskStore.open(path).store
+        try store.change([("kept", "1")])
+        try store.close()
+        let filler = try disk.fill(leaving: 0)
+        let error = #expect(throws: StoreError.self) { _ = try DiskStore.open(path) }
+        #expect(error?.kind == .diskFull)
+        try FileManager.default.removeItem(atPath: filler)
+        #expect(try DiskStore.open(path).store.content() == [Pair("kept", "1")])
+    }
+}
