@@ -87,6 +87,8 @@ prepare_python() {
 require_kafka() {
     [[ -n ${KAFKA_HOME:-} ]] || return 1
     command -v java >/dev/null || install_packages openjdk-17-jre-headless
+    # The certificates of --tls are made with it.
+    command -v openssl >/dev/null || install_packages openssl
 }
 
 # prometheus and promtool on the PATH. Where there are none, Debian's package is unpacked below .build: installing it would

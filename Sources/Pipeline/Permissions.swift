@@ -18,8 +18,8 @@ struct Permissions: Sendable {
         guard error.kind == .authorization, let missing = missing(error) else { return error }
         var explained = error
         explained.message =
-            "\(principal) needs \(missing.operation) on \(missing.kind) \(missing.names.joined(separator: ", ")); what grants it: "
-            + "kafka-acls.sh --add --allow-principal \(principal) --operation \(missing.operation)\(missing.flags)"
+            "\(principal) needs \(missing.operation) on \(missing.kind) \(missing.names.joined(separator: ", ")); "
+            + "what grants it: kafka-acls.sh --add --allow-principal \(principal) --operation \(missing.operation)\(missing.flags)"
         explained.operation = ""
         explained.partition = nil
         return explained

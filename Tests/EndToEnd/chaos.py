@@ -21,8 +21,8 @@ from world import World
 MAX_LAG = 10
 # A table may be as old as the setting says, and a process that stood still notices only when it goes on.
 MAX_TABLE_AGE = MAX_LAG + SESSION_TIMEOUT + 5 + 10
-# I10, and what it takes to write the markers and to notice.
-MAX_STALL = TRANSACTION_TIMEOUT + 10 + 2
+# I10, and what it takes to write the markers and to notice; and where a node of several is killed, until the others know.
+MAX_STALL, MAX_STALL_NODES = TRANSACTION_TIMEOUT + 10 + 2, TRANSACTION_TIMEOUT + 10 + 2 + 10
 LOST = "lost its partitions"
 DEFAULT_FAULTS = "kill=5,point=4,freeze=2,join=2,broker=1,abort=3"
 
@@ -32,6 +32,7 @@ class Chaos:
         self.options, self.brokers = options, brokers
         self.chance = random.Random(f"load {options.seed}")
         self.world = World(cluster, "chaos", options.seed, options.partitions)
+        self.max_stall = MAX_STALL_NODES if options.nodes > 1 and options.faults["broker"] else MAX_STALL
         self.began = time.monotonic()
 
     def say(self, text):
@@ -119,7 +120,7 @@ class Chaos:
             report.add("input", f"{report.counts['events']:,} events in the topic, {self.made:,} were made")
         tables = self.nemesis.copies | {each.name: self.world.folder / each.name for each in self.nemesis.processes}
         self.world.check_tables(tables, report)
-        stall = verify.check_stalls(self.monitor.samples, MAX_STALL, report)
+        stall = verify.check_stalls(self.monitor.samples, self.max_stall, report)
         if self.options.faults["freeze"] and not any(word in self.log for word in (LOST, "makes its producer anew")):
             report.add("nobody was fenced", "processes stood still for longer than their sessions, and none had to begin anew")
         self.say("verified")
@@ -143,7 +144,7 @@ class Chaos:
             print(f"  {log.count(word):6,} {what}")
         print("  points: " + (", ".join(f"{count} {point}" for point, count in sorted(self.nemesis.points.items())) or "none"))
         print(f"  {tables} tables compared with the fold; the longest stall of a last stable offset {stall:.1f} s, "
-              f"{MAX_STALL} s allowed")
+              f"{self.max_stall} s allowed")
         report.print()
 
 
@@ -188,6 +189,7 @@ def parse_options():
                         help="how many of each: kill at random moments, point: kill at a fixed point, freeze: SIGSTOP for longer "
                              "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
                              f"not named do not happen. Default: {DEFAULT_FAULTS}")
+    parser.add_argument("--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into")
     options = parser.parse_args()
     options.changes = options.events // 10 if options.changes is None else options.changes
     if not CARILLON_DEBUG and (options.faults["point"] or options.faults["abort"]):
@@ -198,14 +200,19 @@ def parse_options():
     return options
 
 
+def end_early(*_):
+    """By the way that cleans up, which a second signal must not interrupt: `timeout` sends two."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
+
+
 def main():
     options = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
     sizes = " ".join(f"--{name} {getattr(options, name)}" for name in (
         "seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes"))
     print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
-    # Ends by the way that cleans up.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, end_early)
     brokers = Brokers(options.nodes) if os.environ.get("KAFKA_HOME") else None
     chaos, passed = None, False
     try:
@@ -219,7 +226,9 @@ def main():
         print(f"FAILED: {failure}", flush=True)
     finally:
         Daemon.kill_all()
-        if brokers:
+        if brokers and options.keep and not passed:
+            print(f"the brokers go on: {brokers.folder}, {brokers.bootstrap}; Scripts/kafka stop {brokers.folder}", flush=True)
+        elif brokers:
             brokers.remove()
         if chaos and passed:
             chaos.world.remove()

@@ -34,7 +34,7 @@ class Brokers:
 
     def __init__(self, nodes):
         self.nodes = nodes
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-brokers."))
+        self.folder, self.bootstrap = pathlib.Path(tempfile.mkdtemp(prefix="carillon-brokers.")), None
 
     def __str__(self):
         jar = next(pathlib.Path(os.environ["KAFKA_HOME"], "libs").glob("kafka-clients-*.jar"), None)
@@ -42,7 +42,8 @@ class Brokers:
 
     def start(self, *arguments):
         """The bootstrap addresses."""
-        return broker("start", self.folder, "--nodes", self.nodes, *arguments)
+        self.bootstrap = broker("start", self.folder, "--nodes", self.nodes, *arguments)
+        return self.bootstrap
 
     def kill(self, node):
         broker("kill", self.folder, "--node", node)

@@ -140,6 +140,8 @@ def full_disk():
         daemon.start().expect_exit(EXIT_DEFECT, "no room", str(folder), seconds=30)
         filler.unlink()
         daemon.start()
+        # All events may be done already: the disk is not to be full before the table is open.
+        wait_for_daemons("it has its partitions", lambda: daemon.has_line("assigned"), [daemon], 30)
         world.wait_until_done()
 
         filler = fill_up(folder)

@@ -41,7 +41,8 @@ class World:
     def create_topics(self):
         self.cluster.create_topics({
             self.topics["events"]: (self.partitions, {}),
-            self.topics["subscriptions"]: (4, {"cleanup.policy": "compact"}),
+            # The broker's time: a record that waits for its leader in a producer is not old when it comes.
+            self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
             self.topics["dispatch"]: (self.partitions, {}),
             self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
             self.topics["journal"]: (1, {}),

@@ -129,7 +129,11 @@ extension Consumer {
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         let list = PartitionList(partitions, offset: time)
         let code = rd_kafka_offsets_for_times(handle.pointer, list.pointer, timeout.milliseconds)
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: operation) }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            // All are of one topic here: a refusal is about it.
+            let refused = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? partitions.first : nil
+            throw handle.error(code, operation: operation, partition: refused)
+        }
         var offsets: [TopicPartition: Offset] = [:]
         for element in list.elements {
             guard element.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
