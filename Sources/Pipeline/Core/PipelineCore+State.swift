@@ -4,6 +4,9 @@ extension PipelineCore {
     /// When a timer of this partition may be due, in milliseconds since 1970; nothing is before it.
     package func nextDue(in partition: Int32) -> Int64 { orders[partition]?.earliestDue ?? .max }
 
+    /// The newest timestamp of a record of this partition, in milliseconds since 1970.
+    package func newest(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
+
     /// What was emitted and fired is committed.
     package mutating func commit() {
         orders.commit(keeping: max(0, firstExtracted + outcomes.count - nextRecord))
