@@ -25,7 +25,8 @@ package struct RenderRun: ~Copyable {
 
     /// - Parameter until: the time up to which timers fire, in milliseconds since 1970; nil: none does.
     package init(
-        rules: ExtractionRules, orders: OrderRules, until: Int64?, rendering: RenderSettings, subscriptions: SubscriptionTable, maxAge: Duration,
+        rules: ExtractionRules, orders: OrderRules, until: Int64?, rendering: RenderSettings,
+        subscriptions: SubscriptionTable, maxAge: Duration,
         maxDevicesPerEvent: Int, topics: PipelineConfiguration.Topics, explains: Bool, output: Int32
     ) throws {
         let fanOut = try FanOut(

@@ -65,7 +65,8 @@ struct RenderCommand: ParsableCommand {
         }
         var render = try RenderRun(
             rules: configuration.rules, orders: configuration.orders, until: until.flatMap(TimeText.milliseconds),
-            rendering: configuration.rendering, subscriptions: table, maxAge: configuration.subscriptionsMaxAge, maxDevicesPerEvent: configuration.maxDevicesPerEvent,
+            rendering: configuration.rendering, subscriptions: table, maxAge: configuration.subscriptionsMaxAge,
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent,
             topics: configuration.topics, explains: explain, output: STDOUT_FILENO)
         do {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
