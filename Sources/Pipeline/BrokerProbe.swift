@@ -77,15 +77,36 @@ struct BrokerProbe: ~Copyable {
 
     /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
     private func deleteRetention(of topic: String) -> Duration {
-        let kafkaDefault = Duration.seconds(86_400)
+        duration("delete.retention.ms", of: topic, otherwise: "one day is assumed") ?? .seconds(86_400)
+    }
+
+    /// Timers need the state of orders, and that needs twice the horizon of the log to be folded again.
+    ///
+    /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the topic keeps less.
+    func checkEventsRetention() throws(PipelineError) {
+        let topic = context.configuration.topics.events
+        let horizon = context.configuration.orders.horizon
+        guard context.configuration.orders.schedule != nil,
+            let retention = duration("retention.ms", of: topic, otherwise: "it is taken for long enough")
+        else { return }
+        // -1 is for ever.
+        guard retention < .zero || retention >= horizon * 2 else {
+            throw .decisionNeeded(
+                "\(topic) keeps \(ConfigurationText.text(retention)) of events (retention.ms), and timers need twice "
+                    + "state.horizon (\(ConfigurationText.text(horizon))): keep more, or set state.horizon or schedule=off"
+            )
+        }
+    }
+
+    /// A setting of a topic; nil where the broker does not tell.
+    private func duration(_ key: String, of topic: String, otherwise: String) -> Duration? {
         do {
             let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
             let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
-            guard let text = found?["delete.retention.ms"], let milliseconds = Int64(text) else { return kafkaDefault }
-            return .milliseconds(milliseconds)
+            return found?[key].flatMap { Int64($0) }.map { .milliseconds($0) }
         } catch {
-            logger.notice("delete.retention.ms of \(topic) is not known, one day is assumed: \(error)")
-            return kafkaDefault
+            logger.notice("\(key) of \(topic) is not known, \(otherwise): \(error)")
+            return nil
         }
     }
 }

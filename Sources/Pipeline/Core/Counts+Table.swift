@@ -29,6 +29,9 @@ extension Counts {
             Row(
                 "carillon_out_of_order_events_total", \.outOfOrder,
                 "Events older than the one of their order that came before."),
+            Row(
+                "carillon_refolded_events_total", \.refolded,
+                "Events folded into the state of their orders again, after a start or a rebalance."),
             Row("carillon_transactions_total", \.transactions, "Committed transactions."),
             Row("carillon_transaction_aborts_total", \.aborts, "Aborted transactions; what they held is done again."),
             Row("carillon_recreated_clients_total", \.recreatedClients, "Kafka clients made anew after an error."),

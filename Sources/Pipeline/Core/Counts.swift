@@ -22,6 +22,8 @@ public struct Counts: Sendable {
     public package(set) var ignoredOrderIDs = 0
     /// Events older than the one of their order that was applied before.
     public package(set) var outOfOrder = 0
+    /// Events that were folded into the state of their orders again, in silence, after a start or a rebalance.
+    public package(set) var refolded = 0
     public package(set) var transactions = 0
     public package(set) var aborts = 0
     public package(set) var recreatedClients = 0

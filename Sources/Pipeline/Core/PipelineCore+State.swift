@@ -7,6 +7,13 @@ extension PipelineCore {
     /// The newest timestamp of a record of this partition, in milliseconds since 1970.
     package func newest(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
 
+    /// Whether a timer of this partition is due. Looks at every order, but only where ``nextDue(in:)`` says maybe.
+    package func isDue(in partition: Int32, at time: Int64) -> Bool {
+        guard let orders = orders[partition], orders.earliestDue <= time else { return false }
+        orders.updateEarliestDue()
+        return orders.earliestDue <= time
+    }
+
     /// What was emitted and fired is committed.
     package mutating func commit() {
         orders.commit(keeping: max(0, firstExtracted + outcomes.count - nextRecord))
@@ -23,16 +30,22 @@ extension PipelineCore {
         orders.assign(partition, watermark: watermark, newest: newest)
     }
 
-    /// Goes on at the committed offset, where the partition has been folded to, with the watermark that was committed there.
-    package mutating func resume(_ partition: Int32, watermark: Int64) {
-        orders[partition]?.watermark = watermark
+    /// Goes on at the committed offset, where the partition has been folded to, with what was committed there.
+    ///
+    /// - Returns: the newest timestamp of the partition's records; at least `newest`.
+    @discardableResult
+    package mutating func resume(_ partition: Int32, watermark: Int64, newest: Int64 = 0) -> Int64 {
+        guard let orders = orders[partition] else { return newest }
+        orders.resume(watermark: watermark, newest: newest)
+        return orders.newest
     }
 
-    /// Forgets one partition.
+    /// The newest timestamp of the records that were folded, in milliseconds since 1970.
+    package func newestTimestamp(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
+
+    /// Forgets a partition that another worker has now.
     package mutating func revoke(_ partition: Int32) { orders.revoke(partition) }
 
-    /// Forgets the partitions that were taken away.
-    package mutating func revokeAll() { orders.revokeAll() }
 }
 
 /// What makes one push newer than another.

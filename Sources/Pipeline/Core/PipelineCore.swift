@@ -108,12 +108,19 @@ package struct PipelineCore: ~Copyable {
     }
 
     /// Folds the records of a batch into the state of their orders and writes nothing: what they gave is committed.
-    package mutating func refold(_ batch: inout EventBatch) {
+    ///
+    /// Everything that was extracted before has to be emitted.
+    /// - Parameter isOpen: a transaction of other partitions is open; what is folded is settled, or taken back, with it.
+    package mutating func refold(_ batch: inout EventBatch, isOpen: Bool = false) {
+        let notes = extractor.notes
         var next = 0
-        while next < batch.records.count { next = extract(&batch, from: next) }
-        nextRecord = next
-        extractor.notes = ExtractionNotes()
-        commit()
+        while next < batch.records.count { next = extract(&batch, from: next, supersedes: false) }
+        outcomes.removeAll(keepingCapacity: true)
+        firstExtracted = 0
+        nextRecord = 0
+        nextNotification = 0
+        extractor.notes = notes
+        if !isOpen { commit() }
     }
 
     /// Dead-letters a record of the extracted batch, whatever came of it.

@@ -22,6 +22,8 @@ public struct OrderRules: Sendable {
 
 /// What a user can decide about timers.
 public struct ScheduleRules: Sendable, Equatable {
+    /// How often a worker looks whether a timer is due.
+    public var tick: Duration = .seconds(1)
     /// A timer that is later is not sent.
     public var maxLateness: Duration = .seconds(15 * 60)
     /// The timers of a place go up to so much later than the slot says, each place by its own share: providers ask

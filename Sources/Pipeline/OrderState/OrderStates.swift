@@ -32,13 +32,6 @@ package struct OrderStates: ~Copyable, OrderHistory {
         current = nil
     }
 
-    /// Forgets every partition.
-    package mutating func revokeAll() {
-        partitions.removeAll()
-        current = nil
-        undo.removeAll()
-    }
-
     package mutating func revoke(_ partition: Int32) {
         guard Int(partition) < partitions.count else { return }
         partitions[Int(partition)] = nil

@@ -6,7 +6,9 @@ extension PartitionOrders {
     /// Calls `body` for each order that changed since the last call: its id, and its block, or nil where it is gone.
     ///
     /// Only while nothing is open (``OrderStates/isSettled``).
-    func takeChanges(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws -> Void) rethrows {
+    func takeChanges<Failure: Error>(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+    ) throws(Failure) {
         guard let list = changes?.bytes else { return }
         var rest = list
         while rest.count >= 2 {
@@ -63,9 +65,9 @@ extension OrderStates {
     }
 
     /// See ``PartitionOrders/takeChanges(_:)``.
-    package mutating func takeChanges(
-        of partition: Int32, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws -> Void
-    ) rethrows {
+    package mutating func takeChanges<Failure: Error>(
+        of partition: Int32, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+    ) throws(Failure) {
         try self[partition]?.takeChanges(body)
     }
 

@@ -115,6 +115,13 @@ final class PartitionOrders {
     /// Everything so far is committed.
     func settle() { settled = newest }
 
+    /// Goes on with what the committed offset carries; the newest timestamp never goes back.
+    func resume(watermark: Int64, newest: Int64) {
+        earliestDue = min(earliestDue, watermark)
+        self.watermark = watermark
+        self.newest = max(self.newest, newest)
+    }
+
     // MARK: Members
 
     /// Whether what a record of this time said still counts. What is of an order's end goes earlier.

@@ -6,7 +6,7 @@ extension Worker {
         guard transaction == nil else { return }
         if output.hasRepeatedRequests { try replaceProducer(after: .repeatedRequest) }
         try output.beginTransaction()
-        transaction = OpenTransaction(began: .now, clock: WallClock.now())
+        transaction = OpenTransaction(began: .now, clock: context.clock.now())
         try core.beginTransaction()
     }
 
@@ -44,7 +44,7 @@ extension Worker {
             entry.ranges.append(
                 JournalEntry.Range(
                     partition: partition, from: position.committed, to: position.next,
-                    watermarkBefore: position.watermark, watermarkAfter: position.watermark))
+                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark))
             offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
                 offset: Offset(position.next), metadata: positions.metadata(of: position).text)
         }
@@ -69,7 +69,7 @@ extension Worker {
         counts.transactions += 1
         counts.count(core.takeNotes())
         context.meter.add(counts)
-        let now = WallClock.now()
+        let now = context.clock.now()
         context.meter.committed(
             duration: .now - transaction.began,
             ages: transaction.batches.map { (milliseconds: now - $0.oldest, events: $0.events) })
