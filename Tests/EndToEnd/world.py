@@ -40,7 +40,8 @@ class World:
 
     def create_topics(self):
         self.cluster.create_topics({
-            self.topics["events"]: (self.partitions, {}),
+            # Twice state.horizon, and a little.
+            self.topics["events"]: (self.partitions, {"retention.ms": str(30 * 86_400_000)}),
             # The broker's time: a record that waits for its leader in a producer is not old when it comes.
             self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
             self.topics["dispatch"]: (self.partitions, {}),
