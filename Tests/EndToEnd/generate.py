@@ -127,8 +127,8 @@ class SubscriptionChanges:
 class Events:
     """Events of many orders, interleaved; `poison_rate` of them are records that cannot be processed.
 
-    With `slots_from`, half of the orders have a slot that starts in one of the minutes after that time, or has started
-    a quarter, two or three before it, so that timers are due while the test runs; places are in the zone `slots_zone`.
+    With `slots_from`, half of the orders have a slot that starts in one of the three minutes after that time, or a quarter
+    of an hour, two or three before them, so that timers are due while the test runs; places are in the zone `slots_zone`.
     """
 
     def __init__(self, seed, places, poison_rate=0.001, slots_from=None, slots_zone="UTC"):
@@ -274,7 +274,7 @@ class Events:
 
     def _slot_soon(self, order):
         chance = self.chance
-        start = self.slots_from + (chance.randrange(1, 6) - 15 * chance.randrange(4)) * 60_000
+        start = self.slots_from + (chance.randrange(1, 4) - 15 * chance.randrange(4)) * 60_000
         if chance.random() < 0.3:
             order["shipping_info"].pop("slot", None)
             order["metadata"]["delivery_slot_start"] = iso(start // 60_000 * 60_000)

@@ -66,8 +66,8 @@ CASES = (
     Case("no timer fires", rules.Settings("Europe/Berlin"), None),
     Case("timers, as they are due", rules.Settings("Europe/Berlin"), 80),
     # Much is forgotten meanwhile.
-    Case("a short memory", rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600), 20,
-         ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h")),
+    Case("a short memory", rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90), 20,
+         ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s")),
     Case("schedule=off", rules.Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
 )
 

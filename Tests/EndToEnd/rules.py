@@ -111,6 +111,7 @@ class Settings:
     horizon_seconds: int = 14 * 86_400
     retention_seconds: int = 86_400
     max_lateness_ms: int = 15 * 60_000
+    spread_seconds: int = 0
 
     def zone_of(self, place):
         return zoneinfo.ZoneInfo(self.place_time_zones.get(place, self.time_zone))

@@ -29,7 +29,7 @@ class World:
         self.table = [rules.Record("subscriptions", 0, at, START_MS + max(0, at - self.frozen + 1) * 1000, *each)
                       for at, each in enumerate(subscriptions)]
         self.subscriptions = rules.Subscriptions(self.table)
-        events = generate.Events(SEED, places, 0.05, START_MS + 180_000, SETTINGS.time_zone)
+        events = generate.Events(SEED, places, 0.05, START_MS + 360_000, SETTINGS.time_zone)
         self.ends, self.states = collections.Counter(), {}
         self.records, self.dispatch, self.letters, self.journal, self.ticks = [], [], [], [], []
         # What must not be sent: to a device that has gone, for a duplicate, for an order that has been picked.
@@ -113,6 +113,7 @@ class Verifier(unittest.TestCase):
         world = self.world
         self.records, self.table, self.ends, self.unsubscribed = world.records, world.table, world.ends, world.unsubscribed
         self.max_table_age_ms = MAX_TABLE_AGE_MS
+        self.timers_until = world.now
         self.dispatch, self.letters = list(world.dispatch), list(world.letters)
         self.journal, self.ticks = json.loads(json.dumps([world.journal, world.ticks]))
 
@@ -130,7 +131,7 @@ class Verifier(unittest.TestCase):
             SETTINGS,
             {("orders.events", partition): 0 for partition in self.ends},
             {("orders.events", partition): end for partition, end in self.ends.items()},
-            PARTITIONS, self.max_table_age_ms,
+            PARTITIONS, self.max_table_age_ms, timers_until=self.timers_until,
         )
         return {kind for kind, _ in report.differences}
 
@@ -258,6 +259,10 @@ class Verifier(unittest.TestCase):
         # A tick that had no record before it in its partition is sorted beside its repetition.
         self.ticks.append(self.ticks[1])
         self.assertIn("a watermark jumped (I8)", self.kinds())
+
+    def test_timers_that_nobody_looked_at(self):
+        del self.ticks[-1]
+        self.assertIn("timers missing (I8)", self.kinds())
 
     def test_a_watermark_that_went_back(self):
         mark = self.ticks[1]["watermarks"][0]

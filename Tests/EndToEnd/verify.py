@@ -59,21 +59,22 @@ def murmur2_partition(key, count):
 
 
 def verify(events, subscriptions, dispatch, dead_letters, journal, settings, starts, ends, dispatch_partitions,
-           max_table_age_ms=None, until=None):
+           max_table_age_ms=None, until=None, timers_until=None):
     """Differences between what was written and what follows from `events`, `subscriptions` and the journal's positions.
 
     `starts` and `ends` are the first and the next offset of each partition of the events' topic, as far as the group
     has to have come; events before `starts` are what it was told of the orders' past. Records are in the order of their offsets within each partition; `dispatch` is read once.
     Without `max_table_age_ms` the subscriptions were there before the first event, and all of them must count; else they
     changed meanwhile, and one that is older than that must count. Timers fire where the journal says it; where there is
-    none, up to `until`, each as soon as it is due by the records' timestamps.
+    none, up to `until`, each as soon as it is due by the records' timestamps. With `timers_until` those that were due up
+    to that moment must have fired, or been dropped with a reason.
     """
     report = Report()
     table = rules.Subscriptions(subscriptions)
     ledger = _check_journal(journal, starts, ends, max(table.ends, default=-1) + 1, report)
     _check_positions(ledger, subscriptions, table.ends, max_table_age_ms, report)
     _check_watermarks(ledger, events, report)
-    expected, places, letters = _expect(events, table, ledger, starts, settings, until, report)
+    expected, places, letters = _expect(events, table, ledger, starts, settings, (until, timers_until), report)
     dispatched = _check_dispatch(dispatch, expected, places, table, settings, dispatch_partitions, report)
     _check_dead_letters(dead_letters, letters, report)
     report.counts |= {"dispatched": dispatched, "dead letters": len(dead_letters), "journal records": len(journal)}
@@ -118,10 +119,10 @@ class _Expectation:
 
     def __init__(self, table, settings):
         self.table, self.settings = table, settings
-        self.pushes, self.places, self.letters = {}, {}, {}
+        self.pushes, self.places, self.letters, self.waiting = {}, {}, {}, {}
         self.count = collections.Counter()
 
-    def partition(self, records, spans, start, until):
+    def partition(self, records, spans, start, until, timers_until):
         """Records before `start` are only remembered: they were there before the group."""
         state = Orders(self.settings)
         position = _positions(spans)
@@ -141,6 +142,8 @@ class _Expectation:
             self._fire(tick, records[0], state)
         if until is not None:
             self._play(until, reached, records[0], state)
+        if timers_until is not None and (waiting := state.due(state.watermark, timers_until)):
+            self.waiting[records[0].topic, records[0].partition] = waiting
         self.count["out of order"] += state.out_of_order
 
     def _take(self, record, state, position):
@@ -184,13 +187,16 @@ class _Expectation:
             self.pushes[identity] = (record, notification, device, position)
 
 
-def _expect(events, table, ledger, starts, settings, until, report):
+def _expect(events, table, ledger, starts, settings, times, report):
     expectation = _Expectation(table, settings)
     partitions = collections.defaultdict(list)
     for record in events:
         partitions[record.topic, record.partition].append(record)
     for partition, records in partitions.items():
-        expectation.partition(records, ledger.get(partition, ()), starts.get(partition, 0), until)
+        expectation.partition(records, ledger.get(partition, ()), starts.get(partition, 0), *times)
+    for (topic, partition), waiting in expectation.waiting.items():
+        report.add("timers missing (I8)", f"{topic}/{partition}: {len(waiting)} were due and have not been looked at, "
+                                          f"the first {waiting[0]}")
     count = expectation.count
     report.counts = {"events": count.pop("events", 0), "notifications": count.pop("notifications", 0),
                      "expected pushes": len(expectation.pushes)} | dict(sorted(count.items()))
