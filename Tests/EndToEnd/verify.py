@@ -114,7 +114,7 @@ def _positions(spans):
     return position
 
 
-class _Expectation:
+class Expectation:
     """The pushes by source, message id and device; the places that were notified; the dead letters by source."""
 
     def __init__(self, table, settings):
@@ -188,7 +188,7 @@ class _Expectation:
 
 
 def _expect(events, table, ledger, starts, settings, times, report):
-    expectation = _Expectation(table, settings)
+    expectation = Expectation(table, settings)
     partitions = collections.defaultdict(list)
     for record in events:
         partitions[record.topic, record.partition].append(record)

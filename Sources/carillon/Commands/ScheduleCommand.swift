@@ -122,7 +122,7 @@ private struct TimerRow: Encodable {
         for row in rows {
             let event =
                 row.eventType.replacingOccurrences(of: "event_", with: "") + (row.reminder.map { " \($0)" } ?? "")
-            let state = row.state + (row.reason.map { (row.isPending ? ", would be " : ": ") + $0 } ?? "")
+            let state = row.state + (row.reason.map { (row.isPending ? ", as it stands: " : ": ") + $0 } ?? "")
             table.append([row.due, event, row.orderID, row.place, "\(row.partition)", state])
         }
         return table.text
