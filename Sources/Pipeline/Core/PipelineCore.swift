@@ -257,7 +257,7 @@ package struct PipelineCore: ~Copyable {
         sink.suppress(batch.records[record], because: reason)
     }
 
-    private mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
+    mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
         while nextNotification < batch.notifications.count, batch.notifications[nextNotification].record == record {
             nextNotification += 1
         }
