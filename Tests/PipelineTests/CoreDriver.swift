@@ -1,5 +1,6 @@
 import Extraction
 import FanOut
+import NotificationPayload
 
 @testable import Pipeline
 
@@ -34,7 +35,7 @@ struct CoreDriver: ~Copyable {
             try add(key, value, headers, isDeadLetter: true)
         }
 
-        mutating func drop(_ timer: EventRecord, because drop: TimerDrop) {
+        mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
             let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
             dropped.append("\(order) \(timer.timestamp?.milliseconds ?? 0) \(drop.label)")
         }

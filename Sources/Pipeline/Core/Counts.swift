@@ -55,7 +55,6 @@ public struct Counts: Sendable {
     package mutating func count(_ drop: TimerDrop) { timersByDrop[drop] += 1 }
 
     mutating func count(_ settled: SettledTimers) {
-        guard settled != SettledTimers() else { return }
         timersByDrop[.alreadyStarted] += settled.alreadyStarted
         timersByDrop[.ended] += settled.ended
         timersByDrop[.noSlot] += settled.noSlot

@@ -4,6 +4,9 @@ extension PipelineCore {
     /// When a timer of this partition may be due, in milliseconds since 1970; nothing is before it.
     package func nextDue(in partition: Int32) -> Int64 { orders[partition]?.earliestDue ?? .max }
 
+    /// The newest timestamp of a record of this partition, in milliseconds since 1970.
+    package func newest(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
+
     /// Whether a timer of this partition is due. Looks at every order, but only where ``nextDue(in:)`` says maybe.
     package func isDue(in partition: Int32, at time: Int64) -> Bool {
         guard let orders = orders[partition], orders.earliestDue <= time else { return false }
@@ -36,9 +39,6 @@ extension PipelineCore {
         orders.resume(watermark: watermark, newest: newest)
         return orders.newest
     }
-
-    /// The newest timestamp of the records that were folded, in milliseconds since 1970.
-    package func newestTimestamp(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
 
     /// Forgets a partition that another worker has now.
     package mutating func revoke(_ partition: Int32) { orders.revoke(partition) }

@@ -1,7 +1,27 @@
 import Extraction
 import FanOut
+import NotificationPayload
 
 extension PipelineCore {
+    /// Fires the timers of a partition each at the moment at which it is due, as a worker does that is never late. What
+    /// was extracted before is emitted, and is committed by this.
+    ///
+    /// - Parameters:
+    ///   - time: T; what is due later stays.
+    ///   - offset: that the partition was read to.
+    package mutating func play<Sink: RecordSink & ~Copyable>(
+        _ partition: Int32, until time: Int64, offset: Int64, into sink: inout Sink
+    ) throws {
+        guard let watermark = orders[partition]?.watermark else { return }
+        commit()
+        var next = max(nextDue(in: partition), watermark + 1)
+        while next <= time {
+            _ = try fire(Tick(partition: partition, time: next, clock: next, offset: offset), limit: .max, into: &sink)
+            commit()
+            next = nextDue(in: partition)
+        }
+    }
+
     /// Writes the timers of a partition that are due, as the last thing of the transaction that has read it to its end.
     ///
     /// - Parameters:
@@ -17,7 +37,7 @@ extension PipelineCore {
         guard tick.time > partition.watermark else { return partition.watermark }
         var due: [DueTimer] = []
         let watermark = partition.collectDue(until: tick.time, limit: limit, into: &due)
-        var timers = EventBatch(topic: "schedule")
+        var timers = EventBatch(topic: EventBatch.scheduleTopic)
         var next = 0
         while next < due.count {
             next = extract(due, from: next, of: partition, tick, watermark, into: &timers, &sink)
@@ -35,7 +55,10 @@ extension PipelineCore {
                     continue
                 }
                 if let reason = try emit(count, notificationsOf: record, in: timers, limit: .max, into: &sink) {
-                    drop(record, of: timers, because: reason == .staleToken ? .staleToken : .noSubscriber, into: &sink)
+                    let type = timers.notifications[nextNotification - 1].eventType
+                    drop(
+                        timers.records[record], type, because: reason == .staleToken ? .staleToken : .noSubscriber,
+                        into: &sink)
                 }
             }
         }
@@ -71,7 +94,8 @@ extension PipelineCore {
                 outcomes.append(letter.map { .deadLetter($0) } ?? .notifications(1))
             case .failure(let reason):
                 outcomes.append(.notifications(0))
-                drop(record, of: timers, because: reason.drop, into: &sink)
+                let type = OrderTimers.type(of: Int(timer.number))
+                drop(timers.records[record], type, because: reason.drop, into: &sink)
             }
         }
         return next
@@ -80,9 +104,14 @@ extension PipelineCore {
     private static let timersAtOnce = 512
 
     private mutating func drop<Sink: RecordSink & ~Copyable>(
-        _ record: Int, of timers: borrowing EventBatch, because drop: TimerDrop, into sink: inout Sink
+        _ timer: EventRecord, _ type: EventType, because drop: TimerDrop, into sink: inout Sink
     ) {
         counts.count(drop)
-        sink.drop(timers.records[record], because: drop)
+        sink.drop(timer, type, because: drop)
     }
+}
+
+extension EventBatch {
+    /// Where a push says that it comes from when a timer sent it: `schedule/<partition>/<offset reached>`.
+    package static let scheduleTopic = "schedule"
 }

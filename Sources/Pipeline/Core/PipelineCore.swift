@@ -143,7 +143,7 @@ package struct PipelineCore: ~Copyable {
         var record = records.lowerBound
         while record < records.upperBound, written < limit || record == records.lowerBound {
             counts.events += 1
-            counts.count(settledTimers[record - firstExtracted])
+            settle(settledTimers[record - firstExtracted], batch.records[record], into: &sink)
             switch outcomes[record - firstExtracted] {
             case .deadLetter(let letter):
                 skipNotifications(of: record, in: batch)
@@ -255,6 +255,16 @@ package struct PipelineCore: ~Copyable {
     ) {
         counts.countSuppressed(reason)
         sink.suppress(batch.records[record], because: reason)
+    }
+
+    private mutating func settle<Sink: RecordSink & ~Copyable>(
+        _ timers: SettledTimers, _ event: EventRecord, into sink: inout Sink
+    ) {
+        guard timers != SettledTimers() else { return }
+        counts.count(timers)
+        if timers.alreadyStarted > 0 { sink.settle(event, timers: timers.alreadyStarted, because: .alreadyStarted) }
+        if timers.ended > 0 { sink.settle(event, timers: timers.ended, because: .ended) }
+        if timers.noSlot > 0 { sink.settle(event, timers: timers.noSlot, because: .noSlot) }
     }
 
     mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {

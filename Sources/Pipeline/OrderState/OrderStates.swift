@@ -39,7 +39,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     }
 
     subscript(partition: Int32) -> PartitionOrders? {
-        Int(partition) < partitions.count ? partitions[Int(partition)] : nil
+        partitions.indices.contains(Int(partition)) ? partitions[Int(partition)] : nil
     }
 
     // MARK: One event after the other
