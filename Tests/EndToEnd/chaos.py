@@ -12,7 +12,7 @@ import sys
 import time
 
 import verify
-from cluster import Cluster, Failure, pause
+from cluster import PATIENCE, Cluster, Failure, pause
 from daemon import CARILLON, CARILLON_DEBUG, EXIT_CONFIGURATION, Daemon
 from monitor import Monitor
 from nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
@@ -25,7 +25,8 @@ MAX_TABLE_AGE = MAX_LAG + SESSION_TIMEOUT + 5 + 10
 MAX_STALL, MAX_STALL_NODES = TRANSACTION_TIMEOUT + 10 + 2, TRANSACTION_TIMEOUT + 10 + 2 + 10
 # From when a timer is due until it is sent, where nothing is in its way.
 MAX_TICK = 5
-LOST = "lost its partitions"
+# How often a broker looks for transactions that timed out: every 10 s by default, which is all the room that I10 gives.
+QUICK_ABORTS = ("--set", "transaction.abort.timed.out.transaction.cleanup.interval.ms=2000")
 DEFAULT_FAULTS = "kill=5,point=4,freeze=2,join=2,broker=1,abort=3"
 
 
@@ -97,6 +98,7 @@ class Chaos:
 
     def _wait(self, what, condition, seconds):
         """As `wait_for`, with an eye on the processes."""
+        seconds *= PATIENCE
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
@@ -129,8 +131,6 @@ class Chaos:
         stall = verify.check_stalls(self.monitor.samples, self.max_stall, report)
         if self.options.schedule == "on" and time.monotonic() - self.began > 240 and not report.counts.get("timers sent"):
             report.add("no timer", "the run has seen several full minutes, and no timer was due")
-        if self.options.faults["freeze"] and not any(word in self.log for word in (LOST, "makes its producer anew")):
-            report.add("nobody was fenced", "processes stood still for longer than their sessions, and none had to begin anew")
         self.say("verified")
         self.summarize(report, len(tables), stall)
         return not report.differences
@@ -146,7 +146,7 @@ class Chaos:
               f"{self.brokers or 'brokers that were there'}")
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
-        for word, what in (("fault: abort@", "transactions aborted on purpose"), (LOST, "times partitions lost"),
+        for word, what in (("fault: abort@", "transactions aborted on purpose"), ("lost its partitions", "times partitions lost"),
                            ("gives its partitions back", "revocations"), ("makes its producer anew", "producers made anew"),
                            ("makes its consumer anew", "consumers made anew")):
             print(f"  {log.count(word):6,} {what}")
@@ -226,7 +226,7 @@ def main():
     chaos, passed = None, False
     try:
         check_builds()
-        chaos = Chaos(options, brokers, Cluster(brokers.start() if brokers else None))
+        chaos = Chaos(options, brokers, Cluster(brokers.start(*QUICK_ABORTS) if brokers else None))
         chaos.prepare()
         chaos.load()
         chaos.finish()

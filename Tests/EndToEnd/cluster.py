@@ -23,8 +23,13 @@ def pause(seconds=0.05):
     _never.wait(seconds)
 
 
+# How much longer than on a quiet machine everything may take. Deadlines end a test that hangs; what has to be fast is measured.
+PATIENCE = 3
+
+
 def wait_for(what, condition, seconds=60):
     """The condition's first true value; a failure that names `what` at the deadline."""
+    seconds *= PATIENCE
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         if time.monotonic() > deadline:
@@ -42,7 +47,7 @@ _TRANSIENT = {
 
 def answer(question, seconds=60):
     """The answer to a question to the broker, asked again while it has only just started or moves things around."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * PATIENCE
     while True:
         try:
             return question()
@@ -132,7 +137,12 @@ class Cluster:
         return {each.partition: each.offset for each in found if each.offset >= 0}
 
     def members(self, group):
-        return answer(lambda: self.admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)).members
+        def ask():
+            # A client of its own each time: one that has seen the coordinator die may wait for ever for that connection.
+            admin = AdminClient(self.settings)
+            return admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)
+
+        return answer(ask).members
 
     def in_sync(self):
         """Whether every partition of every topic has all its replicas."""

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from cluster import Failure, wait_for
+from cluster import PATIENCE, Failure, wait_for
 
 EXIT_DRAINED, EXIT_IN_USE, EXIT_DEFECT, EXIT_NOT_IN_TIME, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 70, 75, 77, 78
 CARILLON = os.environ.get("CARILLON", "carillon")
@@ -80,6 +80,7 @@ class Daemon:
 
     def wait(self, seconds):
         """The exit code."""
+        seconds *= PATIENCE
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:

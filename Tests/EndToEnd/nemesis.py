@@ -237,10 +237,26 @@ class Nemesis:
             shutil.copytree(source, self.copies[name])
 
     def _froze(self, process, now, point):
-        process.state, process.due = Process.FROZEN, now + SESSION_TIMEOUT + 5
+        process.state, process.due, process.attempts = Process.FROZEN, now + SESSION_TIMEOUT + 5, 0
         self.counts["frozen for longer than a session"] += 1
         self.points[f"stop {point}"] += 1
         self.say(f"{process.name} stands still ({point})")
+
+    def _thaw(self, process, now):
+        """Lets it go on once the group has given it up: only then it was away for longer than its session."""
+        process.due, process.attempts = now + 1, process.attempts + 1
+        if process.attempts > 60:
+            raise Failure(f"{process.name} stands still, and the group has kept it for a minute")
+        if self.node is None and process.name not in self._members():
+            process.daemon.signal(signal.SIGCONT)
+            process.state = Process.RUNNING
+            self.counts["given up by the group while frozen"] += 1
+            self.say(f"{process.name} goes on")
+
+    def _members(self):
+        """The instances that the group has members of: `<group>.<instance>-<worker>` is what a static one is called."""
+        ids = [each.group_instance_id or "" for each in self.world.cluster.members(self.world.name)]
+        return {each.removeprefix(f"{self.world.name}.").rpartition("-")[0] for each in ids}
 
     def _look_after(self, process, now):
         match process.state:
@@ -250,9 +266,7 @@ class Nemesis:
                     self.say(f"{process.name} is back")
             case Process.FROZEN:
                 if now >= process.due:
-                    process.daemon.signal(signal.SIGCONT)
-                    process.state = Process.RUNNING
-                    self.say(f"{process.name} goes on")
+                    self._thaw(process, now)
             case Process.DRAINING:
                 if not process.daemon.is_running:
                     self._expect_end(process.daemon)

@@ -199,10 +199,11 @@ def killed():
             next_kill = now_ms() + chance.randrange(3000, 6000)
 
     wait_for_timers(world, due, at + SPREAD * 1000, disturb)
+    # Without faults from now on.
     daemons[1].faults = {}
     for each in daemons:
-        if not each.is_running:
-            each.start()
+        each.kill()
+        each.start()
     wait_for_timers(world, due, at + (SPREAD + 60) * 1000)
     for each in daemons:
         each.stop(20)

@@ -71,6 +71,41 @@ struct MockGroupTests {
         second.close()
     }
 
+    @Test("a member that does not know yet where to read holds nobody up, and begins later")
+    func assignedLater() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 2)
+        var producer = try Producer(settings: .mock(cluster))
+        let topic = try producer.topic("t")
+        for number in 0..<20 {
+            try producer.produce(ProducerRecord(key: nil, value: [1], partition: Int32(number % 2)), to: topic)
+        }
+        try producer.flush(timeout: .seconds(10))
+        var first = try Consumer(settings: .mock(cluster), group: "g")
+        let assigned = try first.join(["t"], at: nil)
+        #expect(assigned.count == 2)
+        var second = try Consumer(settings: .mock(cluster), group: "g")
+        try second.subscribe(to: ["t"])
+        var shares: [[TopicPartition]] = []
+        let joined = Deadline(after: .seconds(20))
+        while shares.count < 2, !joined.isOver {
+            switch first.nextEvent(timeout: .milliseconds(50)) {
+            case .revoke: try first.unassign()
+            case .assign(let partitions):
+                try first.assign([:])
+                shares.append(partitions)
+            case .error, .statistics, nil: break
+            }
+            if case .assign(let partitions) = second.nextEvent(timeout: .milliseconds(50)) {
+                try second.assign([:])
+                shares.append(partitions)
+            }
+        }
+        #expect(shares.map(\.count) == [1, 1])
+        try first.assign([assigned[0]: Offset(4), assigned[1]: Offset(4)].filter { shares[0].contains($0.key) })
+        #expect(try first.records(6).count == 6)
+    }
+
     @Test("committed() tells none from an error")
     func committed() throws {
         let cluster = try MockCluster()

@@ -8,7 +8,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import unittest
@@ -18,6 +17,7 @@ import rules
 from cluster import Cluster, Failure, wait_for
 from daemon import Daemon
 from generate import Input, compact
+from scenarios import free_port
 from world import World
 
 SEED = random.SystemRandom().randrange(10**6)
@@ -61,12 +61,6 @@ plugin.path={plugins}
 plugin.discovery=service_load
 listeners=http://127.0.0.1:{port}
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class PostgreSQL:

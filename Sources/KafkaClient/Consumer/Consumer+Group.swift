@@ -66,6 +66,9 @@ extension Consumer {
 
     /// Starts reading at these positions: the answer to ``ConsumerEvent/assign(_:)``, or a reader's own choice. Replaces what was assigned.
     ///
+    /// Until a rebalance is answered, librdkafka serves no other one, and the whole group waits for this member: where the
+    /// positions take time to find, answer with none at once, and assign them later.
+    ///
     /// The partitions' queues are forwarded before librdkafka starts to fetch, so no record reaches the control queue.
     /// A partition that is read already must be given back first, or moved by ``seek(to:timeout:)``: when librdkafka stops
     /// reading it, the forwarding ends, and its records would come over the control queue.

@@ -40,9 +40,6 @@ extension PipelineCore {
         return orders.newest
     }
 
-    /// The newest timestamp of the records that were folded, in milliseconds since 1970.
-    package func newestTimestamp(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
-
     /// Forgets a partition that another worker has now.
     package mutating func revoke(_ partition: Int32) { orders.revoke(partition) }
 

@@ -24,11 +24,13 @@ extension PipelineCore {
 
     /// Writes the timers of a partition that are due, as the last thing of the transaction that has read it to its end.
     ///
-    /// - Parameter limit: of timers; those that are due at the same time stay together.
+    /// - Parameters:
+    ///   - limit: of timers; those that are due at the same time stay together.
+    ///   - letter: what becomes of every timer that would be sent, where the broker has refused them.
     /// - Returns: the partition's watermark from now on: the tick's time, or less where the limit was reached.
     /// - Throws: as ``emit(_:_:limit:into:)``; the tick is then to be done anew.
     package mutating func fire<Sink: RecordSink & ~Copyable>(
-        _ tick: Tick, limit: Int, into sink: inout Sink
+        _ tick: Tick, limit: Int, condemning letter: DeadLetter? = nil, into sink: inout Sink
     ) throws -> Int64 {
         guard let partition = orders[tick.partition] else { return tick.time }
         // The watermark never goes back, whatever the clock does.
@@ -47,6 +49,11 @@ extension PipelineCore {
                     continue
                 }
                 counts.timers += 1
+                if let letter {
+                    skipNotifications(of: record, in: timers)
+                    try emit(letter, for: record, in: timers, into: &sink)
+                    continue
+                }
                 if let reason = try emit(count, notificationsOf: record, in: timers, limit: .max, into: &sink) {
                     let type = timers.notifications[nextNotification - 1].eventType
                     drop(

@@ -267,7 +267,7 @@ package struct PipelineCore: ~Copyable {
         if timers.noSlot > 0 { sink.settle(event, timers: timers.noSlot, because: .noSlot) }
     }
 
-    private mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
+    mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
         while nextNotification < batch.notifications.count, batch.notifications[nextNotification].record == record {
             nextNotification += 1
         }

@@ -94,11 +94,6 @@ struct OrderCheckpoint: ~Copyable {
         self.marks = all
     }
 
-    /// Gives the files up. What was written stays.
-    consuming func close() throws(StoreError) {
-        try store.close()
-    }
-
     private static func entries(of partition: Int32, _ reader: any StoreReader) throws(StoreError) -> [StoreEntry] {
         var entries: [StoreEntry] = []
         let result = withUnsafeBytes(of: UInt32(bitPattern: partition).bigEndian) { prefix in

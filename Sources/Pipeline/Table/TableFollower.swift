@@ -26,8 +26,8 @@ struct TableFollower: ~Copyable {
     private var ends: [Int64]?
     private var barrier = 0
     private var publishedLag: Int64 = -1
-    private var askedAt: ContinuousClock.Instant?
-    private var stoodAtEnd = ContinuousClock.now
+    private var freshness: TableFreshness
+    private var wasLagging = false
     private var appliedAt = ContinuousClock.now
 
     private static let batchLimit = 5_000
@@ -50,6 +50,7 @@ struct TableFollower: ~Copyable {
         self.topic = topic
         self.read = read
         self.consumer = consumer
+        freshness = TableFreshness(maxLag: context.configuration.subscriptionsMaxLag)
     }
 
     /// Follows the topic until the pipeline ends.
@@ -63,24 +64,26 @@ struct TableFollower: ~Copyable {
         }
     }
 
-    /// Asks for the topic's ends when somebody waits for them, and once a second.
+    /// Asks for the topic's ends when somebody waits for them, and as often as freshness needs.
     private mutating func askForEnds() throws {
         let isAwaited = context.gate.isAwaited && barrier < context.gate.newestRequest
-        if !isAwaited, let askedAt, .now - askedAt < .seconds(1) { return }
+        guard isAwaited || freshness.isQueryDue() else { return }
         let request = context.gate.newestRequest
+        let began = ContinuousClock.now
         do {
             let partitions = read.indices.map { TopicPartition(topic: topic, partition: Int32($0)) }
             let found = try consumer.endOffsets(partitions, timeout: .seconds(2))
             ends = partitions.map { found[$0]?.value ?? 0 }
             barrier = request
+            freshness.asked(at: began, isAnswered: true)
             context.board.followerUnanswered(nil)
         } catch {
+            freshness.asked(at: began, isAnswered: false)
             context.board.followerUnanswered("\(error)")
             if let line = try context.consider(error) {
                 logger.warning("the subscriptions' ends are not known: \(line)")
             }
         }
-        askedAt = .now
     }
 
     private mutating func follow() throws {
@@ -161,13 +164,14 @@ struct TableFollower: ~Copyable {
             context.meter.setTableLag(Int(lag))
         }
         if lag == 0, !isDirty {
-            stoodAtEnd = .now
+            freshness.reachedEnd()
+            context.gate.setStale(from: freshness.staleFrom)
             context.gate.pass(barrier)
             if .now - appliedAt > .seconds(60) { try apply() }
         }
-        let isLagging = .now - stoodAtEnd > context.configuration.subscriptionsMaxLag
-        if isLagging != context.gate.isLagging {
-            context.gate.setLagging(isLagging)
+        let isLagging = context.gate.isLagging()
+        if isLagging != wasLagging {
+            wasLagging = isLagging
             logger.notice(
                 isLagging
                     ? "fan-out pauses: the subscriptions table has not stood at its topic's end for too long"

@@ -1,15 +1,22 @@
+import FanOut
 import Synchronization
 
 /// Tells the workers when the subscriptions table is fresh enough to fan out from (design §6, "subscription change").
 ///
 /// A worker that is assigned partitions asks for a barrier and waits until the table has reached the ends that the
-/// topic had then, so that what another worker has seen is never unseen. Any thread may call it.
+/// topic had then, so that what another worker has seen is never unseen. A table is fresh until a moment that is said in
+/// advance, so that a process that stood still finds it too old at once. Any thread may call it.
 package final class TableGate: Sendable {
     private let requested = Atomic<Int>(0)
     private let passed = Atomic<Int>(0)
-    private let lags = Atomic<Bool>(false)
+    private let epoch: ContinuousClock.Instant
+    /// In milliseconds after the epoch.
+    private let stale: Atomic<Int64>
 
-    package init() {}
+    package init(freshFor duration: Duration, now: ContinuousClock.Instant = .now) {
+        epoch = now
+        stale = Atomic(duration.wholeMilliseconds)
+    }
 
     /// Asks for the table to reach the ends as they are after this call.
     package func requestBarrier() -> Int {
@@ -17,12 +24,14 @@ package final class TableGate: Sendable {
     }
 
     /// Whether a worker with this barrier may fan out now.
-    package func isOpen(_ barrier: Int) -> Bool {
-        passed.load(ordering: .acquiring) >= barrier && !lags.load(ordering: .acquiring)
+    package func isOpen(_ barrier: Int, now: ContinuousClock.Instant = .now) -> Bool {
+        passed.load(ordering: .acquiring) >= barrier && !isLagging(now: now)
     }
 
-    /// Whether the table has not stood at the end for longer than `subscriptions.max-lag`.
-    package var isLagging: Bool { lags.load(ordering: .acquiring) }
+    /// Whether the table has not been known to stand at the end for longer than `subscriptions.max-lag`.
+    package func isLagging(now: ContinuousClock.Instant = .now) -> Bool {
+        (now - epoch).wholeMilliseconds > stale.load(ordering: .acquiring)
+    }
 
     /// The newest barrier that somebody asked for: read it before the ends are asked for.
     package var newestRequest: Int { requested.load(ordering: .sequentiallyConsistent) }
@@ -32,8 +41,9 @@ package final class TableGate: Sendable {
         passed.store(barrier, ordering: .releasing)
     }
 
-    package func setLagging(_ isLagging: Bool) {
-        lags.store(isLagging, ordering: .releasing)
+    /// The table is too old from then on.
+    package func setStale(from time: ContinuousClock.Instant) {
+        stale.store((time - epoch).wholeMilliseconds, ordering: .releasing)
     }
 
     /// Whether somebody waits for a barrier.

@@ -11,6 +11,9 @@ struct OpenTransaction {
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false
+    /// Whether timers are in it, and whether nothing else is.
+    var hasTick = false
+    var isTickAlone = false
 
     init(began: ContinuousClock.Instant, clock: Int64) {
         self.began = began

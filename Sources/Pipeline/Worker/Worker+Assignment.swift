@@ -25,7 +25,7 @@ extension Worker {
         while let event = consumer.nextEvent(timeout: patience) {
             patience = .zero
             switch event {
-            case .assign(let partitions): startAssignment(partitions)
+            case .assign(let partitions): try startAssignment(partitions)
             case .revoke(_, let isLost): try revoke(isLost: isLost)
             case .error(let error): try considerErrors([error])
             case .statistics(let statistics): observe(statistics)
@@ -54,12 +54,14 @@ extension Worker {
         context.meter.setLag(lag, hungTransactions: hungTransactions.hung.count, worker: slot.number)
     }
 
-    private mutating func startAssignment(_ partitions: [TopicPartition]) {
+    private mutating func startAssignment(_ partitions: [TopicPartition]) throws {
         logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
         refusal = nil
         context.board.set(.positioning, worker: slot.number)
         assignment = AssignmentProgress(
             partitions: partitions.map(\.partition).sorted(), barrier: context.gate.requestBarrier(), isDone: false)
+        // An unanswered assignment would hold up the whole group, for as long as the committed offsets take.
+        try consumer.assign([:])
     }
 
     /// Finishes and commits what is open, then lets the partitions go; what is lost is dropped (kafka-rules 8).
@@ -120,7 +122,6 @@ extension Worker {
         let topic = context.configuration.topics.events
         let partitions = assignment.partitions.map { TopicPartition(topic: topic, partition: $0) }
         if partitions.isEmpty {
-            try consumer.assign([:])
             assignment.isDone = true
             context.board.set(.reading, worker: slot.number)
             return

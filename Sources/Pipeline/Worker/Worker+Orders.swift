@@ -151,7 +151,7 @@ extension Worker {
         for (partition, offset) in positions.settledFolds {
             marks[partition] = OrderCheckpoint.Mark(
                 offset: offset, watermark: positions[partition]?.committedWatermark ?? 0,
-                newest: core.newestTimestamp(in: partition))
+                newest: core.newest(in: partition))
         }
         do throws(StoreError) {
             try checkpoint?.save(marks, of: &core)

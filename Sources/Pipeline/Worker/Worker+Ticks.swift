@@ -64,12 +64,15 @@ extension Worker {
             reached = reached.filter { ticks.isReached($0, reached: positions[$0]?.reached ?? 0) }
         }
         guard !reached.isEmpty else { return }
+        let isAlone = isolation.isolatesTicks
+        if isAlone { try commit() }
         for partition in reached {
             try begin()
             transaction?.useClock(now)
-            try fire(partition)
-            // One that is isolated stands alone.
-            if isolation.isActive { try commit() }
+            transaction?.hasTick = true
+            transaction?.isTickAlone = isAlone
+            try fire(partition, isAlone: isAlone)
+            if isAlone { try commit() }
         }
         try commit()
     }
@@ -95,11 +98,15 @@ extension Worker {
         }
     }
 
-    private mutating func fire(_ partition: Int32) throws {
+    private mutating func fire(_ partition: Int32, isAlone: Bool) throws {
         guard let pending = ticks.pending[partition], let position = positions[partition] else { return }
         let tick = Tick(
             partition: partition, time: pending.time, clock: transaction?.clock ?? pending.time, offset: position.next)
-        let watermark = try core.fire(tick, limit: context.configuration.commitMaxEvents, into: &output)
+        let refused = DeadLetter(
+            .recordRefused, "the broker refuses what this timer gives: \(isolation.lastError ?? "")")
+        let watermark = try core.fire(
+            tick, limit: isAlone ? 1 : context.configuration.commitMaxEvents,
+            condemning: isolation.tickTreatment == .deadLetter ? refused : nil, into: &output)
         positions.fire(partition: partition, upTo: watermark)
         // Where more are due than a transaction may have, the rest goes in the next one.
         if watermark >= pending.time || watermark == position.watermark { ticks.pending[partition] = nil }

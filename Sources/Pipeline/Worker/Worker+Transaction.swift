@@ -28,6 +28,7 @@ extension Worker {
         positions.commit()
         core.commit()
         isolation.committed { positions[$0]?.next }
+        if open.hasTick { isolation.tickCommitted() }
         output.truncatesDeadLetters = false
         backoff.reset()
         context.patience.hasWorked()

@@ -9,7 +9,7 @@ import Telemetry
 final class WorkerContext: Sendable {
     let configuration: PipelineConfiguration
     let audienceRule: any AudienceRule
-    let gate = TableGate()
+    let gate: TableGate
     let patience = Patience()
     let clock = PipelineClock()
     private let permissions: Permissions
@@ -35,6 +35,7 @@ final class WorkerContext: Sendable {
         self.configuration = configuration
         self.audienceRule = audienceRule
         self.meter = meter
+        self.gate = TableGate(freshFor: configuration.subscriptionsMaxLag)
         self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
         self.board = ReadinessBoard(workers: configuration.workers)
@@ -48,7 +49,7 @@ final class WorkerContext: Sendable {
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
     var readiness: Readiness {
-        let isBehind = gate.isLagging || gate.isAwaited
+        let isBehind = gate.isLagging() || gate.isAwaited
         return board.readiness(
             isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
     }

@@ -37,15 +37,15 @@ extension Consumer {
         return records
     }
 
-    /// Waits for the group's assignment and answers it with these positions.
-    mutating func join(_ topics: [String], at position: Offset = Offset(0)) throws -> [TopicPartition] {
+    /// Waits for the group's assignment and answers it with these positions; with none, nothing is read yet.
+    mutating func join(_ topics: [String], at position: Offset? = Offset(0)) throws -> [TopicPartition] {
         try subscribe(to: topics)
         let deadline = Deadline(after: .seconds(30))
         while !deadline.isOver {
             guard case .assign(let partitions) = nextEvent(timeout: .milliseconds(100)), !partitions.isEmpty else {
                 continue
             }
-            try assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, position) }))
+            try assign(position.map { at in Dictionary(uniqueKeysWithValues: partitions.map { ($0, at) }) } ?? [:])
             return partitions
         }
         throw KafkaError(kind: .timedOut, recovery: .giveUp, name: "", message: "no assignment")
