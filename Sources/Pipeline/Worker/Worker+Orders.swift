@@ -143,7 +143,7 @@ extension Worker {
     }
 
     /// Writes the checkpoint when it is due and nothing is open: every 10 s, or so much less often that it takes no more
-    /// than a twentieth of the time.
+    /// than a fiftieth of the time.
     mutating func saveOrders(isLast: Bool = false) {
         guard transaction == nil, assignment.isDone, isLast || .now >= folds.savesAt, core.orders.isSettled else {
             return
@@ -161,7 +161,7 @@ extension Worker {
         } catch {
             giveUpCheckpoint(after: error)
         }
-        folds.savesAt = .now + max(OrderFolds.saveInterval, (.now - began) * 20)
+        folds.savesAt = .now + max(OrderFolds.saveInterval, (.now - began) * 50)
     }
 
     /// What is on the disk stays as it was, and is the next start's; this process writes it no more, since it no longer
