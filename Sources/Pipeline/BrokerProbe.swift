@@ -77,7 +77,12 @@ struct BrokerProbe: ~Copyable {
 
     /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
     private func deleteRetention(of topic: String) -> Duration {
-        duration("delete.retention.ms", of: topic, otherwise: "one day is assumed") ?? .seconds(86_400)
+        do {
+            if let found = try setting("delete.retention.ms", of: topic) { return found }
+        } catch {
+            logger.notice("delete.retention.ms of \(topic) is not known, one day is assumed: \(error)")
+        }
+        return .seconds(86_400)
     }
 
     /// Timers need the state of orders, and that needs twice the horizon of the log to be folded again.
@@ -86,28 +91,25 @@ struct BrokerProbe: ~Copyable {
     func checkEventsRetention() throws(PipelineError) {
         let topic = context.configuration.topics.events
         let horizon = context.configuration.orders.horizon
-        guard context.configuration.orders.schedule != nil,
-            let retention = duration("retention.ms", of: topic, otherwise: "it is taken for long enough")
-        else { return }
-        // -1 is for ever.
-        guard retention < .zero || retention >= horizon * 2 else {
-            throw .decisionNeeded(
-                "\(topic) keeps \(ConfigurationText.text(retention)) of events (retention.ms), and timers need twice "
-                    + "state.horizon (\(ConfigurationText.text(horizon))): keep more, or set state.horizon or schedule=off"
-            )
+        guard context.configuration.orders.schedule != nil else { return }
+        let retention: Duration?
+        do {
+            retention = try setting("retention.ms", of: topic)
+        } catch {
+            return logger.notice("retention.ms of \(topic) is not known, it is taken for long enough: \(error)")
         }
+        // -1 is for ever.
+        guard let retention, retention >= .zero, retention < horizon * 2 else { return }
+        throw .decisionNeeded(
+            "\(topic) keeps its events for \(ConfigurationText.text(retention)) (retention.ms), and timers need twice "
+                + "state.horizon (\(ConfigurationText.text(horizon))): keep more, or set state.horizon or schedule=off")
     }
 
-    /// A setting of a topic; nil where the broker does not tell.
-    private func duration(_ key: String, of topic: String, otherwise: String) -> Duration? {
-        do {
-            let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
-            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
-            return found?[key].flatMap { Int64($0) }.map { .milliseconds($0) }
-        } catch {
-            logger.notice("\(key) of \(topic) is not known, \(otherwise): \(error)")
-            return nil
-        }
+    /// A topic's setting, in milliseconds; nil where there is none.
+    private func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
+        let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
+        let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration[key]
+        return found.flatMap { Int64($0) }.map { .milliseconds($0) }
     }
 }
 

@@ -32,8 +32,8 @@ ARMED_SECONDS = 60
 class Brokers:
     """A cluster of the test's own, from KAFKA_HOME."""
 
-    def __init__(self, nodes):
-        self.nodes = nodes
+    def __init__(self, nodes, *properties):
+        self.nodes, self.properties = nodes, properties
         self.folder, self.bootstrap = pathlib.Path(tempfile.mkdtemp(prefix="carillon-brokers.")), None
 
     def __str__(self):
@@ -42,7 +42,8 @@ class Brokers:
 
     def start(self, *arguments):
         """The bootstrap addresses."""
-        self.bootstrap = broker("start", self.folder, "--nodes", self.nodes, *arguments)
+        settings = [part for each in self.properties for part in ("--set", each)]
+        self.bootstrap = broker("start", self.folder, "--nodes", self.nodes, *settings, *arguments)
         return self.bootstrap
 
     def kill(self, node):

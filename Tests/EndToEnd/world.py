@@ -78,7 +78,7 @@ class World:
         wait_for_daemons("the group has committed to the end of every partition",
                          lambda: self.committed == self.ends, running, seconds)
 
-    def verify(self, starts=None, max_table_age_ms=None, timers_until=None):
+    def verify(self, starts=None, max_table_age_ms=None, timers_until=None, is_set_by_hand=False):
         """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
         read, topic = self.cluster.read, self.topics["events"]
         starts = starts or self.cluster.starts(topic)
@@ -88,7 +88,7 @@ class World:
             {(topic, partition): at for partition, at in starts.items()},
             {(topic, partition): at for partition, at in self.ends.items()},
             len(self.cluster.partitions(self.topics["dispatch"])), max_table_age_ms,
-            timers_until=timers_until,
+            timers_until=timers_until, is_set_by_hand=is_set_by_hand,
         )
 
     def check_tables(self, folders, report):

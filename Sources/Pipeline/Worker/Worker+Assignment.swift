@@ -113,7 +113,9 @@ extension Worker {
         } catch let error as KafkaError where error.recovery == .retry {
             let isLate = .now - assignment.began > context.configuration.transactionTimeout + .seconds(10)
             if isLate, context.patience.isDue("committed") {
-                logger.warning("still waiting for the committed offsets: \(error)")
+                logger.warning(
+                    "still waiting for the committed offsets: a transaction that wrote offsets of this group has not ended: \(error)"
+                )
             }
         }
     }
