@@ -49,7 +49,8 @@ package struct ScheduleReader: ~Copyable {
     private let orderID: [UInt8]?
     private var extractor: Extractor
     private var orders: OrderStates
-    private var batch: EventBatch
+    /// The records at hand.
+    var batch: EventBatch
     private var watermarks: [Int32: Int64] = [:]
     private var timers: [Timer] = []
     private var due: [DueTimer] = []
@@ -75,6 +76,10 @@ package struct ScheduleReader: ~Copyable {
         batch.removeAll()
         for header in records.headers { batch.headers.append(EventHeader(name: header.name, value: header.value)) }
         for index in 0..<records.count { batch.records.append(EventRecord(records[index])) }
+        foldBatch()
+    }
+
+    mutating func foldBatch() {
         for index in batch.records.indices {
             if batch.isFull {
                 batch.notifications.removeAll(keepingCapacity: true)

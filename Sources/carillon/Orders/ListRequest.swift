@@ -44,6 +44,29 @@ struct ListRequest: Encodable, Sendable {
     /// - Returns: how many notifications it gives.
     /// - Throws: a ``CommandFailure`` with every value that it would not take as it stands.
     func check(_ rules: ExtractionRules, topic: String) throws -> Int {
+        let (outcome, sources) = try extract(rules, topic: topic)
+        guard case .notifications(let count) = outcome, let sources else {
+            throw CommandFailure(.usage, Self.reason(outcome))
+        }
+        var problems: [String] = []
+        if let date, sources.date != .event { problems.append("--date \(date) is not allowed; it must be YYYY-MM-DD") }
+        // Each by itself: of a slot with one bound that is none the other one counts.
+        for (flag, start, end) in [("--start", start, nil), ("--end", nil, end)] {
+            guard let time = start ?? end else { continue }
+            var alone = self
+            alone.start = start
+            alone.end = end
+            if try alone.extract(rules, topic: topic).sources?.timeSlot != .event {
+                problems.append("\(flag) \(time) is not allowed; it must be a time such as 14:00")
+            }
+        }
+        guard problems.isEmpty else { throw CommandFailure(.usage, lines: problems) }
+        return count
+    }
+
+    private func extract(
+        _ rules: ExtractionRules, topic: String
+    ) throws -> (outcome: ExtractionOutcome, sources: FieldSources?) {
         var extractor = Extractor(rules: rules)
         var batch = EventBatch(topic: topic)
         var history = NoHistory()
@@ -53,15 +76,7 @@ struct ListRequest: Encodable, Sendable {
                 EventRecord(partition: 0, offset: 0, timestamp: EventTime(milliseconds: time), key: nil, value: value))
             return extractor.extract(0, in: &batch, history: &history)
         }
-        guard case .notifications(let count) = outcome, let sources = batch.notifications.first?.sources else {
-            throw CommandFailure(.usage, Self.reason(outcome))
-        }
-        var problems: [String] = []
-        if let date, sources.date != .event { problems.append("--date \(date) is not allowed; it must be YYYY-MM-DD") }
-        let isTaken = start != nil ? sources.timeSlot == .event : end == nil
-        if !isTaken { problems.append("--start and --end are not allowed; they must be times such as 14:00") }
-        guard problems.isEmpty else { throw CommandFailure(.usage, lines: problems) }
-        return count
+        return (outcome, batch.notifications.first?.sources)
     }
 
     private static func reason(_ outcome: ExtractionOutcome) -> String {
