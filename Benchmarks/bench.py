@@ -70,7 +70,11 @@ class Bench:
     def load(self):
         options = self.options
         began = time.monotonic()
-        self.cluster.create_topics({self.input: (options.partitions, {}), self.table: (4, {"cleanup.policy": "compact"})})
+        self.cluster.create_topics({
+            # Twice state.horizon, and a little.
+            self.input: (options.partitions, {"retention.ms": str(30 * 86_400_000)}),
+            self.table: (4, {"cleanup.policy": "compact"}),
+        })
         self.cluster.produce(self.table, subscriptions(options.places))
         subprocess.run([options.limit, "load", self.cluster.bootstrap, self.input, str(options.events), str(options.bytes),
                         str(options.places)], check=True)
@@ -88,7 +92,8 @@ class Bench:
             "topic.dispatch": output["dispatch"], "topic.dead-letters": output["dead-letters"],
             "topic.journal": output["journal"],
         }
-        return [options.carillon, "run", "--from", "earliest"] + [
+        build = options.against if program == "against" else options.carillon
+        return [build, "run", "--from", "earliest"] + [
             part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
 
     def measure(self, program, workers):
@@ -179,11 +184,14 @@ def main():
     parser.add_argument("--partitions", type=int, default=24)
     parser.add_argument("--places", type=int, default=10_000, help=f"each with {COPIES} devices")
     parser.add_argument("--runs", type=int, default=3, help="of each program, in turn; the medians are shown")
+    parser.add_argument("--against", help="another build of carillon, measured in turn with this one")
     parser.add_argument("--only-limit", action="store_true", help="without carillon")
     parser.add_argument("--deadline", type=int, default=120, help="seconds for one run")
     options = parser.parse_args()
     bench = Bench(options)
     programs = ["limit"] if options.only_limit else ["limit", "carillon"]
+    if options.against:
+        programs.insert(1, "against")
     try:
         bench.load()
         for workers in map(int, options.workers.split(",")):
@@ -199,9 +207,9 @@ def main():
                   f"{'':10} {'events/s':>12} {'records/s':>12} {'µs CPU a record':>16} {'peak MB':>9}")
             for program, (rate, cpu, peak) in medians.items():
                 print(f"{program:10} {rate:12,.0f} {rate * COPIES:12,.0f} {cpu:16.2f} {peak:9.0f}")
-            if len(medians) == 2:
-                ratios = [mine / limit for mine, limit in zip(medians["carillon"], medians["limit"])]
-                print(f"{'ratio':10} {ratios[0]:12.2f} {ratios[0]:12.2f} {ratios[1]:16.2f} {ratios[2]:9.2f}\n", flush=True)
+            for program in programs[:-1]:
+                ratios = [mine / other for mine, other in zip(medians["carillon"], medians[program])]
+                print(f"{'to ' + program:10} {ratios[0]:12.2f} {ratios[0]:12.2f} {ratios[1]:16.2f} {ratios[2]:9.2f}\n", flush=True)
     except Failure as failure:
         print(f"FAILED: {failure}")
         return 1

@@ -9,5 +9,8 @@ package struct ExtractionNotes: Equatable, Sendable {
     /// Entries of ORDER_IDS_LISTED that are no id: blank, or neither a string, a number nor an order.
     package var ignoredOrderIDs = 0
 
+    /// Events older than the one of their order that was applied before.
+    package var outOfOrder = 0
+
     package init() {}
 }

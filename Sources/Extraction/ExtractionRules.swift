@@ -19,16 +19,31 @@ public struct ExtractionRules: Sendable {
     /// Place id → IANA name, where it differs from ``timeZone``.
     public let placeTimeZones: [String: String]
     public let onMissingOrderID: MissingOrderID
+    /// An order without an event type is a snapshot: a status that differs from the one before is a status change.
+    public let infersStatusChanges: Bool
     let zones: PlaceZones
 
     /// - Throws: ``UnknownTimeZones`` with every name that is not a time zone.
     public init(
-        timeZone: String = "UTC", placeTimeZones: [String: String] = [:], onMissingOrderID: MissingOrderID = .send
+        timeZone: String = "UTC", placeTimeZones: [String: String] = [:], onMissingOrderID: MissingOrderID = .send,
+        infersStatusChanges: Bool = false
     ) throws(UnknownTimeZones) {
         zones = try PlaceZones(standard: timeZone, places: placeTimeZones)
         self.timeZone = timeZone
         self.placeTimeZones = placeTimeZones
         self.onMissingOrderID = onMissingOrderID
+        self.infersStatusChanges = infersStatusChanges
+    }
+
+    /// The instant, in seconds since 1970, at which the clock of a place shows this.
+    ///
+    /// A time that a change of the clocks leaves out is the next one that there is; of one that comes twice it is the first.
+    ///
+    /// - Parameters:
+    ///   - date: in days since 1970.
+    ///   - minute: since midnight.
+    package func instant(date: Int32, minute: Int16, place: UnsafeRawBufferPointer) -> Int64 {
+        zones.zone(of: place).instant(day: Int64(date), minute: Int64(minute))
     }
 }
 

@@ -86,7 +86,8 @@ extension Extractor {
                 with: list.delivery ?? Delivery(of: list.event.members, in: zone, notes: &uncounted))
         }
         let resolved = ResolvedOrder(
-            members: order, id: id, idSource: source, place: place, delivery: delivery, change: nil)
+            members: order, id: id, idSource: source, visibleID: visibleID(of: order), parentID: parentID(of: order),
+            place: place, delivery: delivery)
         try append(resolved, of: list.event, in: zone, to: &batch)
         listedIDs.insertLast(from: list.first, in: batch)
     }

@@ -3,35 +3,85 @@ import NotificationPayload
 
 extension Extractor {
     /// An event about one order.
-    mutating func processOrder(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
+    mutating func processOrder<History: OrderHistory & ~Copyable>(
+        _ event: Event, in batch: inout EventBatch, history: inout History
+    ) throws(DeadLetter) -> SuppressionReason? {
         let members = event.members
         let object = members.isEvent ? members[.order] : members.object
         let order = try orderMembers(object)
         let shipping = ShippingMembers(order[.shippingInfo])
         let (orderID, source) = orderID(of: order)
+        if event.isSnapshot, orderID == nil { throw .untyped }
         guard let place = arena.text(members[.placeID]) ?? place(of: order, shipping: shipping) else {
             throw .noPlace(orderID: orderID)
         }
         if let orderID, !isKey(orderID, of: batch.records[event.record].key) {
             notes.keyMismatches += 1
         }
-        var change: StatusChange?
-        if event.type == .orderStatusChanged {
-            guard let new = arena.text(members[.newStatus]) ?? arena.text(order[.status]) else {
-                throw .missingStatus(orderID: orderID)
-            }
-            let previous = arena.text(members[.previousStatus])
-            if let previous, previous.elementsEqual(new) {
-                return .notATransition
-            }
-            change = StatusChange(previous: previous, new: new)
-        }
+        let status = event.type == .orderStatusChanged ? arena.text(members[.newStatus]) : nil
         let zone = zones.zone(of: place)
         let delivery = Delivery(of: order, shipping: shipping, in: zone, notes: &notes)
-        let resolved = ResolvedOrder(
-            members: order, id: orderID, idSource: source, place: place, delivery: delivery, change: change)
-        try append(resolved, of: event, in: zone, to: &batch)
-        return nil
+        var resolved = ResolvedOrder(
+            members: order, id: orderID, idSource: source, visibleID: visibleID(of: order),
+            parentID: parentID(of: order),
+            place: place, delivery: delivery, status: status ?? arena.text(order[.status]))
+        if event.type == .orderStatusChanged, !event.isSnapshot, resolved.status == nil {
+            throw .missingStatus(orderID: orderID)
+        }
+        let facts = facts(of: &resolved, event, in: zone)
+        let verdict = history.consider(facts)
+        if verdict.isOutOfOrder { notes.outOfOrder += 1 }
+        if verdict.reason == .duplicate { return .duplicate }
+        if event.type == .orderStatusChanged {
+            let previous = arena.text(members[.previousStatus]) ?? verdict.previousStatus
+            if isTransition(from: previous, to: resolved.status, of: event), let new = resolved.status {
+                resolved.change = StatusChange(previous: previous, new: new)
+            } else {
+                history.apply(facts)
+                return .notATransition
+            }
+        }
+        if verdict.reason == nil {
+            try append(resolved, of: event, in: zone, to: &batch)
+        }
+        history.apply(facts)
+        return verdict.reason
+    }
+
+    /// A snapshot tells a change only where it is known what was before.
+    private func isTransition(
+        from previous: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?, of event: Event
+    ) -> Bool {
+        guard let new else { return false }
+        guard let previous else { return !event.isSnapshot }
+        return !previous.elementsEqual(new)
+    }
+
+    /// What the order's state may be folded from; fallbacks are no facts.
+    private mutating func facts(of order: inout ResolvedOrder, _ event: Event, in zone: TimeZoneTable) -> OrderFacts {
+        var facts = OrderFacts(type: event.type, time: event.time, orderID: nil, place: order.place)
+        // What is too long for a payload leaves no trace: it is on its way to the dead letters.
+        if let id = order.id, order.textCount + (order.status?.count ?? 0) <= Self.maxPayloadSize {
+            let messageID = arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
+            order.messageID = messageID
+            facts.orderID = id
+            facts.identity = identity.isOwn ? identity.fingerprint : nil
+        }
+        facts.isRedriven = event.isRedriven
+        facts.visibleID = order.visibleID
+        facts.parentID = order.parentID
+        facts.status = order.status
+        facts.orderType = OrderType(order.members)
+        let delivery = order.delivery
+        if let date = delivery.date {
+            let days = Int32(date.daysSinceEpoch)
+            if delivery.dateSource == .order { facts.orderDate = days } else { facts.date = days }
+        }
+        if let slot = delivery.slot, slot.hasStart, slot.start != .midnight || slot.end != .lastMinute {
+            facts.slot = OrderFacts.Slot(start: Int16(slot.start.minutes), end: Int16(slot.end.minutes))
+            if delivery.date == nil { facts.slotDate = Int32(delivery.date(of: event.time, in: zone).daysSinceEpoch) }
+        }
+        return facts
     }
 
     /// The members of an order; none of them where there is no order, which is then notified with fallbacks.
@@ -46,6 +96,13 @@ extension Extractor {
         guard let id = arena.text(order[.id]) ?? arena.text(order[.orderNumber]) else { return (nil, .fallback) }
         return (id, .order)
     }
+
+    /// order_number → reference_id; the order id stands in for them (push-rules §5.3 row 3).
+    mutating func visibleID(of order: OrderMembers) -> UnsafeRawBufferPointer? {
+        arena.text(order[.orderNumber]) ?? arena.text(order[.referenceID])
+    }
+
+    mutating func parentID(of order: OrderMembers) -> UnsafeRawBufferPointer? { arena.text(order[.parentOrderID]) }
 
     /// place_id → place.id → shipping_info.place_id (push-rules §5.3 row 2).
     mutating func place(of order: OrderMembers, shipping: ShippingMembers) -> UnsafeRawBufferPointer? {
@@ -64,20 +121,19 @@ extension Extractor {
         guard order.id != nil || onMissingOrderID == .send else { throw .missingOrderID }
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         let id = order.id ?? empty
-        let visibleID =
-            arena.text(order.members[.orderNumber]) ?? arena.text(order.members[.referenceID]) ?? order.id ?? empty
-        let parentID = arena.text(order.members[.parentOrderID]) ?? id
-        let size = id.count + visibleID.count + parentID.count + order.place.count + (order.change?.count ?? 0)
         // So that what a huge value could grow to when it is escaped is never made room for.
-        guard size <= Self.maxPayloadSize else { throw .payloadTooLarge(size) }
+        guard order.textCount <= Self.maxPayloadSize else { throw .payloadTooLarge(order.textCount) }
 
-        let messageID = arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
+        let messageID =
+            order.messageID ?? arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
         let messageIDRange = batch.append(messageID)
         let placeRange = batch.append(order.place)
         let idRange = batch.append(id)
         let payloadStart = batch.text.count
         let payloadSize = batch.text.append(
-            payload(order, messageID: messageID, id: id, parentID: parentID, visibleID: visibleID, of: event, in: zone))
+            payload(
+                order, messageID: messageID, id: id, parentID: order.parentID ?? id, visibleID: order.visibleID ?? id,
+                of: event, in: zone))
         guard payloadSize <= Self.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
         let notification = Notification(
             record: event.record, eventType: event.type, eventTime: event.time,
@@ -112,7 +168,7 @@ extension Extractor {
 }
 
 extension EventBatch {
-    fileprivate mutating func append(_ bytes: UnsafeRawBufferPointer) -> TextRange {
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> TextRange {
         let start = text.count
         text.append(bytes)
         return TextRange(start: start, count: bytes.count)
@@ -124,9 +180,23 @@ struct ResolvedOrder {
     let members: OrderMembers
     let id: UnsafeRawBufferPointer?
     let idSource: FieldSource
+    /// What the order itself says; the order id stands in for both.
+    let visibleID: UnsafeRawBufferPointer?
+    let parentID: UnsafeRawBufferPointer?
     let place: UnsafeRawBufferPointer
     let delivery: Delivery
+    /// What the event says it is now.
+    var status: UnsafeRawBufferPointer?
     var change: StatusChange?
+    /// Where it has been made already.
+    var messageID: UnsafeRawBufferPointer?
+
+    /// What the texts of a payload have together, in bytes.
+    var textCount: Int {
+        let idCount = id?.count ?? 0
+        return idCount + (visibleID?.count ?? idCount) + (parentID?.count ?? idCount) + place.count
+            + (change?.count ?? 0)
+    }
 }
 
 struct StatusChange {

@@ -18,6 +18,7 @@ package struct Extractor: ~Copyable {
 
     let zones: PlaceZones
     let onMissingOrderID: ExtractionRules.MissingOrderID
+    private let infersStatusChanges: Bool
     var reader = JSONReader()
     /// For JSON inside a JSON string, while the document around it is still in use.
     var innerReader = JSONReader()
@@ -30,17 +31,22 @@ package struct Extractor: ~Copyable {
     package init(rules: ExtractionRules) {
         zones = rules.zones
         onMissingOrderID = rules.onMissingOrderID
+        infersStatusChanges = rules.infersStatusChanges
     }
 
     /// Extracts `batch.records[record]` and appends its notifications and their text.
     ///
     /// Never throws and never traps, whatever the bytes. Unless it answers `.notifications`, the batch's notifications
     /// and text are as before. One event appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
-    package mutating func extract(_ record: Int, in batch: inout EventBatch) -> ExtractionOutcome {
+    ///
+    /// - Parameter history: the past of the orders; see ``OrderHistory``.
+    package mutating func extract<History: OrderHistory & ~Copyable>(
+        _ record: Int, in batch: inout EventBatch, history: inout History
+    ) -> ExtractionOutcome {
         let notifications = batch.notifications.count
         let text = batch.text.count
         do throws(DeadLetter) {
-            if let reason = try process(record, in: &batch) {
+            if let reason = try process(record, in: &batch, history: &history) {
                 return .suppressed(reason)
             }
             return .notifications(batch.notifications.count - notifications)
@@ -52,7 +58,9 @@ package struct Extractor: ~Copyable {
     }
 
     /// Appends at least one notification, or says why not.
-    private mutating func process(_ record: Int, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
+    private mutating func process<History: OrderHistory & ~Copyable>(
+        _ record: Int, in batch: inout EventBatch, history: inout History
+    ) throws(DeadLetter) -> SuppressionReason? {
         guard let value = batch.records[record].value else { throw .nullValue }
         arena.truncate()
         var attributes = RecordHeaders()
@@ -61,22 +69,26 @@ package struct Extractor: ~Copyable {
             attributes = RecordHeaders(batch.headers[headers])
         }
         let members = try readBody(value, attributes: &attributes)
-        let type = try eventType(of: members, attributes: attributes)
+        let named = try eventType(of: members, attributes: attributes)
+        let type = named ?? .orderStatusChanged
         let time = eventTime(of: members, attributes: attributes, timestamp: batch.records[record].timestamp)
         beginIdentity(of: members, attributes: attributes, record: record, in: batch)
         identity.end(eventType: type)
-        let event = Event(record: record, type: type, time: time, members: members)
+        let event = Event(
+            record: record, type: type, time: time, members: members, isSnapshot: named == nil,
+            isRedriven: attributes.original != nil)
         if type == .orderIDsListed {
             return try processList(event, in: &batch)
         }
-        return try processOrder(event, in: &batch)
+        return try processOrder(event, in: &batch, history: &history)
     }
 
-    /// The first one that is there counts, known or not.
+    /// The first one that is there counts, known or not. Nil for a snapshot, where those are understood.
     private mutating func eventType(
         of members: EventMembers, attributes: RecordHeaders
-    ) throws(DeadLetter) -> EventType {
+    ) throws(DeadLetter) -> EventType? {
         guard let name = arena.text(members[.eventType]) ?? attributes.ceType ?? attributes.outboxType else {
+            if infersStatusChanges { return nil }
             throw .untyped
         }
         guard let type = EventType(upstreamName: name) else { throw .unknownType(name) }
@@ -111,12 +123,12 @@ package struct Extractor: ~Copyable {
             identity.begin(tag: "event")
             identity.append(id)
         } else if let original = attributes.original {
-            identity.begin(tag: "kafka")
+            identity.begin(tag: "kafka", isOwn: false)
             identity.append(original.topic)
             identity.append(original.partition)
             identity.append(original.offset)
         } else {
-            identity.begin(tag: "kafka")
+            identity.begin(tag: "kafka", isOwn: false)
             var topic = batch.topic
             topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
             identity.append(Int64(batch.records[record].partition))
@@ -131,4 +143,8 @@ struct Event {
     let type: EventType
     let time: EventTime
     let members: EventMembers
+    /// It has no type, and is taken for a status change if it is one.
+    let isSnapshot: Bool
+    /// It comes back from the dead letters.
+    let isRedriven: Bool
 }

@@ -15,9 +15,16 @@ struct MessageIdentity: ~Copyable {
 
     private var input = ByteWriter(capacity: 512)
     private var prefixCount = 0
+    /// The event has an id of its own, and not just coordinates.
+    private(set) var isOwn = false
+    /// 64 bits of the hash that the latest message id was made of, and that are not in it.
+    private(set) var fingerprint: UInt64 = 0
 
     /// Begins the input of an event: `v1`, the tag, and the source, in one part or several.
-    mutating func begin(tag: StaticString) {
+    ///
+    /// - Parameter isOwn: false where the source is the coordinates of a record.
+    mutating func begin(tag: StaticString, isOwn: Bool = true) {
+        self.isOwn = isOwn
         input.removeAll()
         input.append("v1")
         input.append(Self.separator)
@@ -56,6 +63,7 @@ struct MessageIdentity: ~Copyable {
         withUnsafeMutableBytes(of: &digest) { digest in
             SHA256.hash(input.bytes, into: digest.baseAddress!)
         }
+        fingerprint = digest.1
         buffer[0] = UInt8(ascii: "m")
         buffer[1] = UInt8(ascii: "s")
         buffer[2] = UInt8(ascii: "g")

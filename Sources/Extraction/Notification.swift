@@ -42,6 +42,8 @@ public struct Notification: Sendable {
 /// Which source supplied a field (document 1, "Data Extraction Rules").
 public enum FieldSource: UInt8, CaseIterable, Sendable {
     case slot, salesforce, drone, order, event, fallback
+    /// What events before said: the fields of a timer's notification.
+    case state
 }
 
 /// The source of each field that has a choice of sources.
@@ -73,7 +75,7 @@ public enum ExtractionOutcome: Sendable {
 
 /// Why an event was notified to nobody.
 public enum SuppressionReason: UInt8, CaseIterable, Sendable {
-    case notATransition, noSubscriber, staleToken, noOrderIDs
+    case notATransition, noSubscriber, staleToken, noOrderIDs, duplicate, scheduledHere, superseded
 
     /// The label of its counter.
     public var label: String {
@@ -82,6 +84,9 @@ public enum SuppressionReason: UInt8, CaseIterable, Sendable {
         case .noSubscriber: "no_subscriber"
         case .staleToken: "stale_token"
         case .noOrderIDs: "no_order_ids"
+        case .duplicate: "duplicate"
+        case .scheduledHere: "scheduled_here"
+        case .superseded: "superseded"
         }
     }
 }

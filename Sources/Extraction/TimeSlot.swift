@@ -4,13 +4,16 @@ import JSONReader
 struct TimeSlot: Equatable {
     let start: ClockTime
     let end: ClockTime
+    /// Somebody named the start: it is not the fallback of a slot with an end alone.
+    let hasStart: Bool
 
     /// Document 1's fallback, which is also that of each missing bound.
-    static let fallback = TimeSlot(start: .midnight, end: .lastMinute)
+    static let fallback = TimeSlot(start: .midnight, end: .lastMinute, hasStart: false)
 
-    private init(start: ClockTime, end: ClockTime) {
+    private init(start: ClockTime, end: ClockTime, hasStart: Bool) {
         self.start = start
         self.end = end
+        self.hasStart = hasStart
     }
 
     /// One source: nil without a valid bound, else the missing one is 00:00 or 23:59. Bounds of two sources are never
@@ -21,6 +24,7 @@ struct TimeSlot: Equatable {
         guard first != nil || last != nil else { return nil }
         self.start = first ?? .midnight
         self.end = last ?? .lastMinute
+        hasStart = first != nil
     }
 
     init?(start: JSONValue?, end: JSONValue?, in zone: TimeZoneTable) {

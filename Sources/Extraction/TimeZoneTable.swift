@@ -59,6 +59,10 @@ struct TimeZoneTable: @unchecked Sendable {
 
     /// Seconds east of Greenwich at an instant, in seconds since 1970.
     func offset(at seconds: Int64) -> Int {
+        Int(offsets[index(at: seconds)])
+    }
+
+    private func index(at seconds: Int64) -> Int {
         var low = 0
         var high = count
         while high - low > 1 {
@@ -69,7 +73,20 @@ struct TimeZoneTable: @unchecked Sendable {
                 high = middle
             }
         }
-        return Int(offsets[low])
+        return low
+    }
+
+    /// The first instant, in seconds since 1970, at which the clock on the wall shows at least this minute of this day:
+    /// the first of two, and the next one that there is where the clock skips it.
+    func instant(day: Int64, minute: Int64) -> Int64 {
+        let local = day * 86_400 + minute * 60
+        // No clock is further than a day from Greenwich.
+        var index = index(at: local - 90_000)
+        while index + 1 < count, starts[index + 1] + Int64(offsets[index]) <= local {
+            index += 1
+        }
+        let instant = local - Int64(offsets[index])
+        return index == 0 ? instant : max(instant, starts[index])
     }
 
     /// What the clock on the wall shows at an instant, in milliseconds since 1970. Nil outside years 1 to 9999.

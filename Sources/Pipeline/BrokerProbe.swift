@@ -6,6 +6,8 @@ import Telemetry
 struct BrokerProbe: ~Copyable {
     private let context: WorkerContext
     private let logger: Logger
+    /// The broker does not answer questions about settings, as the embedded one: it is asked once.
+    private var isSilent = false
 
     init(context: WorkerContext, logger: Logger) {
         self.context = context
@@ -60,7 +62,7 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// What the subscriptions topic looks like now, to judge a stored table by.
-    func subscriptionTopic() throws -> SubscriptionTopic {
+    mutating func subscriptionTopic() throws -> SubscriptionTopic {
         let name = context.configuration.topics.subscriptions
         let settings = context.configuration.kafka
         let consumer = try Consumer(assigning: settings, logger: logger.clientSink)
@@ -76,16 +78,45 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
-    private func deleteRetention(of topic: String) -> Duration {
-        let kafkaDefault = Duration.seconds(86_400)
+    private mutating func deleteRetention(of topic: String) -> Duration {
         do {
-            let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
-            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
-            guard let text = found?["delete.retention.ms"], let milliseconds = Int64(text) else { return kafkaDefault }
-            return .milliseconds(milliseconds)
+            if let found = try setting("delete.retention.ms", of: topic) { return found }
         } catch {
             logger.notice("delete.retention.ms of \(topic) is not known, one day is assumed: \(error)")
-            return kafkaDefault
+        }
+        return .seconds(86_400)
+    }
+
+    /// Timers need the state of orders, and that needs twice the horizon of the log to be folded again.
+    ///
+    /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the topic keeps less.
+    mutating func checkEventsRetention() throws(PipelineError) {
+        let topic = context.configuration.topics.events
+        let horizon = context.configuration.orders.horizon
+        guard context.configuration.orders.schedule != nil else { return }
+        let retention: Duration?
+        do {
+            retention = try setting("retention.ms", of: topic)
+        } catch {
+            return logger.notice("retention.ms of \(topic) is not known, it is taken for long enough: \(error)")
+        }
+        // -1 is for ever.
+        guard let retention, retention >= .zero, retention < horizon * 2 else { return }
+        throw .decisionNeeded(
+            "\(topic) keeps its events for \(ConfigurationText.text(retention)) (retention.ms), and timers need twice "
+                + "state.horizon (\(ConfigurationText.text(horizon))): keep more, or set state.horizon or schedule=off")
+    }
+
+    /// A topic's setting, in milliseconds; nil where there is none.
+    private mutating func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
+        guard !isSilent else { return nil }
+        do throws(KafkaError) {
+            let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
+            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration[key]
+            return found.flatMap { Int64($0) }.map { .milliseconds($0) }
+        } catch {
+            isSilent = error.kind == .timedOut
+            throw error
         }
     }
 }

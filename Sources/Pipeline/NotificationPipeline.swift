@@ -81,16 +81,19 @@ public final class NotificationPipeline: Sendable {
         defer { context.board.ended() }
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
-            let probe = BrokerProbe(context: context, logger: logger)
+            var probe = BrokerProbe(context: context, logger: logger)
             if let resolver {
                 context.gate.pass(.max)
                 try probe.waitForTopics(topics)
                 probe.introduce()
+                try probe.checkEventsRetention()
                 try supervise(context, recipients: .resolver(resolver), table: nil)
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
-                let table = try open(folder.table, as: try probe.subscriptionTopic())
+                try probe.checkEventsRetention()
+                let table = try open(
+                    folder.table, as: try probe.subscriptionTopic(), now: EventTime(milliseconds: context.clock.now()))
                 try supervise(context, recipients: .table(table), table: table)
                 try table.close()
             }
@@ -112,9 +115,10 @@ public final class NotificationPipeline: Sendable {
         return context
     }
 
-    private func open(_ directory: String, as topic: SubscriptionTopic) throws(PipelineError) -> SubscriptionTable {
+    private func open(
+        _ directory: String, as topic: SubscriptionTopic, now: EventTime
+    ) throws(PipelineError) -> SubscriptionTable {
         do {
-            let now = EventTime(milliseconds: WallClock.now())
             let (table, opening) = try SubscriptionTable.open(directory: directory, topic: topic, now: now)
             switch opening {
             case .created: logger.info("the subscriptions table is new")

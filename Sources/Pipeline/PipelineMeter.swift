@@ -30,6 +30,9 @@ public final class PipelineMeter: Sendable {
         var partitions = 0
         var lag: [Int32: Int] = [:]
         var hungTransactions = 0
+        var leftToFold = 0
+        var orders = 0
+        var orderBytes = 0
     }
 
     private let state = Mutex(State())
@@ -100,6 +103,19 @@ public final class PipelineMeter: Sendable {
         state.withLock { $0.workers[worker] = WorkerState(partitions: count) }
     }
 
+    /// How many offsets a worker has still to fold into the state of its orders.
+    package func setRefold(_ left: Int, worker: Int) {
+        state.withLock { $0.workers[worker, default: WorkerState()].leftToFold = left }
+    }
+
+    /// How many orders a worker remembers, and the memory that they take.
+    package func setOrders(_ count: Int, bytes: Int, worker: Int) {
+        state.withLock { state in
+            state.workers[worker, default: WorkerState()].orders = count
+            state.workers[worker, default: WorkerState()].orderBytes = bytes
+        }
+    }
+
     /// What goes up and down is asked for when it is wanted, so that a partition that went leaves no lag behind.
     private func observe(in metrics: Metrics) {
         func observe(_ name: String, _ help: String, _ read: @escaping @Sendable (State) -> [MetricsSnapshot.Series]) {
@@ -119,6 +135,15 @@ public final class PipelineMeter: Sendable {
             "carillon_hung_transactions", "Partitions that a transaction open upstream for a minute or more blocks."
         ) {
             [.init(value: .gauge(Double($0.sum(\.hungTransactions))))]
+        }
+        observe("carillon_refold_records", "Offsets still to be folded into the state of orders.") {
+            [.init(value: .gauge(Double($0.sum(\.leftToFold))))]
+        }
+        observe("carillon_orders", "Orders whose state is remembered here.") {
+            [.init(value: .gauge(Double($0.sum(\.orders))))]
+        }
+        observe("carillon_orders_bytes", "Memory of the state of orders.") {
+            [.init(value: .gauge(Double($0.sum(\.orderBytes))))]
         }
         observe("carillon_table_lag_records", "Subscriptions that the table has not applied yet.") {
             $0.tableLag.map { [.init(value: .gauge(Double($0)))] } ?? []

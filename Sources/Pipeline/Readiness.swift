@@ -29,6 +29,12 @@ public struct Readiness: Sendable, Equatable {
         /// These workers do not know yet where to read on: at the start, and after an error.
         case noPosition(workers: [Int])
 
+        /// These workers fold the state of their orders up to the committed offsets, from their checkpoint or the log.
+        case refolding(workers: [Int])
+        /// The wall clock has been set: it is so many seconds ahead of the pipeline's own clock. After 10 minutes the
+        /// pipeline ends, to start with the new time.
+        case clockOff(seconds: Int64)
+
         public var description: String {
             switch self {
             case .notRunning: "the pipeline is not running"
@@ -38,6 +44,8 @@ public struct Readiness: Sendable, Equatable {
             case .tableBehind(nil): "the subscriptions table is catching up"
             case .tableBehind(let records?): "the subscriptions table is catching up: \(records) records behind"
             case .noAssignment(let workers): "no assignment yet: \(Self.list(workers))"
+            case .refolding(let workers): "the state of orders is being folded: \(Self.list(workers))"
+            case .clockOff(let seconds): "the wall clock is off by \(seconds) s"
             case .noPosition(let workers): "no position to read from yet: \(Self.list(workers))"
             }
         }

@@ -11,6 +11,8 @@ final class ReadinessBoard: Sendable {
         case joining
         /// It has an assignment and finds out where to read on.
         case positioning
+        /// It folds the state of its orders up to the committed offsets.
+        case refolding
         /// It reads, or has no partition to read.
         case reading
     }
@@ -23,6 +25,8 @@ final class ReadinessBoard: Sendable {
         var unanswered: [Int: String] = [:]
         var unansweredFollower: String?
         var unansweredWait: String?
+        /// By how many seconds the wall clock is off.
+        var clockIsOff: Int64?
     }
 
     private let state: Mutex<State>
@@ -52,6 +56,9 @@ final class ReadinessBoard: Sendable {
         }
     }
 
+    /// The wall clock has been set, by so many seconds; nil: it has not.
+    func clockIsOff(_ seconds: Int64?) { state.withLock { $0.clockIsOff = seconds } }
+
     /// - Parameter tableBehind: the reason that the table's gate gives, if it is closed.
     func readiness(isDraining: Bool, tableBehind: Readiness.Reason?) -> Readiness {
         let state = state.withLock { $0 }
@@ -61,9 +68,11 @@ final class ReadinessBoard: Sendable {
         var reasons = away.map { [Readiness.Reason.brokerAway($0)] } ?? []
         guard state.isStarted else { return Readiness(reasons: reasons + [.starting]) }
         func workers(_ which: WorkerState) -> [Int] { state.workers.indices.filter { state.workers[$0] == which } }
+        if let seconds = state.clockIsOff { reasons.append(.clockOff(seconds: seconds)) }
         if let tableBehind { reasons.append(tableBehind) }
         if !workers(.joining).isEmpty { reasons.append(.noAssignment(workers: workers(.joining))) }
         if !workers(.positioning).isEmpty { reasons.append(.noPosition(workers: workers(.positioning))) }
+        if !workers(.refolding).isEmpty { reasons.append(.refolding(workers: workers(.refolding))) }
         return Readiness(reasons: reasons)
     }
 }

@@ -32,6 +32,9 @@ package struct StateFolder: ~Copyable {
         self.descriptor = descriptor
     }
 
+    /// Where a worker keeps the state of its orders.
+    package static func orders(in path: String, worker: Int) -> String { "\(path)/orders-\(worker)" }
+
     /// Where the subscriptions table lives.
     package var table: String { path + "/subscriptions" }
 

@@ -12,6 +12,8 @@ struct Supervision {
     func untilAllHaveEnded() throws {
         var drainEnds: ContinuousClock.Instant?
         var status = StatusReport(context.meter.reading)
+        var clock = ClockWatch()
+        var clockFailure: PipelineError?
         while !crew.isEmpty {
             crew.wait(seconds: 0.2)
             if crew.failure != nil { context.isDraining.store(true, ordering: .sequentiallyConsistent) }
@@ -21,10 +23,14 @@ struct Supervision {
             }
             if let drainEnds, .now > drainEnds { throw giveUp() }
             try checkForHang()
+            if clockFailure == nil, let failure = check(&clock) {
+                clockFailure = failure
+                context.isDraining.store(true, ordering: .sequentiallyConsistent)
+            }
             if status.isDue { logger.info("\(status.next(context.meter.reading))") }
         }
         logger.info("\(status.total(context.meter.reading))")
-        if let failure = crew.failure { throw failure }
+        if let failure = crew.failure ?? clockFailure { throw failure }
     }
 
     private func giveUp() -> any Error {
@@ -33,6 +39,27 @@ struct Supervision {
             ?? PipelineError.notDrained(
                 "not drained within \(context.configuration.shutdownTimeout): nothing is lost, the open transactions "
                     + "time out and are done again")
+    }
+
+    /// - Returns: why the pipeline ends, to begin anew with the wall clock as it is now.
+    private func check(_ watch: inout ClockWatch) -> PipelineError? {
+        let finding = watch.look(drift: .milliseconds(WallClock.now() - context.clock.now()))
+        switch finding {
+        case .good:
+            context.board.clockIsOff(nil)
+            return nil
+        case .isOff(let drift):
+            context.board.clockIsOff(drift.components.seconds)
+            if context.patience.isDue("clock") {
+                logger.warning(
+                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; timers go on by "
+                        + "the time that has gone")
+            }
+            return nil
+        case .staysOff(let drift):
+            return .defect(
+                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: start again to go by it")
+        }
     }
 
     private func checkForHang() throws {

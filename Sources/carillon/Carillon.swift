@@ -17,7 +17,7 @@ struct Carillon: ParsableCommand {
         version: Version.text,
         subcommands: [
             RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self,
-            UnsubscribeCommand.self, SubscriptionsCommand.self,
+            UnsubscribeCommand.self, SubscriptionsCommand.self, OrdersCommand.self, ScheduleCommand.self,
             OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self, CompletionCommand.self,
         ])
 }

@@ -54,6 +54,30 @@ import Testing
         #expect(try settings(.subscriptions, forEver)["min.compaction.lag.ms"] == "2592000000")
     }
 
+    @Test("the state of orders needs twice the horizon of the events, where there is a schedule")
+    func horizon() throws {
+        let day: Int64 = 86_400_000
+        func problems(_ retention: String, least: Int64?) throws -> [String] {
+            let events = try plan(.events, .init(eventsLeastRetention: least))
+            var configuration = events.newTopic.configuration
+            configuration["retention.ms"] = retention
+            configuration["message.timestamp.after.max.ms"] = "\(2 * day)"
+            let found = TopicDescription(
+                name: events.name, partitions: 12, replicationFactor: 3, configuration: configuration)
+            return events.differences(from: found, partitions: nil, replicationFactor: nil)
+        }
+        let future =
+            "orders.events: message.timestamp.after.max.ms is 172800000, more than 3600000: a record from the future "
+            + "would expire the state of orders"
+        #expect(
+            try problems("604800000", least: 28 * day) == [
+                "orders.events: retention.ms is 604800000, less than 2419200000: 30 days; the state of orders is folded "
+                    + "from twice state.horizon of it", future,
+            ])
+        #expect(try problems("604800000", least: nil) == [future])
+        #expect(try problems("-1", least: 28 * day) == [future])
+    }
+
     @Test("a difference is named with what was found, what is wanted and why")
     func differences() throws {
         let topic = try plan(.subscriptions)

@@ -108,7 +108,7 @@ class Guarded:
                 raise Failure(f"{grant} was not granted to {user}")
 
 
-USERS = ["operator", "writer", "lister", "carillon-run", *[f"user-{number}" for number in range(16)]]
+USERS = ["operator", "writer", "lister", "caller", "reader", "carillon-run", *[f"user-{number}" for number in range(16)]]
 guarded = None
 # What a crash prints where a host asks for all of it.
 os.environ["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
@@ -148,12 +148,17 @@ def enough():
     guarded.grant("carillon-run", documented("carillon run, offsets", world))
     runner = settings | guarded.login("carillon-run")
     world.produce(400)
+    guarded.grant("caller", documented("carillon orders list-event", world))
+    command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
     daemon = world.daemon("a", runner).start()
     world.wait_until_done(90)
     if daemon.has_line("authorization"):
         raise Failure(f"it lacks a permission:\n{daemon.last_lines()}")
     daemon.stop()
     check(world.verify())
+    guarded.grant("reader", documented("carillon schedule", world))
+    if "timers to come" not in command("schedule", settings=settings | guarded.login("reader")):
+        raise Failure("`schedule` tells of no timers")
     command("offsets", "show", settings=runner)
     command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:

@@ -23,6 +23,8 @@ MAX_LAG = 10
 MAX_TABLE_AGE = MAX_LAG + SESSION_TIMEOUT + 5 + 10
 # I10, and what it takes to write the markers and to notice; and where a node of several is killed, until the others know.
 MAX_STALL, MAX_STALL_NODES = TRANSACTION_TIMEOUT + 10 + 2, TRANSACTION_TIMEOUT + 10 + 2 + 10
+# From when a timer is due until it is sent, where nothing is in its way.
+MAX_TICK = 5
 # How often a broker looks for transactions that timed out, in seconds, by the number of nodes. The 10 that it has by default are
 # all the room that I10 gives; a lone one must not look before it is registered again (ADR 21).
 ABORT_INTERVAL = {1: 8, 3: 2}
@@ -33,7 +35,7 @@ class Chaos:
     def __init__(self, options, brokers, cluster):
         self.options, self.brokers = options, brokers
         self.chance = random.Random(f"load {options.seed}")
-        self.world = World(cluster, "chaos", options.seed, options.partitions)
+        self.world = World(cluster, "chaos", options.seed, options.partitions, schedule=options.schedule == "on")
         self.max_stall = MAX_STALL_NODES if options.nodes > 1 and options.faults["broker"] else MAX_STALL
         self.began = time.monotonic()
 
@@ -42,7 +44,8 @@ class Chaos:
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}{'' if lag is None else f'; lag {lag:,}'}", flush=True)
 
     def prepare(self):
-        world, topics = self.world.create_topics(), self.world.topics
+        # The broker's time: whether a tick has overtaken the log is asked of it.
+        world, topics = self.world.create_topics(message_timestamp_type="LogAppendTime"), self.world.topics
         self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, topics["events"])
         # Small transactions also when it lags, so that there are many to meet.
         shared = {"commit.max-records": self.options.records, "session.timeout": f"{SESSION_TIMEOUT}s",
@@ -71,6 +74,7 @@ class Chaos:
             rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
             # A burst of up to a fifth of a second's worth; then no earlier than the rate allows.
             burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))
+            self.world.events.slots_from = int(time.time() * 1000)
             for _ in range(burst):
                 self._produce(producer, "events", self.world.events.next())
             made, allowed = made + burst, allowed - burst
@@ -110,6 +114,8 @@ class Chaos:
             self._wait("the group comes nearer to the end", lambda: self.monitor.lag is not None and (
                 lag is None or self.monitor.lag < lag), 120)
         self.world.wait_until_done(60)
+        self.timers_until, at_end = int(time.time() * 1000), time.monotonic()
+        self._wait("timers that were due have had their time", lambda: time.monotonic() > at_end + MAX_TICK, MAX_TICK + 10)
         self.say("the group is at the end")
         self.monitor.halt()
         for each in self.nemesis.processes:
@@ -118,12 +124,14 @@ class Chaos:
     def verify(self):
         # What is read lives to the end, and there is much of it: nothing to collect, again and again.
         gc.disable()
-        report = self.world.verify(max_table_age_ms=MAX_TABLE_AGE * 1_000)
+        report = self.world.verify(max_table_age_ms=MAX_TABLE_AGE * 1_000, timers_until=self.timers_until)
         if report.counts["events"] != self.made:
             report.add("input", f"{report.counts['events']:,} events in the topic, {self.made:,} were made")
         tables = self.nemesis.copies | {each.name: self.world.folder / each.name for each in self.nemesis.processes}
         self.world.check_tables(tables, report)
         stall = verify.check_stalls(self.monitor.samples, self.max_stall, report)
+        if self.options.schedule == "on" and time.monotonic() - self.began > 240 and not report.counts.get("timers sent"):
+            report.add("no timer", "the run has seen several full minutes, and no timer was due")
         self.say("verified")
         self.summarize(report, len(tables), stall)
         return not report.differences
@@ -135,7 +143,7 @@ class Chaos:
     def summarize(self, report, tables, stall):
         counts, options, log = self.nemesis.counts, self.options, self.log
         print(f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
-              f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, "
+              f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, schedule={options.schedule}, "
               f"{self.brokers or 'brokers that were there'}")
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
@@ -190,6 +198,7 @@ def parse_options():
                         help="how many of each: kill at random moments, point: kill at a fixed point, freeze: SIGSTOP for longer "
                              "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
                              f"not named do not happen. Default: {DEFAULT_FAULTS}")
+    parser.add_argument("--schedule", choices=("on", "off"), default="on", help="whether timers fire; default: on")
     parser.add_argument("--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into")
     options = parser.parse_args()
     options.changes = options.events // 10 if options.changes is None else options.changes
@@ -211,7 +220,7 @@ def main():
     options = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
     sizes = " ".join(f"--{name} {getattr(options, name)}" for name in (
-        "seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes"))
+        "seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes", "schedule"))
     print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
     signal.signal(signal.SIGTERM, end_early)
     interval = f"transaction.abort.timed.out.transaction.cleanup.interval.ms={ABORT_INTERVAL[options.nodes]}000"

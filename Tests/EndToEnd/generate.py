@@ -1,10 +1,12 @@
 """Seeded, realistic input: order events in every shape that the documents know, subscriptions, and poison."""
 
+import datetime
 import hashlib
 import json
 import random
 import string
 import uuid
+import zoneinfo
 from typing import NamedTuple, Optional
 
 BASE_MS = 1_772_323_200_000  # 2026-03-01T00:00:00Z: the month in which Europe's clocks change
@@ -21,8 +23,6 @@ class Input(NamedTuple):
 
 
 def iso(milliseconds, suffix="Z"):
-    import datetime
-
     moment = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03}" + suffix
 
@@ -125,9 +125,13 @@ class SubscriptionChanges:
 
 
 class Events:
-    """Events of many orders, interleaved; `poison_rate` of them are records that cannot be processed."""
+    """Events of many orders, interleaved; `poison_rate` of them are records that cannot be processed.
 
-    def __init__(self, seed, places, poison_rate=0.001):
+    With `slots_from`, half of the orders have a slot that starts in one of the three minutes after that time, or a quarter
+    of an hour, two or three before them, so that timers are due while the test runs; places are in the zone `slots_zone`.
+    """
+
+    def __init__(self, seed, places, poison_rate=0.001, slots_from=None, slots_zone="UTC"):
         self.chance = random.Random(f"events {seed}")
         self.places = places
         self.poison_rate = poison_rate
@@ -135,6 +139,9 @@ class Events:
         self.active = []
         self.made = 0
         self.poisons = list(POISONS)
+        self.slots_from, self.slots_zone = slots_from, zoneinfo.ZoneInfo(slots_zone)
+        # What came before, to come once more.
+        self.past = []
 
     def __iter__(self):
         while True:
@@ -143,6 +150,14 @@ class Events:
     def next(self):
         self.made += 1
         self.now += self.chance.randrange(1, 80_000)
+        if self.past and self.chance.random() < 0.02:
+            return self.chance.choice(self.past)
+        each = self._next()
+        if self.chance.random() < 0.3:
+            self.past = [*self.past[-199:], each]
+        return each
+
+    def _next(self):
         # Every kind of poison comes by in turn, so that a run of any length meets as many kinds as it can.
         if self.chance.random() < self.poison_rate:
             kind = self.poisons.pop(0)
@@ -164,16 +179,28 @@ class Events:
             return self._wrap("UNPICKED_ORDERS_REMINDER", order, {})
         if kind < 0.19:
             return self._wrap("ORDER_STATUS_CHANGED", order, {"previous_status": order["status"]})
+        if kind < 0.21:
+            return self._wrap("ORDER_STATUS_CHANGED", order, {})
+        if kind < 0.25:
+            self._slot(order)
         if step + 1 == len(STATUSES) or kind > 0.97:
             self.active.pop(index)
-            previous, order["status"] = order["status"], self.chance.choice(("cancelled", "failed", "on_hold"))
+            previous, order["status"] = order["status"], self.chance.choice(("cancelled", "FAILED", "on_hold"))
         else:
             self.active[index][1] += 1
             previous, order["status"] = order["status"], STATUSES[step + 1]
-        extra = {"previous_status": previous}
+        # What the event does not say, the order's past does.
+        extra = {"previous_status": previous} if self.chance.random() < 0.6 else {}
         if self.chance.random() < 0.5:
             extra["new_status"] = order["status"]
-        return self._wrap("ORDER_STATUS_CHANGED", order, extra)
+        return self._wrap("ORDER_STATUS_CHANGED", order if self.chance.random() < 0.7 else self._excerpt(order), extra)
+
+    def _excerpt(self, order):
+        """An order without what has not changed, but for its place."""
+        kept = {name: order[name] for name in ("id", "order_number", "status", "place_id", "place") if name in order}
+        if place := order["shipping_info"].get("place_id"):
+            kept["shipping_info"] = {"place_id": place}
+        return kept
 
     def uuid(self):
         return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
@@ -224,6 +251,9 @@ class Events:
 
     def _slot(self, order):
         chance = self.chance
+        if self.slots_from is not None and chance.random() < 0.5:
+            order["shipping_info"].pop("pickup_details", None)
+            return self._slot_soon(order)
         hour = chance.randrange(7, 20)
         day = iso(self.now + chance.randrange(3) * DAY_MS)[:10]
         source = chance.random()
@@ -242,7 +272,28 @@ class Events:
                 (f"{hour:02}:00-{hour + 1:02}:00", "2-4 PM", "10 AM to 12 PM", {"start": "9:00", "end": "11:00"}, ["13:00", "15:00"]))}
             order["shipping_info"]["slot"] = {"delivery_date": day}
 
+    def _slot_soon(self, order):
+        chance = self.chance
+        start = self.slots_from + (chance.randrange(1, 4) - 15 * chance.randrange(4)) * 60_000
+        if chance.random() < 0.3:
+            order["shipping_info"].pop("slot", None)
+            order["metadata"]["delivery_slot_start"] = iso(start // 60_000 * 60_000)
+            order["metadata"]["delivery_slot_end"] = None
+            return
+        wall = datetime.datetime.fromtimestamp(start // 1000, self.slots_zone)
+        order["shipping_info"]["slot"] = {"date": f"{wall:%Y-%m-%d}", "start_time": f"{wall:%H:%M}", "end_time": "23:45"}
+
     def _wrap(self, event_type, order, extra):
+        # One event in fifty happened before the one that came last.
+        now = self.now
+        if self.chance.random() < 0.02:
+            self.now -= self.chance.randrange(7_200_000)
+        try:
+            return self._wrapped(event_type, order, extra)
+        finally:
+            self.now = now
+
+    def _wrapped(self, event_type, order, extra):
         chance = self.chance
         key = str(order["id"] or order.get("order_number") or "").encode() or None
         envelope = chance.random()

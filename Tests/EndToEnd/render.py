@@ -7,6 +7,7 @@ import pathlib
 import random
 import sys
 import tempfile
+from typing import NamedTuple, Optional
 
 import generate
 import rules
@@ -53,6 +54,50 @@ def has_text_headers(each):
         return False
 
 
+class Case(NamedTuple):
+    name: str
+    settings: rules.Settings
+    # How long after the last record timers still fire; None: none does.
+    hours: Optional[int]
+    flags: tuple = ()
+
+
+CASES = (
+    Case("no timer fires", rules.Settings("Europe/Berlin"), None),
+    Case("timers, as they are due", rules.Settings("Europe/Berlin"), 80),
+    # Much is forgotten meanwhile.
+    Case("a short memory", rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90), 20,
+         ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s")),
+    Case("schedule=off", rules.Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
+)
+
+
+def check(case, folder, records, table):
+    """The differences between what `carillon render` writes and what the rules say."""
+    arguments = ["render", "--time-zone", case.settings.time_zone, "--subscriptions", folder / "subscriptions.jsonl", *case.flags]
+    until = None
+    if case.hours is not None:
+        until = records[-1].timestamp + case.hours * 3_600_000
+        arguments += ["--until", generate.iso(until)]
+    code, output, errors = run(*arguments, folder / "events.jsonl", timeout=120)
+    again = run(*arguments, folder / "events.jsonl", timeout=120)[1]
+    if code != 0:
+        print(f"FAILED: carillon render ended with {code}: {errors[-2000:]}")
+        return 1
+    written = [opened(line, at) for at, line in enumerate(output.splitlines())]
+    report = verify.verify(
+        records, [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
+        [record for record in written if record.topic == "notifications.dispatch"],
+        [record for record in written if record.topic == "notifications.dead-letters"],
+        [], case.settings, {}, {}, 1, until=until,
+    )
+    if again != output:
+        report.add("not pure", "the same input gave other bytes at the second time")
+    print(f"{case.name}:")
+    report.print()
+    return len(report.differences)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="render", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
@@ -63,30 +108,14 @@ def main():
     # A file of subscriptions holds values; the ones that unsubscribe or are broken are for the topic.
     table = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
     events = generate.Events(options.seed, places, poison_rate=0.02)
-    made = [each for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
-    records = [rules.Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
-
-    with tempfile.TemporaryDirectory(prefix="carillon-render.") as folder:
-        subscriptions_file, events_file = pathlib.Path(folder, "subscriptions.jsonl"), pathlib.Path(folder, "events.jsonl")
-        subscriptions_file.write_bytes(b"".join(each.value + b"\n" for each in table))
-        events_file.write_text("".join(envelope(record) + "\n" for record in records), "utf-8")
-        arguments = ("render", "--time-zone", SETTINGS.time_zone, "--subscriptions", subscriptions_file, events_file)
-        code, output, errors = run(*arguments, timeout=120)
-        again = run(*arguments, timeout=120)[1]
-    if code != 0:
-        print(f"FAILED: carillon render ended with {code}: {errors[-2000:]}")
-        return 1
-    written = [opened(line, at) for at, line in enumerate(output.splitlines())]
-    report = verify.verify(
-        records, [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
-        [record for record in written if record.topic == "notifications.dispatch"],
-        [record for record in written if record.topic == "notifications.dead-letters"],
-        [], SETTINGS, {}, {}, 1,
-    )
-    if again != output:
-        report.add("not pure", "the same input gave other bytes at the second time")
-    report.print()
-    return 1 if report.differences else 0
+    made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
+    records = [rules.Record("orders.events", verify.murmur2_partition(each.key or b"", 3), at, now, *each)
+               for at, (now, each) in enumerate(made)]
+    with tempfile.TemporaryDirectory(prefix="carillon-render.") as name:
+        folder = pathlib.Path(name)
+        (folder / "subscriptions.jsonl").write_bytes(b"".join(each.value + b"\n" for each in table))
+        (folder / "events.jsonl").write_text("".join(envelope(record) + "\n" for record in records), "utf-8")
+        return 1 if sum([check(case, folder, records, table) for case in CASES]) else 0
 
 
 if __name__ == "__main__":

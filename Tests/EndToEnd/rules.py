@@ -81,6 +81,25 @@ class Outcome:
     dead_letter: Optional[frozenset] = None
 
 
+class Facts(NamedTuple):
+    """What an event itself says about its order; no fallback is a fact."""
+
+    event_type: str
+    time: int
+    order_id: Optional[str]
+    place: str
+    identity: Optional[tuple]
+    is_redriven: bool
+    status: Optional[str]
+    # Of these, absent ones leave what was there.
+    members: dict
+
+
+class Verdict(NamedTuple):
+    reason: Optional[str]
+    previous_status: Optional[str]
+
+
 @dataclass
 class Settings:
     time_zone: str = "UTC"
@@ -88,6 +107,14 @@ class Settings:
     ttl_seconds: int = 3600
     android_priority: str = "high"
     max_age_ms: int = 270 * 86_400_000
+    schedule: bool = True
+    horizon_seconds: int = 14 * 86_400
+    retention_seconds: int = 86_400
+    max_lateness_ms: int = 15 * 60_000
+    spread_seconds: int = 0
+
+    def zone_of(self, place):
+        return zoneinfo.ZoneInfo(self.place_time_zones.get(place, self.time_zone))
 
 
 class _Dead(Exception):
@@ -336,7 +363,8 @@ def _first(*values):
     return next((found for value in values if (found := text(value)) is not None), None)
 
 
-def _slot(order, zone):
+def _named_slot(order, zone):
+    """(start, end) of the first source that names one of them; (None, None) where none does."""
     for start, end in (
         (
             parse_time(_child(order, "shipping_info", "slot", "start_time"), zone),
@@ -349,19 +377,23 @@ def _slot(order, zone):
         parse_time_slot(_child(order, "shipping_info", "pickup_details", "time_slot"), zone),
     ):
         if start is not None or end is not None:
-            return start or "00:00", end or "23:59"
-    return "00:00", "23:59"
+            return start, end
+    return None, None
 
 
-def _date(order, event_time, zone):
+def _named_date(order, zone):
+    """The date of the delivery, and else that of the order; (None, None) where nobody names one."""
     for path in (
         ("shipping_info", "slot", "date"),
         ("metadata", "delivery_slot_start"),
         ("shipping_info", "slot", "delivery_date"),
-        ("order_date",),
     ):
         if (found := parse_date(_child(order, *path), zone)) is not None:
-            return found
+            return found, None
+    return None, parse_date(_child(order, "order_date"), zone)
+
+
+def _today(event_time, zone):
     return _local(event_time, zone).date().isoformat()
 
 
@@ -430,15 +462,21 @@ def _is_text(value):
         return False
 
 
-def outcome_of(record, settings):
-    """What one record must become, before it is known who gets it."""
+def outcome_of(record, settings, state=None):
+    """What one record must become, before it is known who gets it.
+
+    `state` is what is remembered of the orders of the record's partition (`orders.Orders`), which takes the event in;
+    without it the event stands for itself.
+    """
+    if state is not None:
+        state.begin(record.timestamp)
     try:
-        return _outcome_of(record, settings)
+        return _outcome_of(record, settings, state)
     except _Dead as dead:
         return Outcome(dead_letter=dead.codes)
 
 
-def _outcome_of(record, settings):
+def _outcome_of(record, settings, state):
     event, order, event_type, tag, source, event_time = _open(record)
     orders = [order]
     if event_type == "order_ids_listed":
@@ -453,16 +491,64 @@ def _outcome_of(record, settings):
     if not orders:
         return Outcome(suppressed="no_order_ids")
 
-    zone = zoneinfo.ZoneInfo(settings.place_time_zones.get(place, settings.time_zone))
+    zone = settings.zone_of(place)
+    if event_type != "order_ids_listed":
+        return _single(record, event, order, event_type, tag, source, event_time, place, zone, state)
     notifications, seen = [], set()
     for each in orders:
-        notification = _notify(event, each, event_type, tag, source, event_time, place, zone)
-        if notification is None:
-            return Outcome(suppressed="not_a_transition")
+        notification = _notify(event, each, event_type, tag, source, event_time, place, zone, None)
         if notification.order_id not in seen:
             seen.add(notification.order_id)
             notifications.append(notification)
     return Outcome(notifications=notifications)
+
+
+def _single(record, event, order, event_type, tag, source, event_time, place, zone, state):
+    """An event about one order: what its past says about it, and what it adds to that."""
+    status = _first(event.get("new_status") if event_type == "order_status_changed" else None, order.get("status"))
+    if event_type == "order_status_changed" and status is None:
+        raise _Dead("missing_status")
+    reason = previous = None
+    if state is not None:
+        facts = _facts(record, event, order, event_type, tag, source, event_time, place, zone, status)
+        reason, previous = state.consider(facts)
+        if reason == "duplicate":
+            return Outcome(suppressed=reason)
+    previous = _first(event.get("previous_status")) or previous or "unknown"
+    notification = None
+    if event_type == "order_status_changed" and previous == status:
+        reason = "not_a_transition"
+    elif reason is None:
+        change = (previous, status) if event_type == "order_status_changed" else None
+        notification = _notify(event, order, event_type, tag, source, event_time, place, zone, change)
+        if len(notification.default_string.encode()) > MAX_PAYLOAD_BYTES:
+            raise _Dead("payload_too_large")
+    # A dead letter leaves nothing behind.
+    if state is not None:
+        state.apply(facts)
+    return Outcome(notifications=[notification]) if notification else Outcome(suppressed=reason)
+
+
+def _facts(record, event, order, event_type, tag, source, event_time, place, zone, status):
+    order_id = _first(order.get("id"), order.get("order_number"))
+    visible_id = _first(order.get("order_number"), order.get("reference_id"))
+    parent_id = _first(order.get("parent_order_id"))
+    if order_id is not None:
+        texts = (order_id, visible_id or order_id, parent_id or order_id, place, status or "")
+        if sum(len(each.encode()) for each in texts) > MAX_PAYLOAD_BYTES:
+            order_id = None
+    date, order_date = _named_date(order, zone)
+    members = {"visible_id": visible_id, "parent_id": parent_id, "date": date, "order_date": order_date,
+               "order_type": _kind(order)}
+    start, end = _named_slot(order, zone)
+    # A start that nobody named starts nothing, and the whole day is what a fallback says.
+    if start is not None and (start, end or "23:59") != ("00:00", "23:59"):
+        members["slot"] = (start, end or "23:59")
+        members["slot_date"] = _today(event_time, zone) if date is None and order_date is None else None
+    return Facts(
+        event_type, event_time, order_id, place,
+        None if tag == "kafka" else (tag, *source, event_type), any(name == "__connect.errors.topic" for name, _ in record.headers),
+        status, {name: value for name, value in members.items() if value is not None})
 
 
 def _places(order):
@@ -478,10 +564,12 @@ def _listed(event):
     return [event["order"]] if isinstance(event.get("order"), dict) else []
 
 
-def _notify(event, order, event_type, tag, source, event_time, place, zone):
+def _notify(event, order, event_type, tag, source, event_time, place, zone, change):
+    """`change` is the previous and the new status, where the event is about one."""
     order_id = _first(order.get("id"), order.get("order_number")) or ""
     visible_id = _first(order.get("order_number"), order.get("reference_id"), order.get("id")) or ""
-    start, end = _slot(order, zone)
+    start, end = _named_slot(order, zone)
+    date, order_date = _named_date(order, zone)
     wire_type = "event_" + event_type
     identity = message_id(tag, source, wire_type, order_id, event_time)
     payload = {
@@ -490,21 +578,18 @@ def _notify(event, order, event_type, tag, source, event_time, place, zone):
         "parent_order_id": _first(order.get("parent_order_id")) or order_id,
         "visible_id": visible_id,
         "event_type": wire_type,
-        "delivery_date": _date(order, event_time, zone),
-        "start_time": start,
-        "end_time": end,
+        "delivery_date": date or order_date or _today(event_time, zone),
+        "start_time": start or "00:00",
+        "end_time": end or "23:59",
         "place_id": place,
     }
-    if event_type == "order_status_changed":
-        new = _first(event.get("new_status"), order.get("status"))
-        if new is None:
-            raise _Dead("missing_status")
-        previous = _first(event.get("previous_status")) or "unknown"
-        if previous == new:
-            return None
-        payload |= {"previous_status": previous, "new_status": new, "order_number": visible_id}
-    kind = next((t for v in (order.get("order_type"), order.get("type")) if (t := _order_type(v))), None)
-    return Notification(identity, order_id, place, event_time, payload, kind, order_id == "")
+    if change is not None:
+        payload |= {"previous_status": change[0], "new_status": change[1], "order_number": visible_id}
+    return Notification(identity, order_id, place, event_time, payload, _kind(order), order_id == "")
+
+
+def _kind(order):
+    return next((t for v in (order.get("order_type"), order.get("type")) if (t := _order_type(v))), None)
 
 
 def _order_type(value):

@@ -7,40 +7,63 @@ import unittest
 import generate
 import rules
 import verify
+from orders import Orders
 
 SETTINGS = rules.Settings("Europe/Berlin")
 PARTITIONS = 6
 SEED = 20260301
-EVENTS = 400
+EVENTS = 600
 MAX_TABLE_AGE_MS = 5_000
+START_MS = generate.BASE_MS + 8 * 3_600_000
 
 
-def make_world():
-    """A small input and the right output for it."""
-    places, subscriptions = generate.make_subscriptions(SEED, places=20, crowd=30)
-    changes = generate.SubscriptionChanges(SEED, places, subscriptions)
-    frozen = len(subscriptions)
-    subscriptions = subscriptions + [changes.next() for _ in range(EVENTS)]
-    # The changes come one a second, one before each event.
-    table_records = [rules.Record("subscriptions", 0, at, max(0, at - frozen + 1) * 1000, *each)
-                     for at, each in enumerate(subscriptions)]
-    events = generate.Events(SEED, places, poison_rate=0.05)
-    ends = collections.Counter()
-    records, dispatch, letters, journal, unsubscribed = [], [], [], [], None
-    table = rules.Subscriptions(table_records)
-    for number in range(EVENTS):
-        each = events.next()
+class World:
+    """A small input and the right output for it; an event a second, and a tick whenever a timer is due."""
+
+    def __init__(self):
+        places, subscriptions = generate.make_subscriptions(SEED, places=20, crowd=30)
+        changes = generate.SubscriptionChanges(SEED, places, subscriptions)
+        self.frozen = len(subscriptions)
+        subscriptions = subscriptions + [changes.next() for _ in range(EVENTS)]
+        # The changes come one a second, one before each event.
+        self.table = [rules.Record("subscriptions", 0, at, START_MS + max(0, at - self.frozen + 1) * 1000, *each)
+                      for at, each in enumerate(subscriptions)]
+        self.subscriptions = rules.Subscriptions(self.table)
+        events = generate.Events(SEED, places, 0.05, START_MS + 360_000, SETTINGS.time_zone)
+        self.ends, self.states = collections.Counter(), {}
+        self.records, self.dispatch, self.letters, self.journal, self.ticks = [], [], [], [], []
+        # What must not be sent: to a device that has gone, for a duplicate, for an order that has been picked.
+        self.unsubscribed = self.duplicate = self.picked = None
+        for number in range(EVENTS):
+            self.position = [self.frozen + number + 1]
+            self.now = START_MS + number * 1000
+            self._event(events.next())
+            self.now += 500
+            for partition, state in self.states.items():
+                if state.next_due(self.now) is not None:
+                    self._tick(partition, state)
+
+    def _entry(self, partition, first, last, before, after):
+        return {"ranges": [{"topic": "orders.events", "partition": partition, "from": first, "to": last}],
+                "watermarks": [{"partition": partition, "before": before, "after": after}],
+                "clock": self.now, "table": self.position, "rules": "abc"}
+
+    def _event(self, each):
         partition = verify.murmur2_partition(each.key or b"", PARTITIONS)
-        record = rules.Record("orders.events", partition, ends[partition], 1_795_000_000_000, *each)
-        ends[partition] += 1
-        records.append(record)
-        position = [frozen + number + 1]
-        journal.append({
-            "ranges": [{"topic": "orders.events", "partition": partition, "from": record.offset, "to": record.offset + 1}],
-            "watermarks": [], "clock": (number + 1) * 1000, "table": position, "rules": "abc",
-        })
-        outcome = rules.outcome_of(record, SETTINGS)
-        reached = [(n, list(rules.recipients(n, table, SETTINGS, position))) for n in outcome.notifications]
+        record = rules.Record("orders.events", partition, self.ends[partition], self.now, *each)
+        self.ends[partition] += 1
+        self.records.append(record)
+        if partition not in self.states:
+            self.states[partition] = Orders(SETTINGS)
+            self.states[partition].watermark = START_MS
+        state = self.states[partition]
+        self.journal.append(self._entry(partition, record.offset, record.offset + 1, state.watermark, state.watermark))
+        outcome = rules.outcome_of(record, SETTINGS, state)
+        if outcome.suppressed == "duplicate" and not self.duplicate:
+            # As if nothing were known of its order.
+            again = rules.outcome_of(record, SETTINGS)
+            self.duplicate = next((push(n, device, record) for n in again.notifications for device in self._devices(n)), None)
+        reached = [(n, self._devices(n)) for n in outcome.notifications]
         if any(devices and rules.is_too_large(n) for n, devices in reached):
             outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter:
@@ -48,14 +71,28 @@ def make_world():
                        "exception.message": "why"}
             ours = tuple((f"__connect.errors.{name}", value.encode()) for name, value in headers.items())
             code = (("x-error-code", sorted(outcome.dead_letter)[0].encode()),)
-            letters.append((record.key, record.value, record.headers + ours + code))
-            continue
+            self.letters.append((record.key, record.value, record.headers + ours + code))
+            return
         for notification, devices in reached:
-            dispatch += [push(notification, device, record) for device in devices]
-            gone = [each for each in rules.recipients(notification, table, SETTINGS, [frozen]) if each not in devices]
+            self.dispatch += [push(notification, device, record) for device in devices]
+            gone = [each for each in self._devices(notification, [self.frozen]) if each not in devices]
             if gone:
-                unsubscribed = push(notification, gone[0], record)
-    return records, table_records, dispatch, letters, journal, ends, unsubscribed
+                self.unsubscribed = push(notification, gone[0], record)
+
+    def _tick(self, partition, state):
+        source = rules.Record("schedule", partition, self.ends[partition], 0, None, None)
+        for timer in state.due(state.watermark, self.now):
+            notification, reason = state.decide(timer, self.now, self.now)
+            if notification:
+                self.dispatch += [push(notification, device, source) for device in self._devices(notification)]
+            elif reason == "picked":
+                notification = state._notification(timer, state._orders[timer.order_id])
+                self.picked = next((push(notification, device, source) for device in self._devices(notification)), self.picked)
+        self.ticks.append(self._entry(partition, self.ends[partition], self.ends[partition], state.watermark, self.now))
+        state.watermark = self.now
+
+    def _devices(self, notification, position=None):
+        return list(rules.recipients(notification, self.subscriptions, SETTINGS, position or self.position))
 
 
 def push(notification, device, record):
@@ -70,12 +107,15 @@ def push(notification, device, record):
 class Verifier(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.world = make_world()
+        cls.world = World()
 
     def setUp(self):
-        self.records, self.table, dispatch, letters, journal, self.ends, self.unsubscribed = self.world
+        world = self.world
+        self.records, self.table, self.ends, self.unsubscribed = world.records, world.table, world.ends, world.unsubscribed
         self.max_table_age_ms = MAX_TABLE_AGE_MS
-        self.dispatch, self.letters, self.journal = list(dispatch), list(letters), json.loads(json.dumps(journal))
+        self.timers_until = world.now
+        self.dispatch, self.letters = list(world.dispatch), list(world.letters)
+        self.journal, self.ticks = json.loads(json.dumps([world.journal, world.ticks]))
 
     def kinds(self):
         """The kinds of difference that the verifier finds now."""
@@ -87,11 +127,11 @@ class Verifier(unittest.TestCase):
         report = verify.verify(
             self.records, self.table, dispatch,
             [rules.Record("dead", 0, at, 0, *each) for at, each in enumerate(self.letters)],
-            [rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode()) for at, each in enumerate(self.journal)],
+            [rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode()) for at, each in enumerate(self.journal + self.ticks)],
             SETTINGS,
             {("orders.events", partition): 0 for partition in self.ends},
             {("orders.events", partition): end for partition, end in self.ends.items()},
-            PARTITIONS, self.max_table_age_ms,
+            PARTITIONS, self.max_table_age_ms, timers_until=self.timers_until,
         )
         return {kind for kind, _ in report.differences}
 
@@ -187,7 +227,7 @@ class Verifier(unittest.TestCase):
         self.assertIn("the table went back (I5)", self.kinds())
 
     def test_a_table_that_stays_behind(self):
-        self.journal[300]["clock"] += 2_000 + MAX_TABLE_AGE_MS
+        self.journal[300]["clock"] += 3_000 + MAX_TABLE_AGE_MS
         self.assertEqual(self.kinds(), {"the table is too old (I5)"})
 
     def test_a_table_that_is_not_at_the_end_of_a_topic_that_stood_still(self):
@@ -197,6 +237,47 @@ class Verifier(unittest.TestCase):
     def test_a_push_to_a_device_that_has_unsubscribed(self):
         self.dispatch.append(self.unsubscribed)
         self.assertEqual(self.kinds(), {"pushed while not subscribed (I5)"})
+
+    def test_a_push_for_an_event_that_came_before(self):
+        self.dispatch.append(self.world.duplicate)
+        self.assertEqual(self.kinds(), {"unexpected push (I2)"})
+
+    def test_a_reminder_of_an_order_that_has_been_picked(self):
+        self.dispatch.append(self.world.picked)
+        self.assertEqual(self.kinds(), {"unexpected push (I2)"})
+
+    def test_a_timer_that_was_not_sent(self):
+        at = next(at for at, each in enumerate(self.dispatch) if dict(each[2])["source"].startswith(b"schedule/"))
+        del self.dispatch[at]
+        self.assertEqual(self.kinds(), {"lost push (I1, I4)"})
+
+    def test_a_tick_that_no_journal_knows(self):
+        del self.ticks[1]
+        self.assertIn("unexpected push (I2)", self.kinds())
+
+    def test_a_tick_that_came_twice(self):
+        # A tick that had no record before it in its partition is sorted beside its repetition.
+        self.ticks.append(self.ticks[1])
+        self.assertIn("a watermark jumped (I8)", self.kinds())
+
+    def test_timers_that_nobody_looked_at(self):
+        del self.ticks[-1]
+        self.assertIn("timers missing (I8)", self.kinds())
+
+    def test_a_watermark_that_went_back(self):
+        mark = self.ticks[1]["watermarks"][0]
+        mark["after"] = mark["before"] - 1
+        self.assertIn("a watermark went back (I8)", self.kinds())
+
+    def test_timers_that_were_early(self):
+        self.ticks[1]["clock"] -= 1
+        self.assertEqual(self.kinds(), {"timers early (I8)"})
+
+    def test_a_tick_that_overtook_the_log(self):
+        at = next(at for at, each in enumerate(self.ticks) if each["ranges"][0]["to"] > 1)
+        self.ticks[at]["ranges"][0]["from"] -= 1
+        self.ticks[at]["ranges"][0]["to"] -= 1
+        self.assertIn("timers overtook the log (I8)", self.kinds())
 
     def test_a_table_that_is_the_fold(self):
         self.assertEqual(self.table_kinds(self.table, 350), set())

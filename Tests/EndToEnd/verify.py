@@ -3,7 +3,9 @@
 The invariants' numbers are those of the proof: I1 nothing lost, I2 nothing twice, I3 order kept per order, I4 every
 device that is subscribed where the table stood gets it once, I5 none that is not, and the table neither goes back nor
 stays behind, I6 a process's table is the fold of its topic, I7 the journal covers every input offset exactly once,
-I10 a transaction that nobody ends holds its readers up for a limited time.
+I8 the timers that follow from the orders' state and from the watermarks in the journal are sent, and no others; a
+watermark goes on from where it stood, never ahead of the clock or of the log, I10 a transaction that nobody ends holds
+its readers up for a limited time.
 """
 
 import bisect
@@ -15,8 +17,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
 import rules
+from orders import Orders
 
 SHOWN_PER_KIND = 3
+# What a clock that is asked before a broker may differ from that broker's.
+CLOCK_SLACK_MS = 100
 
 
 @dataclass
@@ -54,19 +59,23 @@ def murmur2_partition(key, count):
 
 
 def verify(events, subscriptions, dispatch, dead_letters, journal, settings, starts, ends, dispatch_partitions,
-           max_table_age_ms=None):
+           max_table_age_ms=None, until=None, timers_until=None, is_set_by_hand=False):
     """Differences between what was written and what follows from `events`, `subscriptions` and the journal's positions.
 
     `starts` and `ends` are the first and the next offset of each partition of the events' topic, as far as the group
-    has to have come. Records are in the order of their offsets within each partition; `dispatch` is read once.
+    has to have come; events before `starts` are what it was told of the orders' past. Records are in the order of their offsets within each partition; `dispatch` is read once.
     Without `max_table_age_ms` the subscriptions were there before the first event, and all of them must count; else they
-    changed meanwhile, and one that is older than that must count.
+    changed meanwhile, and one that is older than that must count. Timers fire where the journal says it; where there is
+    none, up to `until`, each as soon as it is due by the records' timestamps. With `timers_until` those that were due up
+    to that moment must have fired, or been dropped with a reason. Where offsets were set by hand, so were watermarks: each
+    to a moment of its own.
     """
     report = Report()
     table = rules.Subscriptions(subscriptions)
     ledger = _check_journal(journal, starts, ends, max(table.ends, default=-1) + 1, report)
     _check_positions(ledger, subscriptions, table.ends, max_table_age_ms, report)
-    expected, places, letters = _expect(events, table, ledger, settings, report)
+    _check_watermarks(ledger, events, is_set_by_hand, report)
+    expected, places, letters = _expect(events, table, ledger, starts, settings, (until, timers_until), report)
     dispatched = _check_dispatch(dispatch, expected, places, table, settings, dispatch_partitions, report)
     _check_dead_letters(dead_letters, letters, report)
     report.counts |= {"dispatched": dispatched, "dead letters": len(dead_letters), "journal records": len(journal)}
@@ -74,44 +83,150 @@ def verify(events, subscriptions, dispatch, dead_letters, journal, settings, sta
 
 
 class Span(NamedTuple):
-    """What one transaction covered of one partition, where the table stood, and when it began."""
+    """What one transaction covered of one partition, its timer watermarks, where the table stood, and its clock."""
 
     first: int
     last: int
     table: Optional[list]
     clock: int
     place: str
+    before: int = 0
+    after: int = 0
 
 
-def _position(ledger, record):
-    """Where the table stood when the record was processed; None where no journal says it."""
-    spans = ledger.get((record.topic, record.partition), ())
-    at = bisect.bisect_right(spans, record.offset, key=lambda span: span.first) - 1
-    return spans[at].table if at >= 0 and record.offset < spans[at].last else None
+class Tick(NamedTuple):
+    """Timers fired: those with before < due <= after, when the partition was read to the offset."""
+
+    offset: int
+    before: int
+    after: int
+    clock: int
+    table: Optional[list]
 
 
-def _expect(events, table, ledger, settings, report):
+def _positions(spans):
+    """Where the table stood when the record at an offset was processed; None where no journal says it."""
+    covering = [span for span in spans if span.last > span.first]
+
+    def position(offset):
+        at = bisect.bisect_right(covering, offset, key=lambda span: span.first) - 1
+        return covering[at].table if at >= 0 and offset < covering[at].last else None
+
+    return position
+
+
+class Expectation:
     """The pushes by source, message id and device; the places that were notified; the dead letters by source."""
-    expected, places, letters = {}, {}, {}
-    count = collections.Counter()
-    for record in events:
-        outcome = rules.outcome_of(record, settings)
+
+    def __init__(self, table, settings):
+        self.table, self.settings = table, settings
+        self.pushes, self.places, self.letters, self.waiting = {}, {}, {}, {}
+        self.count = collections.Counter()
+
+    def partition(self, records, spans, start, until, timers_until):
+        """Records before `start` are only remembered: they were there before the group."""
+        state = Orders(self.settings)
+        position = _positions(spans)
+        ticks = [Tick(span.last, span.before, span.after, span.clock, span.table) for span in spans if span.after > span.before]
+        reached = records[0].offset if records else 0
+        for record in records:
+            while ticks and ticks[0].offset <= record.offset:
+                self._fire(ticks.pop(0), records[0], state)
+            if until is not None and record.timestamp > state.newest:
+                self._play(min(record.timestamp - 1, until), reached, records[0], state)
+            if record.offset < start:
+                rules.outcome_of(record, self.settings, state)
+            else:
+                self._take(record, state, position(record.offset))
+            reached = record.offset + 1
+        for tick in ticks:
+            self._fire(tick, records[0], state)
+        if until is not None:
+            self._play(until, reached, records[0], state)
+        if timers_until is not None and (waiting := state.due(state.watermark, timers_until)):
+            self.waiting[records[0].topic, records[0].partition] = waiting
+        self.count["out of order"] += state.out_of_order
+
+    def _take(self, record, state, position):
+        self.count["events"] += 1
+        outcome = rules.outcome_of(record, self.settings, state)
         if outcome.dead_letter is None:
-            position = _position(ledger, record)
-            reached = [(each, list(rules.recipients(each, table, settings, position))) for each in outcome.notifications]
+            reached = [(each, self._devices(each, position)) for each in outcome.notifications]
             if any(devices and rules.is_too_large(each) for each, devices in reached):
                 outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter is not None:
-            letters[record.source] = (record, outcome.dead_letter)
-            continue
+            self.letters[record.source] = (record, outcome.dead_letter)
+            return
+        if outcome.suppressed:
+            self.count[outcome.suppressed] += 1
         for index, (each, devices) in enumerate(reached):
-            count["notifications"] += 1
-            places[record.source, each.message_id] = each.place_id
-            for device in devices:
-                position = (record.partition, record.offset, index)
-                expected[record.source, each.message_id, device.token_hash] = (record, each, device, position)
-    report.counts = {"events": len(events), "notifications": count["notifications"], "expected pushes": len(expected)}
-    return expected, places, letters
+            self._expect(record, each, devices, (record.partition, record.offset, 1, index))
+
+    def _play(self, until, reached, first, state):
+        """Timers that fire each at the moment at which it is due."""
+        while (due := state.next_due(until)) is not None:
+            self._fire(Tick(reached, state.watermark, due, due, None), first, state)
+
+    def _fire(self, tick, first, state):
+        source = rules.Record("schedule", first.partition, tick.offset, 0, None, None)
+        for timer in state.due(tick.before, tick.after):
+            notification, reason = state.decide(timer, tick.after, tick.clock)
+            self.count[f"timers {reason or ('sent' if notification else 'forgotten')}"] += 1
+            if notification:
+                position = (first.partition, tick.offset, 0, timer.due)
+                self._expect(source, notification, self._devices(notification, tick.table), position)
+        state.watermark = tick.after
+
+    def _devices(self, notification, position):
+        return list(rules.recipients(notification, self.table, self.settings, position))
+
+    def _expect(self, record, notification, devices, position):
+        self.count["notifications"] += 1
+        self.places[record.source, notification.message_id] = notification.place_id
+        for device in devices:
+            identity = (record.source, notification.message_id, device.token_hash)
+            self.pushes[identity] = (record, notification, device, position)
+
+
+def _expect(events, table, ledger, starts, settings, times, report):
+    expectation = Expectation(table, settings)
+    partitions = collections.defaultdict(list)
+    for record in events:
+        partitions[record.topic, record.partition].append(record)
+    for partition, records in partitions.items():
+        expectation.partition(records, ledger.get(partition, ()), starts.get(partition, 0), *times)
+    for (topic, partition), waiting in expectation.waiting.items():
+        report.add("timers missing (I8)", f"{topic}/{partition}: {len(waiting)} were due and have not been looked at, "
+                                          f"the first {waiting[0]}")
+    count = expectation.count
+    report.counts = {"events": count.pop("events", 0), "notifications": count.pop("notifications", 0),
+                     "expected pushes": len(expectation.pushes)} | dict(sorted(count.items()))
+    return expectation.pushes, expectation.places, expectation.letters
+
+
+def _check_watermarks(ledger, events, is_set_by_hand, report):
+    """I8, as far as it needs no state."""
+    # A tick at T has read everything that the broker had at T.
+    appended = collections.defaultdict(list)
+    for record in events:
+        appended[record.topic, record.partition].append(record)
+    for partition, spans in ledger.items():
+        name, before = f"{partition[0]}/{partition[1]}", None
+        for span in spans:
+            if span.after < span.before:
+                report.add("a watermark went back (I8)", f"{name}: {span.before} to {span.after}, in {span.place}")
+            if before is not None and span.before != before and not (is_set_by_hand and span.before > before):
+                report.add("a watermark jumped (I8)", f"{name}: {before}, then {span.before}, in {span.place}")
+            before = span.after
+            if span.after == span.before:
+                continue
+            if span.after > span.clock:
+                report.add("timers early (I8)", f"{name}: up to {span.after} at {span.clock}, in {span.place}")
+            late = next((record for record in appended[partition] if record.offset >= span.last
+                         and record.timestamp < span.after - CLOCK_SLACK_MS), None)
+            if late is not None:
+                report.add("timers overtook the log (I8)", f"{late.source} was there at {late.timestamp}; timers up to "
+                                                           f"{span.after} fired at {span.last}, in {span.place}")
 
 
 def _check_positions(ledger, subscriptions, table_ends, max_age_ms, report):
@@ -243,9 +358,10 @@ def _check_journal(journal, starts, ends, table_partitions, report):
             table = value.get("table")
             if table is not None and len(table) < table_partitions:
                 table = None
+            watermarks = {each["partition"]: (each["before"], each["after"]) for each in value.get("watermarks", ())}
             for each in value["ranges"]:
                 spans[each["topic"], each["partition"]].append(
-                    Span(each["from"], each["to"], table, value.get("clock", 0), place))
+                    Span(each["from"], each["to"], table, value.get("clock", 0), place, *watermarks.get(each["partition"], ())))
         except (TypeError, ValueError, KeyError) as error:
             report.add("journal record not readable", f"{place}: {error!r}")
             continue
@@ -255,8 +371,8 @@ def _check_journal(journal, starts, ends, table_partitions, report):
             report.add("journal record incomplete", f"{place}: table position {value['table']}")
     for topic, partition in sorted(starts.keys() | spans.keys()):
         at, end = starts.get((topic, partition), 0), ends.get((topic, partition), 0)
-        spans[topic, partition].sort(key=lambda span: (span.first, span.last))
-        for first, last, _, _, place in spans[topic, partition]:
+        spans[topic, partition].sort(key=lambda span: (span.first, span.last, span.before, span.after))
+        for first, last, _, _, place, *_ in spans[topic, partition]:
             if first > at:
                 report.add("journal misses offsets (I7)", f"{topic}/{partition}: {at} to {first}, before {place}")
             elif first < at:

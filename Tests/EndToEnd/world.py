@@ -15,14 +15,14 @@ TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
 
 
 class World:
-    def __init__(self, cluster, name, seed, partitions=6, places=2000, crowd=200, poison_rate=0.001):
+    def __init__(self, cluster, name, seed, partitions=6, places=2000, crowd=200, poison_rate=0.001, schedule=True):
         self.cluster, self.partitions = cluster, partitions
         self.name = f"{name}-{seed}-{int(time.time())}"
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
-        self.rules = rules.Settings("Europe/Berlin")
+        self.rules = rules.Settings("Europe/Berlin", schedule=schedule)
         names, self.subscriptions = generate.make_subscriptions(seed, places, crowd)
-        self.events = generate.Events(seed, names, poison_rate)
+        self.events = generate.Events(seed, names, poison_rate, slots_zone=self.rules.time_zone)
         self.changes = generate.SubscriptionChanges(seed, names, self.subscriptions)
         self.daemons = []
 
@@ -34,13 +34,17 @@ class World:
             "state.dir": self.folder / instance,
             "workers": 1,
             "time-zone": self.rules.time_zone,
+            "schedule": "on" if self.rules.schedule else "off",
             "log.format": "text",
         } | {f"topic.{topic}": name for topic, name in self.topics.items()} | {
             name.replace("_", "."): value for name, value in more.items()}
 
-    def create_topics(self):
+    def create_topics(self, **events):
+        """`events` are settings of the events' topic."""
         self.cluster.create_topics({
-            self.topics["events"]: (self.partitions, {}),
+            # Twice state.horizon, and a little.
+            self.topics["events"]: (self.partitions, {"retention.ms": str(30 * 86_400_000)} | {
+                name.replace("_", "."): value for name, value in events.items()}),
             # The broker's time: a record that waits for its leader in a producer is not old when it comes.
             self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
             self.topics["dispatch"]: (self.partitions, {}),
@@ -74,17 +78,17 @@ class World:
         wait_for_daemons("the group has committed to the end of every partition",
                          lambda: self.committed == self.ends, running, seconds)
 
-    def verify(self, starts=None, max_table_age_ms=None):
+    def verify(self, starts=None, max_table_age_ms=None, timers_until=None, is_set_by_hand=False):
         """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
         read, topic = self.cluster.read, self.topics["events"]
         starts = starts or self.cluster.starts(topic)
-        events = [record for record in read(topic) if record.offset >= starts[record.partition]]
         return verify.verify(
-            events, read(self.topics["subscriptions"]), self.cluster.stream(self.topics["dispatch"]),
+            read(topic), read(self.topics["subscriptions"]), self.cluster.stream(self.topics["dispatch"]),
             read(self.topics["dead-letters"]), read(self.topics["journal"]), self.rules,
             {(topic, partition): at for partition, at in starts.items()},
             {(topic, partition): at for partition, at in self.ends.items()},
             len(self.cluster.partitions(self.topics["dispatch"])), max_table_age_ms,
+            timers_until=timers_until, is_set_by_hand=is_set_by_hand,
         )
 
     def check_tables(self, folders, report):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import generate
 import render
 import rules
+import verify
 from daemon import run
 
 
@@ -30,26 +31,24 @@ def render_records(records, subscriptions, *arguments):
     return [render.opened(line, at) for at, line in enumerate(output.split("\n")[:-1])]
 
 
-def expected(records, subscriptions, settings):
-    """Every push that must come, by source, message id and hash of the token."""
-    table, pushes = rules.Subscriptions(subscriptions), {}
-    for record in records:
-        for each in rules.outcome_of(record, settings).notifications:
-            if rules.is_too_large(each):
-                continue
-            for device in rules.recipients(each, table, settings):
-                pushes[record.source, each.message_id, device.token_hash] = (each, device)
-    return pushes
+def expected(records, subscriptions, settings, until=None):
+    """Every push that must come, by source, message id and hash of the token; of timers those that are due up to `until`."""
+    expectation = verify.Expectation(rules.Subscriptions(subscriptions), settings)
+    expectation.partition(records, (), 0, until, None)
+    return {identity: (notification, device) for identity, (_, notification, device, _) in expectation.pushes.items()}
 
 
 def generated(seed, count, settings=rules.Settings("Europe/Berlin"), *arguments):
-    """Pushes for generated events in every envelope and spelling, none of them poison."""
+    """Pushes for generated events in every envelope and spelling, none of them poison, and of the timers that follow."""
     places, subscriptions = generate.make_subscriptions(seed, places=40, crowd=3)
     subscriptions = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
     events = generate.Events(seed, places, poison_rate=0)
     records = [rules.Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
-    wanted = expected(records, [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)], settings)
-    written = render_records(records, [each.value for each in subscriptions], "--time-zone", settings.time_zone, *arguments)
+    until = events.now + 4 * generate.DAY_MS
+    table = [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
+    wanted = expected(records, table, settings, until)
+    arguments += ("--time-zone", settings.time_zone, "--until", generate.iso(until))
+    written = render_records(records, [each.value for each in subscriptions], *arguments)
     found = []
     for record in written:
         headers = dict(record.headers)

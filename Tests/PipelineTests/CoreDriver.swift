@@ -1,5 +1,6 @@
 import Extraction
 import FanOut
+import NotificationPayload
 
 @testable import Pipeline
 
@@ -15,6 +16,8 @@ struct CoreDriver: ~Copyable {
     struct Sink: RecordSink {
         var records: [Output] = []
         var suppressed: [SuppressionReason] = []
+        /// Order, when it was due, and why it is not sent.
+        var dropped: [String] = []
         /// Fails the n-th record from now.
         var failsAfter: Int?
 
@@ -30,6 +33,11 @@ struct CoreDriver: ~Copyable {
             headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
         ) throws {
             try add(key, value, headers, isDeadLetter: true)
+        }
+
+        mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+            let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            dropped.append("\(order) \(timer.timestamp?.milliseconds ?? 0) \(drop.label)")
         }
 
         mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) { suppressed.append(reason) }
@@ -78,7 +86,8 @@ struct CoreDriver: ~Copyable {
             maxAge: .seconds(270 * 86_400))
         self.table = table
         core = PipelineCore(
-            rules: rules, rendering: RenderSettings(), maxDevicesPerEvent: maxDevices, fanOut: fanOut)
+            rules: rules, orders: OrderRules(), rendering: RenderSettings(), maxDevicesPerEvent: maxDevices,
+            fanOut: fanOut)
     }
 
     deinit {

@@ -57,6 +57,27 @@ struct IsolationTests {
         #expect(isolation.recordRefused(error: "X", batch: batch, alone: event, wasDeadLetter: true) == .giveUp(event))
     }
 
+    @Test(
+        "a tick that is refused twice runs alone, whatever events are committed in between; then its timers are dead letters, then the pipeline stops"
+    )
+    func tick() {
+        var isolation = Isolation()
+        for _ in 0..<2 {
+            #expect(!isolation.isolatesTicks)
+            #expect(isolation.tickRefused(wasAlone: false) == false)
+            isolation.committed { _ in 10 }
+        }
+        #expect(isolation.isolatesTicks)
+        #expect(isolation.tickTreatment == .asItIs)
+        #expect(isolation.tickRefused(wasAlone: true) == false)
+        #expect(isolation.tickTreatment == .deadLetter)
+        var other = isolation
+        #expect(other.tickRefused(wasAlone: true) == true)
+        isolation.tickCommitted()
+        #expect(!isolation.isolatesTicks)
+        #expect(isolation.tickTreatment == .asItIs)
+    }
+
     @Test("an event that is a dead letter from the start is cut at once")
     func deadLetterFromTheStart() {
         var isolation = afterTwoAborts()

@@ -13,6 +13,7 @@ struct PipelineMeterTests {
             case is Int: sum + 1
             case is LabelledCounts<DeadLetter.Code>: sum + DeadLetter.Code.allCases.count
             case is LabelledCounts<SuppressionReason>: sum + SuppressionReason.allCases.count
+            case is LabelledCounts<TimerDrop>: sum + TimerDrop.allCases.count
             case is LabelledCounts<FieldSource>: sum + FieldSource.allCases.count
             default: sum + 1_000
             }

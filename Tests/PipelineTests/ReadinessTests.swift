@@ -42,6 +42,8 @@ struct ReadinessTests {
         board.set(.positioning, worker: 0)
         #expect(reasons(board) == [.noAssignment(workers: [1]), .noPosition(workers: [0])])
         board.set(.reading, worker: 0)
+        board.set(.refolding, worker: 1)
+        #expect(reasons(board) == [.refolding(workers: [1])])
         board.set(.reading, worker: 1)
         #expect(reasons(board) == [])
         board.set(.joining, worker: 1)

@@ -83,6 +83,114 @@ struct WorkerStateTests {
         #expect(positions[0]?.newestTimestamp == 500)
     }
 
+    @Test("a watermark that moves is committed without an event, and goes back with an abort")
+    func watermark() {
+        var positions = owning([0: 10, 1: 5])
+        positions.fire(partition: 0, upTo: 90)
+        var seen: [Int32: [Int64]] = [:]
+        positions.forEachUncommitted { seen[$0] = [$1.committed, $1.next, $1.committedWatermark, $1.watermark] }
+        #expect(seen == [0: [10, 10, 7, 90]])
+        #expect(positions[0].map { positions.metadata(of: $0).text } == "v1 w=90 n=6 t=100")
+        positions.rollBack()
+        #expect(positions[0]?.watermark == 7)
+        positions.fire(partition: 0, upTo: 95)
+        positions.commit()
+        positions.rollBack()
+        #expect(positions[0]?.watermark == 95)
+        #expect(positions[0]?.committedWatermark == 95)
+    }
+
+    @Test(
+        "records below the committed offset are folded, and the state is whole when one behind them or the end has come"
+    )
+    func folds() {
+        var positions = Positions()
+        positions.assign([0: (20, metadata), 1: (5, metadata)], folds: [0: 12, 1: 5], partitionCount: 6)
+        #expect(positions.foldingCount == 1)
+        #expect(positions.leftToFold == 8)
+        #expect(!positions.isToFold(partition: 0, offset: 11))
+        #expect(positions.isToFold(partition: 0, offset: 12))
+        #expect(!positions.isToFold(partition: 0, offset: 20))
+        #expect(!positions.isToFold(partition: 1, offset: 4))
+        #expect(positions.fold(partition: 0, upTo: 18) == false)
+        #expect(positions[0]?.isFolding == true)
+        // The offsets up to 20 are control records: only the next record tells.
+        #expect(positions.fold(partition: 0, upTo: 23) == true)
+        #expect(positions.foldingCount == 0)
+        #expect(positions[0]?.folded == 20)
+    }
+
+    @Test("what was folded beside an open transaction goes back with it")
+    func foldsRollBack() {
+        var positions = Positions()
+        positions.assign([0: (20, metadata)], folds: [0: 0], partitionCount: 6)
+        _ = positions.fold(partition: 0, upTo: 8)
+        positions.settleFolds()
+        #expect(positions.fold(partition: 0, upTo: 20) == true)
+        positions.rollBack()
+        #expect(positions.settledFolds == [0: 8])
+        #expect(positions.foldingCount == 1)
+        #expect(positions.isToFold(partition: 0, offset: 8))
+        // Behind the rewind the broker has more committed: what is folded stays.
+        positions.assign([0: (30, metadata)], folds: positions.settledFolds, partitionCount: 6)
+        #expect(positions.leftToFold == 22)
+    }
+
+    @Test("the newest timestamp that the fold has seen is committed from then on")
+    func foldedTimestamp() {
+        var positions = Positions()
+        positions.assign([0: (20, metadata)], folds: [0: 0], partitionCount: 6)
+        positions.raiseNewest(partition: 0, to: 400)
+        positions.raiseNewest(partition: 0, to: 300)
+        positions.rollBack()
+        #expect(positions[0]?.newestTimestamp == 400)
+    }
+
+    @Test("an end that took long to be reached is asked for again, three times at most")
+    func staleTick() {
+        var ticks = PendingTicks()
+        ticks.pending[0] = .init(time: 10_000, end: 50, questions: 1)
+        #expect(!ticks.isReached(0, reached: 49))
+        #expect(ticks.isReached(0, reached: 50))
+        #expect(!ticks.isReached(1, reached: 50))
+        #expect(!ticks.isStale(0, now: 12_000, tick: .seconds(1)))
+        #expect(ticks.isStale(0, now: 12_001, tick: .seconds(1)))
+        ticks.pending[0]?.questions = PendingTicks.mostQuestions
+        #expect(!ticks.isStale(0, now: 99_000, tick: .seconds(1)))
+        let start = ContinuousClock.now
+        #expect(ticks.isLookDue(.seconds(1), now: start) == true)
+        #expect(ticks.isLookDue(.seconds(1), now: start + .milliseconds(999)) == false)
+        #expect(ticks.isLookDue(.seconds(1), now: start + .seconds(1)) == true)
+    }
+
+    @Test("a wall clock that is set is noticed after a minute's difference, and ends the process after 10 minutes")
+    func clockWatch() {
+        var watch = ClockWatch()
+        let start = ContinuousClock.now
+        #expect(watch.look(drift: .seconds(-60), now: start) == .good)
+        #expect(watch.look(drift: .seconds(-61), now: start) == .isOff(.seconds(-61)))
+        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(599)) == .isOff(.seconds(3_600)))
+        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(600)) == .staysOff(.seconds(3_600)))
+        #expect(watch.look(drift: .zero, now: start + .seconds(601)) == .good)
+        #expect(watch.look(drift: .seconds(90), now: start + .seconds(602)) == .isOff(.seconds(90)))
+        let clock = PipelineClock(wall: 5_000, began: start)
+        #expect(clock.now(start + .milliseconds(1_250)) == 6_250)
+    }
+
+    @Test("a refold says its rate and when it will be done, every 10 s")
+    func refoldReport() {
+        let start = ContinuousClock.now
+        var report = RefoldReport(total: 1_000, now: start)
+        report.add(500)
+        #expect(report.line(left: 750, now: start + .seconds(9)) == nil)
+        #expect(
+            report.line(left: 750, now: start + .seconds(10))
+                == "folds the state of orders: 50 records/s, 750 offsets left, ready in about 30 s")
+        #expect(report.line(left: 700, now: start + .seconds(11)) == nil)
+        report.add(300)
+        #expect(report.end(now: start + .seconds(20)) == "the state of orders is whole: 800 records in 20 s")
+    }
+
     @Test("what is committed is not committed again")
     func nothingToCommit() {
         var positions = owning([0: 10])

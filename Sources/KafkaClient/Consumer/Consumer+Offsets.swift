@@ -68,10 +68,17 @@ extension Consumer {
     public func offsets(
         at time: Timestamp, of partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
+        try offsets(at: Dictionary(partitions.map { ($0, time) }) { first, _ in first }, timeout: timeout)
+    }
+
+    /// The same with a time for each partition.
+    public func offsets(
+        at times: [TopicPartition: Timestamp], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
         let deadline = Deadline(after: timeout)
         var found = try offsets(
-            time.milliseconds, of: partitions, timeout: timeout, operation: "offsets_for_times")
-        let pastTheEnd = partitions.filter { found[$0] == nil }
+            times.mapValues(\.milliseconds), timeout: timeout, operation: "offsets_for_times")
+        let pastTheEnd = times.keys.filter { found[$0] == nil }
         if pastTheEnd.isEmpty { return found }
         found.merge(try endOffsets(pastTheEnd, timeout: max(deadline.remaining, .seconds(1)))) { $1 }
         return found
@@ -95,22 +102,29 @@ extension Consumer {
         .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800),
     ]
 
-    /// One ListOffsets look-up for all; a partition without an answer (-1) is absent.
     private func offsets(
         _ time: Int64, of partitions: [TopicPartition], timeout: Duration, operation: String
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        if partitions.isEmpty { return [:] }
+        try offsets(
+            Dictionary(partitions.map { ($0, time) }) { first, _ in first }, timeout: timeout, operation: operation)
+    }
+
+    /// One ListOffsets look-up for all; a partition without an answer (-1) is absent.
+    private func offsets(
+        _ times: [TopicPartition: Int64], timeout: Duration, operation: String
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        if times.isEmpty { return [:] }
         let deadline = Deadline(after: timeout)
         var pauses = Self.pauses[...]
         while true {
             do throws(KafkaError) {
-                return try offsetsOnce(time, of: partitions, timeout: deadline.remaining, operation: operation)
+                return try offsetsOnce(times, timeout: deadline.remaining, operation: operation)
             } catch {
                 guard let pause = pauses.popFirst(), deadline.remaining > pause, !error.isFatal,
                     error.recovery != .giveUp
                 else { throw error }
                 usleep(UInt32(pause.milliseconds) * 1_000)
-                for topic in Set(partitions.map(\.topic)) { try refresh(topic, timeout: deadline.remaining) }
+                for topic in Set(times.keys.map(\.topic)) { try refresh(topic, timeout: deadline.remaining) }
             }
         }
     }
@@ -125,13 +139,14 @@ extension Consumer {
     }
 
     private func offsetsOnce(
-        _ time: Int64, of partitions: [TopicPartition], timeout: Duration, operation: String
+        _ times: [TopicPartition: Int64], timeout: Duration, operation: String
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        let list = PartitionList(partitions, offset: time)
+        let list = PartitionList(capacity: times.count)
+        for (partition, time) in times.sorted(by: { $0.key < $1.key }) { list.add(partition, offset: time) }
         let code = rd_kafka_offsets_for_times(handle.pointer, list.pointer, timeout.milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
             // All are of one topic here: a refusal is about it.
-            let refused = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? partitions.first : nil
+            let refused = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? times.keys.min() : nil
             throw handle.error(code, operation: operation, partition: refused)
         }
         var offsets: [TopicPartition: Offset] = [:]

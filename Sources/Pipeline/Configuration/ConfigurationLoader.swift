@@ -76,10 +76,11 @@ public struct ConfigurationLoader: Sendable {
     }
 
     private func makeRules(_ draft: inout ConfigurationDraft, _ given: GivenSettings) -> [ConfigurationProblem] {
+        draft.configuration.orders.schedule = draft.isScheduled ? draft.schedule : nil
         do {
             draft.configuration.rules = try ExtractionRules(
                 timeZone: draft.timeZone, placeTimeZones: draft.placeTimeZones,
-                onMissingOrderID: draft.onMissingOrderID)
+                onMissingOrderID: draft.onMissingOrderID, infersStatusChanges: draft.infersStatusChanges)
             return []
         } catch {
             let zone = error.timeZone.map {

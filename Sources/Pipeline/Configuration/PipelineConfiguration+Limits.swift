@@ -31,6 +31,9 @@ extension PipelineConfiguration {
         require(
             sessionTimeout <= maxPoll, "session.timeout", sessionTimeout,
             "must be at most", "kafka.max.poll.interval.ms (\(ConfigurationText.text(maxPoll)))")
+        require(
+            orders.terminalRetention <= orders.horizon, "state.terminal-retention", orders.terminalRetention,
+            "must be at most", "state.horizon (\(ConfigurationText.text(orders.horizon)))")
         problems += topicProblems()
         return problems
     }

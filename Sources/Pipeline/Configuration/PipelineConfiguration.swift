@@ -24,6 +24,8 @@ public struct PipelineConfiguration: Sendable {
     /// The folder of the subscriptions table and of the instance's lock. It holds tokens, and is always safe to delete.
     public var stateDirectory: String
     public var rules: ExtractionRules
+    /// What is remembered of orders, and what follows from it by the clock.
+    public var orders = OrderRules()
     public var rendering = RenderSettings()
     /// A device that was last seen longer ago gets nothing (push-rules §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)

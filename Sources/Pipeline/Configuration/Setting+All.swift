@@ -7,7 +7,7 @@ extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`,
     /// help and the README.
     public static let all: [Setting] =
-        identity + topics + state + rules + rendering + fanOut + transactions + monitoring + logging
+        identity + topics + state + rules + orders + rendering + fanOut + transactions + monitoring + logging
 
     private static let identity: [Setting] = [
         .name("group.id", \.configuration.groupID, default: .value("carillon"), "The consumer group."),
@@ -49,7 +49,7 @@ extension Setting {
     private static let state: [Setting] = [
         .custom(
             "state.dir", default: .computed("<base>/<group.id>/<instance.id>"), allowed: "the path of a folder",
-            "Folder of the subscriptions table. It holds tokens; it is always safe to delete."
+            "Folder of the subscriptions table and of the state of orders. It holds tokens; it is always safe to delete."
         ) { text, draft in
             draft.stateDirectory = text
             return !text.isEmpty

@@ -33,6 +33,10 @@ struct ConfigurationDraft: Sendable {
     var timeZone = "UTC"
     var placeTimeZones: [String: String] = [:]
     var onMissingOrderID = ExtractionRules.MissingOrderID.send
+    var infersStatusChanges = false
+    var isScheduled = true
+    /// How, where it is scheduled.
+    var schedule = ScheduleRules()
 }
 
 extension Setting {

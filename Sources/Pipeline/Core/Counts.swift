@@ -6,6 +6,8 @@ import Extraction
 public struct Counts: Sendable {
     public package(set) var events = 0
     public package(set) var notifications = 0
+    /// Timers that were due, and not dropped before it was known who gets them.
+    public package(set) var timers = 0
     /// Records written to the dispatch topic: one a device.
     public package(set) var dispatches = 0
     /// Devices left out because their subscription is older than `subscriptions.max-age`.
@@ -18,6 +20,10 @@ public struct Counts: Sendable {
     public package(set) var unknownStatuses = 0
     /// Entries of ORDER_IDS_LISTED that are no id.
     public package(set) var ignoredOrderIDs = 0
+    /// Events older than the one of their order that was applied before.
+    public package(set) var outOfOrder = 0
+    /// Events that were folded into the state of their orders again, in silence, after a start or a rebalance.
+    public package(set) var refolded = 0
     public package(set) var transactions = 0
     public package(set) var aborts = 0
     public package(set) var recreatedClients = 0
@@ -26,6 +32,7 @@ public struct Counts: Sendable {
     public package(set) var malformedSubscriptions = 0
     var deadLettersByCode = LabelledCounts<DeadLetter.Code>()
     var eventsByReason = LabelledCounts<SuppressionReason>()
+    var timersByDrop = LabelledCounts<TimerDrop>()
     var timeSlotSources = LabelledCounts<FieldSource>()
     var dateSources = LabelledCounts<FieldSource>()
     var orderIDSources = LabelledCounts<FieldSource>()
@@ -36,12 +43,22 @@ public struct Counts: Sendable {
     public func deadLetters(_ code: DeadLetter.Code) -> Int { deadLettersByCode[code] }
     /// Events that notified nobody, for this reason.
     public func suppressed(_ reason: SuppressionReason) -> Int { eventsByReason[reason] }
+    /// Timers that were not sent, for this reason; of ``TimerDrop/noSlot`` the orders.
+    public func dropped(_ drop: TimerDrop) -> Int { timersByDrop[drop] }
     public func timeSlots(from source: FieldSource) -> Int { timeSlotSources[source] }
     public func dates(from source: FieldSource) -> Int { dateSources[source] }
     public func orderIDs(from source: FieldSource) -> Int { orderIDSources[source] }
 
     package mutating func countDeadLetter(_ code: DeadLetter.Code) { deadLettersByCode[code] += 1 }
     package mutating func countSuppressed(_ reason: SuppressionReason) { eventsByReason[reason] += 1 }
+
+    package mutating func count(_ drop: TimerDrop) { timersByDrop[drop] += 1 }
+
+    mutating func count(_ settled: SettledTimers) {
+        timersByDrop[.alreadyStarted] += settled.alreadyStarted
+        timersByDrop[.ended] += settled.ended
+        timersByDrop[.noSlot] += settled.noSlot
+    }
 
     package mutating func count(_ sources: FieldSources) {
         timeSlotSources[sources.timeSlot] += 1
@@ -54,6 +71,7 @@ public struct Counts: Sendable {
         ambiguousDates += notes.ambiguousDates
         unknownStatuses += notes.unknownStatuses
         ignoredOrderIDs += notes.ignoredOrderIDs
+        outOfOrder += notes.outOfOrder
     }
 
     /// Adds another transaction's numbers.

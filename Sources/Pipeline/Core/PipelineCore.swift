@@ -1,32 +1,45 @@
 import Extraction
 import FanOut
+import NotificationPayload
 
-/// The whole flow, with no broker in it: records in, records out.
+/// The whole flow, with no broker in it: records and ticks in, records out.
 ///
 ///     orders.events ─► extract ─► resolve (who) ─► render (what) ─► dispatch
-///                         └───────────┴──────────────┴───────────► dead letters
+///                      │    ▲         ▲    └───────────┴──────────► dead letters
+///               folded ▼    │ past    │
+///                     orders' state ──┘ due timers ◄── tick
 ///
-/// Deterministic: what it writes depends on the records, the rules and the snapshot of the subscriptions alone. It reads
-/// no clock and does no I/O. One owner; not to be shared between threads.
+/// Deterministic: what it writes depends on the records, the ticks, the rules and the snapshot of the subscriptions alone.
+/// It reads no clock and does no I/O. What was not committed can be taken back, and done again with the same result. One
+/// owner; not to be shared between threads.
 package struct PipelineCore: ~Copyable {
-    private var extractor: Extractor
+    var extractor: Extractor
+    /// What is known of the orders of the owned partitions, up to the last record that was extracted.
+    package internal(set) var orders: OrderStates
     private var fanOut: FanOut
     private var renderer: MessageRenderer
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
-    /// What came of each extracted record, from ``firstExtracted`` on.
-    private var outcomes: [ExtractionOutcome] = []
-    private var firstExtracted = 0
+    private let superseding: Set<EventType>
+    /// What came of each extracted record, from ``firstExtracted`` on, and the timers that it settled.
+    var outcomes: [ExtractionOutcome] = []
+    private var settledTimers: [SettledTimers] = []
+    var firstExtracted = 0
+    /// The records before this one have been emitted.
+    var nextRecord = 0
     /// The notifications before this one have been emitted, or were skipped with their event.
-    private var nextNotification = 0
-    private var resolvedEnd = 0
+    var nextNotification = 0
+    var resolvedEnd = 0
 
     /// What has been emitted since ``beginTransaction()``.
-    package private(set) var counts = Counts()
+    package internal(set) var counts = Counts()
 
     package init(
-        rules: ExtractionRules, rendering: RenderSettings, maxDevicesPerEvent: Int, fanOut: consuming FanOut
+        rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxDevicesPerEvent: Int,
+        fanOut: consuming FanOut
     ) {
+        self.orders = OrderStates(rules: orders, zones: rules)
+        self.superseding = orders.superseding
         self.extractor = Extractor(rules: rules)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
@@ -56,20 +69,58 @@ package struct PipelineCore: ~Copyable {
 
     /// Extracts the records of a batch from `first` on, as many as the batch has room for, at least one.
     ///
+    /// - Parameter supersedes: whether all of them will be in one transaction; see ``OrderRules/superseding``.
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
-    package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
+    package mutating func extract(_ batch: inout EventBatch, from first: Int, supersedes: Bool = true) -> Int {
         batch.notifications.removeAll(keepingCapacity: true)
         batch.text.removeAll()
         outcomes.removeAll(keepingCapacity: true)
+        settledTimers.removeAll(keepingCapacity: true)
         firstExtracted = first
+        nextRecord = first
         nextNotification = 0
         resolvedEnd = 0
         var record = first
         while record < batch.records.count, record == first || !batch.isFull {
-            outcomes.append(extractor.extract(record, in: &batch))
+            orders.begin(batch.records[record])
+            outcomes.append(extractor.extract(record, in: &batch, history: &orders))
+            settledTimers.append(orders.settled)
             record += 1
         }
+        if supersedes, !superseding.isEmpty { supersede(in: batch) }
         return record
+    }
+
+    /// Each batch is to be a transaction of its own, without a limit: it says which pushes others have superseded.
+    package var needsWholeBatches: Bool { !superseding.isEmpty }
+
+    /// A push that a newer one of its type and order overtakes within the batch is not sent.
+    private mutating func supersede(in batch: borrowing EventBatch) {
+        var newer: Set<SupersededPush> = []
+        for notification in batch.notifications.reversed() where superseding.contains(notification.eventType) {
+            let push = SupersededPush(
+                partition: batch.records[notification.record].partition, orderID: batch.string(notification.orderID),
+                type: notification.eventType)
+            if !newer.insert(push).inserted {
+                outcomes[notification.record - firstExtracted] = .suppressed(.superseded)
+            }
+        }
+    }
+
+    /// Folds the records of a batch into the state of their orders and writes nothing: what they gave is committed.
+    ///
+    /// Everything that was extracted before has to be emitted.
+    /// - Parameter isOpen: a transaction of other partitions is open; what is folded is settled, or taken back, with it.
+    package mutating func refold(_ batch: inout EventBatch, isOpen: Bool = false) {
+        let notes = extractor.notes
+        var next = 0
+        while next < batch.records.count { next = extract(&batch, from: next, supersedes: false) }
+        outcomes.removeAll(keepingCapacity: true)
+        firstExtracted = 0
+        nextRecord = 0
+        nextNotification = 0
+        extractor.notes = notes
+        if !isOpen { commit() }
     }
 
     /// Dead-letters a record of the extracted batch, whatever came of it.
@@ -92,25 +143,31 @@ package struct PipelineCore: ~Copyable {
         var record = records.lowerBound
         while record < records.upperBound, written < limit || record == records.lowerBound {
             counts.events += 1
+            settle(settledTimers[record - firstExtracted], batch.records[record], into: &sink)
             switch outcomes[record - firstExtracted] {
             case .deadLetter(let letter):
                 skipNotifications(of: record, in: batch)
                 try emit(letter, for: record, in: batch, into: &sink)
             case .suppressed(let reason):
+                skipNotifications(of: record, in: batch)
                 suppress(record, in: batch, because: reason, into: &sink)
             case .notifications(let count):
-                try emit(count, notificationsOf: record, in: batch, limit: limit, into: &sink)
+                if let reason = try emit(count, notificationsOf: record, in: batch, limit: limit, into: &sink) {
+                    suppress(record, in: batch, because: reason, into: &sink)
+                }
             }
             record += 1
+            nextRecord = record
         }
         return record
     }
 
     private var written: Int { counts.dispatches + counts.deadLetters }
 
-    private mutating func emit<Sink: RecordSink & ~Copyable>(
+    /// - Returns: why nobody was notified.
+    mutating func emit<Sink: RecordSink & ~Copyable>(
         _ count: Int, notificationsOf record: Int, in batch: borrowing EventBatch, limit: Int, into sink: inout Sink
-    ) throws {
+    ) throws -> SuppressionReason? {
         let notifications = nextNotification..<nextNotification + count
         nextNotification = notifications.upperBound
         if resolvedEnd < notifications.upperBound {
@@ -121,7 +178,9 @@ package struct PipelineCore: ~Copyable {
         var prepared: Recipients
         switch prepare(notifications, in: batch) {
         case .success(let last): prepared = last
-        case .failure(let letter): return try emit(letter, for: record, in: batch, into: &sink)
+        case .failure(let letter):
+            try emit(letter, for: record, in: batch, into: &sink)
+            return nil
         }
         let event = batch.records[record]
         var devices = 0
@@ -143,7 +202,7 @@ package struct PipelineCore: ~Copyable {
         counts.notifications += count
         counts.dispatches += devices
         counts.staleDevices += stale
-        if devices == 0 { suppress(record, in: batch, because: stale > 0 ? .staleToken : .noSubscriber, into: &sink) }
+        return devices > 0 ? nil : stale > 0 ? .staleToken : .noSubscriber
     }
 
     /// Finds out whether an event can be sent at all, before its first record is written.
@@ -181,7 +240,7 @@ package struct PipelineCore: ~Copyable {
         return recipients
     }
 
-    private mutating func emit<Sink: RecordSink & ~Copyable>(
+    mutating func emit<Sink: RecordSink & ~Copyable>(
         _ letter: DeadLetter, for record: Int, in batch: borrowing EventBatch, into sink: inout Sink
     ) throws {
         counts.countDeadLetter(letter.code)
@@ -198,7 +257,17 @@ package struct PipelineCore: ~Copyable {
         sink.suppress(batch.records[record], because: reason)
     }
 
-    private mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
+    private mutating func settle<Sink: RecordSink & ~Copyable>(
+        _ timers: SettledTimers, _ event: EventRecord, into sink: inout Sink
+    ) {
+        guard timers != SettledTimers() else { return }
+        counts.count(timers)
+        if timers.alreadyStarted > 0 { sink.settle(event, timers: timers.alreadyStarted, because: .alreadyStarted) }
+        if timers.ended > 0 { sink.settle(event, timers: timers.ended, because: .ended) }
+        if timers.noSlot > 0 { sink.settle(event, timers: timers.noSlot, because: .noSlot) }
+    }
+
+    mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
         while nextNotification < batch.notifications.count, batch.notifications[nextNotification].record == record {
             nextNotification += 1
         }

@@ -1,4 +1,5 @@
 import Extraction
+import NotificationPayload
 
 /// Where the core writes to: a transaction of Kafka, the lines of `carillon render`, or a test's array.
 ///
@@ -13,6 +14,12 @@ package protocol RecordSink: ~Copyable {
     /// An event that notifies nobody.
     mutating func suppress(_ event: EventRecord, because reason: SuppressionReason)
 
+    /// A timer that is not sent; its record's key is the order id, and its timestamp when it is due.
+    mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop)
+
+    /// An event by which timers of its order will not be sent; of ``TimerDrop/noSlot`` it is one order.
+    mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop)
+
     /// A record for the dead letters: the original key, value and headers, and the reason's headers after them.
     mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
@@ -22,4 +29,6 @@ package protocol RecordSink: ~Copyable {
 
 extension RecordSink where Self: ~Copyable {
     package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {}
+    package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {}
+    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {}
 }

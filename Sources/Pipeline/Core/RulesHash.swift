@@ -7,17 +7,30 @@ import Foundation
 package struct RulesHash: Equatable, Sendable {
     package let text: String
 
-    package init(rules: ExtractionRules, rendering: RenderSettings, maxAge: Duration, maxDevicesPerEvent: Int) {
+    package init(
+        rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxAge: Duration,
+        maxDevicesPerEvent: Int
+    ) {
         var parts = [
             "rules=\(ExtractionRules.version)",
             "zones=\(TimeZone.timeZoneDataVersion)",
             "time-zone=\(rules.timeZone)",
             "on-missing-order-id=\(rules.onMissingOrderID.rawValue)",
+            "infer-status-changes=\(rules.infersStatusChanges)",
+            "horizon=\(orders.horizon.wholeMilliseconds)",
+            "terminal-retention=\(orders.terminalRetention.wholeMilliseconds)",
             "ttl=\(rendering.timeToLiveSeconds)",
             "max-age=\(maxAge.wholeMilliseconds)",
             "max-devices=\(maxDevicesPerEvent)",
             "android-priority=\(rendering.androidPriority.rawValue)",
         ]
+        parts += orders.terminalStatuses.map { "terminal=\($0)" }.sorted()
+        parts += orders.unpickedStatuses.map { "unpicked=\($0)" }.sorted()
+        parts += orders.superseding.map { "supersede=\($0.rawValue)" }.sorted()
+        if let schedule = orders.schedule {
+            parts.append("max-lateness=\(schedule.maxLateness.wholeMilliseconds)")
+            parts.append("spread=\(schedule.spread.wholeMilliseconds)")
+        }
         parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
         parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
         text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)

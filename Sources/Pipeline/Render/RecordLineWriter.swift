@@ -2,6 +2,7 @@ import Extraction
 import Foundation
 import Glibc
 import NotificationPayload
+import Telemetry
 
 /// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time: those are the
 /// broker's to give.
@@ -53,6 +54,36 @@ struct RecordLineWriter: ~Copyable, RecordSink {
         output.append(#"{"suppressed":""#)
         append(reason.label)
         output.append(#"""#)
+        explain(event, [])
+        output.append("}\n")
+    }
+
+    /// With `--explain` a timer that is not sent has a line: its type, its order, and when it was due.
+    mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        guard explains else { return }
+        output.append(#"{"dropped":""#)
+        append(drop.label)
+        output.append(#"","event_type":""#)
+        append(type.rawValue)
+        output.append(#"""#)
+        append("order_id", timer.key)
+        output.append(#","due":""#)
+        append(LogTime(milliseconds: timer.timestamp?.milliseconds ?? 0).iso8601)
+        output.append(#"""#)
+        explain(timer, [])
+        output.append("}\n")
+    }
+
+    /// With `--explain` an event by which timers will not be sent has a line that says how many.
+    mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+        guard explains else { return }
+        output.append(#"{"dropped":""#)
+        append(drop.label)
+        output.append(#"""#)
+        if drop != .noSlot {
+            output.append(#","timers":"#)
+            output.append(decimal: Int64(timers))
+        }
         explain(event, [])
         output.append("}\n")
     }

@@ -3,30 +3,44 @@ import FanOut
 
 /// The core without Kafka: records as lines of JSON in, what the pipeline would write out.
 ///
-/// Pure: the same lines and the same settings give the same bytes. Memory grows with the longest line and with the
-/// subscriptions, not with the input.
+/// Pure: the same lines and the same settings give the same bytes. Memory grows with the longest line, the subscriptions
+/// and the orders that are remembered, not with the input.
+///
+/// The orders' state is folded for each partition that the lines name. With a time to play until, each partition has a
+/// clock of its own, which its records' timestamps move: timers fire at the moment at which they are due, between the
+/// records before and after it, and after the last record up to that time.
 package struct RenderRun: ~Copyable {
+    /// More partitions than any topic has: a line with a greater number has no state.
+    private static let maxPartitions: Int32 = 100_000
+
     private var core: PipelineCore
     private var writer: RecordLineWriter
     private var batch: EventBatch
     private var line = RecordLine()
     private let eventsTopic: String
+    private let until: Int64?
     private var lineNumber: Int64 = 0
+    /// The offset that each partition was read to, and its folding has begun.
+    private var reached: [Int32: Int64] = [:]
 
+    /// - Parameter until: the time up to which timers fire, in milliseconds since 1970; nil: none does.
     package init(
-        rules: ExtractionRules, rendering: RenderSettings, subscriptions: SubscriptionTable, maxAge: Duration,
+        rules: ExtractionRules, orders: OrderRules, until: Int64?, rendering: RenderSettings,
+        subscriptions: SubscriptionTable, maxAge: Duration,
         maxDevicesPerEvent: Int, topics: PipelineConfiguration.Topics, explains: Bool, output: Int32
     ) throws {
         let fanOut = try FanOut(
             audienceRule: PlaceAudience(), recipients: .table(subscriptions), maxAge: maxAge,
             maxDevices: maxDevicesPerEvent)
         var core = PipelineCore(
-            rules: rules, rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent, fanOut: fanOut)
+            rules: rules, orders: orders, rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent,
+            fanOut: fanOut)
         try core.beginTransaction()
         self.core = core
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
         batch = EventBatch(topic: topics.events)
         eventsTopic = topics.events
+        self.until = until
     }
 
     /// What was rendered so far.
@@ -48,11 +62,46 @@ package struct RenderRun: ~Copyable {
                     timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
                     headers: line.headers.indices))
             batch.topic = line.topic
-            writer.eventTopic = line.topic
-            _ = core.extract(&batch, from: 0)
-            _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
+            try renderRecord(of: line.partition, at: line.offset)
         }
         try writer.flush()
+    }
+
+    /// Ends the input: what is still due fires, in the order of time and partition.
+    package mutating func finish() throws {
+        guard let until else { return }
+        let partitions = reached.keys.sorted()
+        while let next = partitions.min(by: { core.nextDue(in: $0) < core.nextDue(in: $1) }),
+            core.nextDue(in: next) <= until
+        {
+            try play(next, until: core.nextDue(in: next))
+        }
+        try writer.flush()
+    }
+
+    private mutating func renderRecord(of partition: Int32, at offset: Int64) throws {
+        if reached[partition] == nil, (0..<Self.maxPartitions).contains(partition) {
+            core.assign(partition, watermark: 0, newest: 0)
+            reached[partition] = offset
+        }
+        let due = core.nextDue(in: partition)
+        _ = core.extract(&batch, from: 0)
+        // What is due before this record goes first. When the record is from is known only now: a bare event says it inside.
+        if let until, due < core.newest(in: partition) {
+            let time = min(core.newest(in: partition) - 1, until)
+            core.rollBack()
+            try play(partition, until: time)
+            _ = core.extract(&batch, from: 0)
+        }
+        writer.eventTopic = line.topic
+        _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
+        core.commit()
+        if reached[partition] != nil { reached[partition] = offset + 1 }
+    }
+
+    private mutating func play(_ partition: Int32, until time: Int64) throws {
+        writer.eventTopic = EventBatch.scheduleTopic
+        try core.play(partition, until: time, offset: reached[partition] ?? 0, into: &writer)
     }
 
     /// Reads subscriptions into a table: values as in notifications.subscriptions, a line each, or `kcat -J` envelopes,

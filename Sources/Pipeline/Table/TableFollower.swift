@@ -123,7 +123,7 @@ struct TableFollower: ~Copyable {
         try context.reach(.beforeTableCommit)
         do {
             // A table that is still behind is only as young as what it has seen (kafka-rules 18).
-            let time = isAtEnd ? WallClock.now() : newestTimestamp
+            let time = isAtEnd ? context.clock.now() : newestTimestamp
             let change = try table.apply(&changes, nextOffsets: read, at: EventTime(milliseconds: time))
             isDirty = false
             appliedAt = .now

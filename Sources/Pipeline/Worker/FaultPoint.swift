@@ -4,6 +4,8 @@ import KafkaClient
 enum FaultPoint: String, CaseIterable {
     /// A batch's records were handed to the producer.
     case afterProduce = "after-produce"
+    /// The timers of a partition were handed to the producer.
+    case afterTick = "after-tick"
     /// The journal's record was, too; the offsets were not sent.
     case beforeCommit = "before-commit"
     /// The broker has the offsets; the commit was not asked for.
@@ -123,7 +125,7 @@ enum FaultPoint: String, CaseIterable {
         /// Whether a transaction is open that can be aborted.
         fileprivate var isInTransaction: Bool {
             switch self {
-            case .afterProduce, .beforeCommit, .afterSendOffsets: true
+            case .afterProduce, .afterTick, .beforeCommit, .afterSendOffsets: true
             case .afterCommit, .inRevoke, .beforeTableCommit, .afterTableCommit, .inCatchUp: false
             }
         }

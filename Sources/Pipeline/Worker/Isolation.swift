@@ -36,6 +36,9 @@ package struct Isolation {
     /// By partition: events below this offset run one in a transaction.
     private var aloneBelow: [Int32: Int64] = [:]
     private var treatments: [Coordinates: Treatment] = [:]
+    private var tickRefusals = 0
+    /// How the timers of a tick that runs alone are written: ``Treatment/asItIs`` or ``Treatment/deadLetter``.
+    package private(set) var tickTreatment = Treatment.asItIs
 
     package init() {}
 
@@ -68,6 +71,27 @@ package struct Isolation {
         lastError = error
         if aborts >= 2 { aloneBelow = batch }
         return .retry
+    }
+
+    /// Whether each tick is to have a transaction of its own, with the timers of one instant.
+    package var isolatesTicks: Bool { tickRefusals >= 2 }
+
+    /// A transaction with a tick in it was aborted because a record was refused for good; events between two such aborts
+    /// do not count as a success of the tick.
+    ///
+    /// - Parameter wasAlone: nothing else was in it.
+    /// - Returns: whether nothing is left to try: not even the dead letters of its timers are taken.
+    package mutating func tickRefused(wasAlone: Bool) -> Bool {
+        tickRefusals += 1
+        guard wasAlone else { return false }
+        defer { tickTreatment = .deadLetter }
+        return tickTreatment == .deadLetter
+    }
+
+    /// A transaction with a tick in it was committed.
+    package mutating func tickCommitted() {
+        tickRefusals = 0
+        tickTreatment = .asItIs
     }
 
     /// A transaction has been committed up to these offsets.

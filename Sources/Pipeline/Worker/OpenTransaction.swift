@@ -3,14 +3,25 @@ import KafkaClient
 /// The transaction that a worker has open.
 struct OpenTransaction {
     let began: ContinuousClock.Instant
-    /// The wall clock when it began, in milliseconds since 1970: what the journal calls its clock.
-    let clock: Int64
+    /// When it began, or when its timers went, in milliseconds since 1970: what the journal calls its clock.
+    private(set) var clock: Int64
     var events = 0
     /// The events of each batch that have a timestamp, and the oldest timestamp, in milliseconds since 1970.
     var batches: [(oldest: Int64, events: Int)] = []
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false
+    /// Whether timers are in it, and whether nothing else is.
+    var hasTick = false
+    var isTickAlone = false
+
+    init(began: ContinuousClock.Instant, clock: Int64) {
+        self.began = began
+        self.clock = clock
+    }
+
+    /// Timers go: the journal's clock never shows one as early.
+    mutating func useClock(_ now: Int64) { clock = max(clock, now) }
 
     func remaining(of interval: Duration) -> Duration {
         max(.zero, interval - (.now - began))

@@ -10,9 +10,17 @@ package struct Positions {
         package var next: Int64
         /// Nothing below it is left to read: ``next``, or the end of the partition behind control records.
         package var reached: Int64
+        /// The state of the partition's orders holds everything below this: ``next``, or less while it is refolded.
+        package var folded: Int64
+        /// The timer watermark W, and the one that the group's committed offset carries.
         package var watermark: Int64
+        package var committedWatermark: Int64
         package var newestTimestamp: Int64
         fileprivate var committedTimestamp: Int64
+        fileprivate var settledFold: Int64
+
+        /// The state is not yet that of the committed offset.
+        package var isFolding: Bool { folded < committed }
     }
 
     /// The partition count of the topic, which every commit carries.
@@ -21,6 +29,8 @@ package struct Positions {
     private var partitions: [Partition?] = []
     /// The owned partitions, ascending.
     package private(set) var owned: [Int32] = []
+    /// How many of them are being refolded.
+    package private(set) var foldingCount = 0
 
     package init() {}
 
@@ -31,21 +41,30 @@ package struct Positions {
     }
 
     /// Takes over an assignment: everything before it is forgotten.
-    package mutating func assign(_ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], partitionCount: Int32)
-    {
+    ///
+    /// - Parameter folds: to where the state of orders is folded, at most the committed offset; that where it is nil.
+    package mutating func assign(
+        _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], folds: [Int32: Int64] = [:],
+        partitionCount: Int32
+    ) {
         self.partitionCount = partitionCount
         owned = committed.keys.sorted()
         partitions = Array(repeating: nil, count: max(Int(partitionCount), Int(owned.last ?? -1) + 1))
         for (partition, start) in committed {
+            let fold = min(folds[partition] ?? start.offset, start.offset)
             partitions[Int(partition)] = Partition(
-                committed: start.offset, next: start.offset, reached: start.offset, watermark: start.metadata.watermark,
-                newestTimestamp: start.metadata.newestTimestamp, committedTimestamp: start.metadata.newestTimestamp)
+                committed: start.offset, next: start.offset, reached: start.offset, folded: fold,
+                watermark: start.metadata.watermark, committedWatermark: start.metadata.watermark,
+                newestTimestamp: start.metadata.newestTimestamp, committedTimestamp: start.metadata.newestTimestamp,
+                settledFold: fold)
         }
+        foldingCount = owned.count { self[$0]?.isFolding == true }
     }
 
     package mutating func revokeAll() {
         owned.removeAll()
         partitions.removeAll()
+        foldingCount = 0
     }
 
     /// Whether a record is one to process: its partition is owned, and it has not been processed yet.
@@ -63,16 +82,26 @@ package struct Positions {
     /// Counts a record as processed.
     package mutating func advance(partition: Int32, offset: Int64, timestamp: Int64) {
         partitions[Int(partition)]!.next = offset + 1
+        partitions[Int(partition)]!.folded = offset + 1
         partitions[Int(partition)]!.reached = max(partitions[Int(partition)]!.reached, offset + 1)
         if timestamp > partitions[Int(partition)]!.newestTimestamp {
             partitions[Int(partition)]!.newestTimestamp = timestamp
         }
     }
 
-    /// Calls `body` for each partition that has moved since its last commit, ascending.
+    /// The timers of a partition have gone up to a watermark.
+    package mutating func fire(partition: Int32, upTo watermark: Int64) {
+        partitions[Int(partition)]?.watermark = watermark
+    }
+
+    /// Calls `body` for each partition that has moved since its last commit, or whose watermark has, ascending.
     package func forEachUncommitted(_ body: (Int32, Partition) throws -> Void) rethrows {
         for partition in owned {
-            if let state = partitions[Int(partition)], state.next != state.committed { try body(partition, state) }
+            if let state = partitions[Int(partition)],
+                state.next != state.committed || state.watermark != state.committedWatermark
+            {
+                try body(partition, state)
+            }
         }
     }
 
@@ -85,7 +114,9 @@ package struct Positions {
     package mutating func commit() {
         for partition in owned {
             partitions[Int(partition)]!.committed = partitions[Int(partition)]!.next
+            partitions[Int(partition)]!.committedWatermark = partitions[Int(partition)]!.watermark
             partitions[Int(partition)]!.committedTimestamp = partitions[Int(partition)]!.newestTimestamp
+            partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded
         }
     }
 
@@ -94,7 +125,54 @@ package struct Positions {
         for partition in owned {
             partitions[Int(partition)]!.next = partitions[Int(partition)]!.committed
             partitions[Int(partition)]!.reached = partitions[Int(partition)]!.committed
+            partitions[Int(partition)]!.folded = partitions[Int(partition)]!.settledFold
+            partitions[Int(partition)]!.watermark = partitions[Int(partition)]!.committedWatermark
             partitions[Int(partition)]!.newestTimestamp = partitions[Int(partition)]!.committedTimestamp
         }
+        foldingCount = owned.count { self[$0]?.isFolding == true }
+    }
+}
+
+// MARK: The state of orders, which may be behind
+
+extension Positions {
+    /// Whether a record is to be folded into the state in silence: what it gave is committed.
+    package func isToFold(partition: Int32, offset: Int64) -> Bool {
+        guard foldingCount > 0, let state = self[partition] else { return false }
+        return offset >= state.folded && offset < state.committed
+    }
+
+    /// The state holds everything below this offset; the committed offset is its end.
+    ///
+    /// - Returns: whether that made it whole.
+    package mutating func fold(partition: Int32, upTo offset: Int64) -> Bool {
+        guard let state = self[partition], state.isFolding else { return false }
+        partitions[Int(partition)]!.folded = min(max(state.folded, offset), state.committed)
+        guard offset >= state.committed else { return false }
+        foldingCount -= 1
+        return true
+    }
+
+    /// Nothing is open: what is folded stays folded.
+    package mutating func settleFolds() {
+        for partition in owned { partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded }
+    }
+
+    /// Where the state of each owned partition stands that no abort takes back.
+    package var settledFolds: [Int32: Int64] {
+        Dictionary(uniqueKeysWithValues: owned.map { ($0, partitions[Int($0)]!.settledFold) })
+    }
+
+    /// How many offsets are still to be folded.
+    package var leftToFold: Int64 {
+        guard foldingCount > 0 else { return 0 }
+        return owned.reduce(0) { $0 + max(0, partitions[Int($1)]!.committed - partitions[Int($1)]!.folded) }
+    }
+
+    /// A record has been seen in the log that the committed offset's metadata did not know of.
+    package mutating func raiseNewest(partition: Int32, to timestamp: Int64) {
+        guard let state = self[partition] else { return }
+        partitions[Int(partition)]!.newestTimestamp = max(state.newestTimestamp, timestamp)
+        partitions[Int(partition)]!.committedTimestamp = max(state.committedTimestamp, timestamp)
     }
 }

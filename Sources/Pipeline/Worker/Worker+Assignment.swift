@@ -80,7 +80,9 @@ extension Worker {
     }
 
     mutating func releaseAssignment() throws {
+        noteFolds()
         positions.revokeAll()
+        ticks.removeAll()
         assignment = AssignmentProgress()
         isolation.reset()
         hungTransactions = HungTransactionWatch()
@@ -92,6 +94,8 @@ extension Worker {
 
     /// Goes back to the committed offsets of the partitions that are owned (kafka-rules 6).
     mutating func rewind() {
+        noteFolds()
+        ticks.removeAll()
         guard !positions.isEmpty else { return }
         context.board.set(.positioning, worker: slot.number)
         assignment = AssignmentProgress(
@@ -126,20 +130,25 @@ extension Worker {
         }
         let starts = try startOffsets(of: partitions)
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
-        let checked = try StartRules.check(starts, partitionCount: count, now: WallClock.now())
-        try checkRange(starts)
+        let checked = try StartRules.check(starts, partitionCount: count, now: context.clock.now())
+        let first = try checkRange(starts)
+        try prepareOrders(checked.positions, first: first)
         group = try consumer.groupMetadata()
-        positions.assign(checked.positions, partitionCount: count)
+        positions.assign(checked.positions, folds: folds.offsets, partitionCount: count)
+        let reading = Dictionary(
+            uniqueKeysWithValues: positions.owned.map { partition in
+                (TopicPartition(topic: topic, partition: partition), Offset(positions[partition]?.folded ?? 0))
+            })
         if assignment.isRewind {
-            try consumer.seek(to: starts.mapValues(\.offset), timeout: .seconds(5))
+            try consumer.seek(to: reading, timeout: .seconds(5))
         } else {
-            try consumer.assign(starts.mapValues(\.offset))
+            try consumer.assign(reading)
         }
         assignment.isDone = true
-        context.board.set(.reading, worker: slot.number)
+        context.meter.setPartitions(partitions.count, worker: slot.number)
+        beginRefold()
         watch.progressed()
         reportReset(checked.reset)
-        context.meter.setPartitions(partitions.count, worker: slot.number)
     }
 
     /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record
@@ -162,7 +171,7 @@ extension Worker {
             case .time(let milliseconds):
                 try consumer.offsets(at: Timestamp(milliseconds: milliseconds), of: missing, timeout: .seconds(5))
             }
-        let metadata = OffsetMetadata(watermark: WallClock.now(), partitions: count, newestTimestamp: 0).text
+        let metadata = OffsetMetadata(watermark: context.clock.now(), partitions: count, newestTimestamp: 0).text
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
         try consumer.commit(new, timeout: .seconds(5))
         logger.info("starts \(missing.count) partitions that had no committed offset", ["partitions": missing.list])
@@ -171,7 +180,11 @@ extension Worker {
     }
 
     /// An offset outside the log is a person's to decide: what was lost is said, and nothing is skipped.
-    private mutating func checkRange(_ starts: [TopicPartition: CommittedOffset]) throws {
+    ///
+    /// - Returns: the first offsets that the log still has.
+    private mutating func checkRange(
+        _ starts: [TopicPartition: CommittedOffset]
+    ) throws -> [TopicPartition: Offset] {
         let partitions = Array(starts.keys)
         let first = try consumer.startOffsets(partitions, timeout: .seconds(5))
         let end = try consumer.endOffsets(partitions, timeout: .seconds(5))
@@ -181,6 +194,7 @@ extension Worker {
                 throw problem
             }
         }
+        return first
     }
 
     private func reportReset(_ partitions: [TopicPartition]) {

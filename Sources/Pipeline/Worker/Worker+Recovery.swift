@@ -77,6 +77,16 @@ extension Worker {
 
     /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
+        if transaction?.hasTick == true {
+            let wasAlone = transaction?.isTickAlone ?? false
+            if isolation.tickRefused(wasAlone: wasAlone) {
+                throw PipelineError.unplaceableRecord("not even the dead letter of a timer is taken: \(refusal)")
+            }
+            if wasAlone {
+                try discardTransaction()
+                return rewind()
+            }
+        }
         var ends: [Int32: Int64] = [:]
         for partition in positions.owned {
             ends[partition] = positions[partition]?.next

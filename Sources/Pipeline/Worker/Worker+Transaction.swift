@@ -6,7 +6,7 @@ extension Worker {
         guard transaction == nil else { return }
         if output.hasRepeatedRequests { try replaceProducer(after: .repeatedRequest) }
         try output.beginTransaction()
-        transaction = OpenTransaction(began: .now, clock: WallClock.now())
+        transaction = OpenTransaction(began: .now, clock: context.clock.now())
         try core.beginTransaction()
     }
 
@@ -26,7 +26,9 @@ extension Worker {
         transaction = nil
         core.endTransaction()
         positions.commit()
+        core.commit()
         isolation.committed { positions[$0]?.next }
+        if open.hasTick { isolation.tickCommitted() }
         output.truncatesDeadLetters = false
         backoff.reset()
         context.patience.hasWorked()
@@ -43,7 +45,7 @@ extension Worker {
             entry.ranges.append(
                 JournalEntry.Range(
                     partition: partition, from: position.committed, to: position.next,
-                    watermarkBefore: position.watermark, watermarkAfter: position.watermark))
+                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark))
             offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
                 offset: Offset(position.next), metadata: positions.metadata(of: position).text)
         }
@@ -68,7 +70,7 @@ extension Worker {
         counts.transactions += 1
         counts.count(core.takeNotes())
         context.meter.add(counts)
-        let now = WallClock.now()
+        let now = context.clock.now()
         context.meter.committed(
             duration: .now - transaction.began,
             ages: transaction.batches.map { (milliseconds: now - $0.oldest, events: $0.events) })

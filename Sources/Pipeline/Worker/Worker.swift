@@ -6,10 +6,11 @@ import Telemetry
 
 /// One worker: one thread with its own consumer and its own transactional producer.
 ///
-///     consume ─► extract ─► fan out ─► produce ─► journal ─► commit        (one Kafka transaction)
+///     consume ─► extract ─► fan out ─► tick ─► produce ─► journal ─► commit        (one Kafka transaction)
 ///
-/// `run()` is the whole life; what it does to partitions is in `Worker+Assignment`, to transactions in
-/// `Worker+Transaction`, and after an error in `Worker+Recovery`. Nothing here is shared with another thread but the
+/// `run()` is the whole life; what it does to partitions is in `Worker+Assignment`, to the state of orders in
+/// `Worker+Orders`, to timers in `Worker+Ticks`, to transactions in `Worker+Transaction`, and after an error in
+/// `Worker+Recovery`. Nothing here is shared with another thread but the
 /// ``WorkerContext``.
 struct Worker: ~Copyable {
     let slot: Slot
@@ -20,6 +21,9 @@ struct Worker: ~Copyable {
     var core: PipelineCore
     var positions = Positions()
     var assignment = AssignmentProgress()
+    var folds = OrderFolds()
+    var ticks = PendingTicks()
+    var checkpoint: OrderCheckpoint?
     var transaction: OpenTransaction?
     var isolation = Isolation()
     var fencings = Fencings()
@@ -31,6 +35,8 @@ struct Worker: ~Copyable {
     var refusal: KafkaError?
     private var records = RecordBatch()
     private(set) var batch: EventBatch
+    /// Records below the committed offset, which are folded in silence.
+    var refoldBatch: EventBatch
     var journalText = ByteWriter()
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
@@ -50,9 +56,11 @@ struct Worker: ~Copyable {
         self.logger = logger
         self.consumer = consumer
         self.output = output
+        checkpoint = Self.openCheckpoint(slot: slot, context: context, logger: logger)
         batch = EventBatch(topic: configuration.topics.events)
+        refoldBatch = EventBatch(topic: configuration.topics.events)
         core = PipelineCore(
-            rules: configuration.rules, rendering: configuration.rendering,
+            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
     }
 
@@ -62,7 +70,10 @@ struct Worker: ~Copyable {
     mutating func run() throws {
         while !context.mustStop {
             do {
-                if context.mustEnd { return try commit() }
+                if context.mustEnd {
+                    try commit()
+                    return saveOrders(isLast: true)
+                }
                 try serveControl(timeout: .zero)
                 try considerRefusal()
                 try advanceAssignment()
@@ -70,6 +81,7 @@ struct Worker: ~Copyable {
                     try work()
                 } else {
                     try commit()
+                    saveOrders()
                     try serveControl(timeout: .milliseconds(50))
                 }
             } catch {
@@ -95,8 +107,11 @@ struct Worker: ~Copyable {
         try considerErrors(records.errors)
         try watchConsumer()
         takeOver()
+        refold()
         if !batch.records.isEmpty { try process() }
+        try tick()
         if transaction?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }
+        saveOrders()
     }
 
     /// Looks after a consumer that has been quiet for long.
@@ -121,33 +136,47 @@ struct Worker: ~Copyable {
     /// Puts the records that are to be processed into the batch.
     private mutating func takeOver() {
         batch.removeAll()
+        refoldBatch.removeAll()
         for header in records.headers { batch.headers.append(EventHeader(name: header.name, value: header.value)) }
+        let isFolding = positions.foldingCount > 0
         for index in 0..<records.count {
             let record = records[index]
+            if isFolding, setAside(record) { continue }
             guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
-            batch.records.append(
-                EventRecord(
-                    partition: record.partition, offset: record.offset,
-                    timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key,
-                    value: record.value, headers: record.headers))
+            batch.records.append(EventRecord(record))
         }
+        guard isFolding else { return }
+        if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: batch.headers) }
+        for end in records.endsOfPartition { noteFold(of: end.partition.partition, upTo: end.offset.value) }
+    }
+
+    /// Takes a record that is only to be folded; one behind the committed offset says that all of those have come.
+    private mutating func setAside(_ record: RecordView) -> Bool {
+        let isToFold = positions.isToFold(partition: record.partition, offset: record.offset)
+        if isToFold { refoldBatch.records.append(EventRecord(record)) }
+        noteFold(of: record.partition, upTo: record.offset + (isToFold ? 1 : 0))
+        return isToFold
+    }
+
+    private mutating func noteFold(of partition: Int32, upTo offset: Int64) {
+        if positions.fold(partition: partition, upTo: offset) { folds.finished.append(partition) }
     }
 
     /// Extracts the batch and emits it, in as many transactions as its output needs.
     private mutating func process() throws {
         var next = 0
         while next < batch.records.count {
-            let extracted = core.extract(&batch, from: next)
+            let extracted = core.extract(&batch, from: next, supersedes: !isolation.isActive)
             while next < extracted {
                 try begin()
                 if isolation.isActive { applyTreatment(of: next) }
                 let end = isolation.isActive ? next + 1 : extracted
-                let limit = context.configuration.commitMaxRecords
+                let limit = core.needsWholeBatches ? .max : context.configuration.commitMaxRecords
                 let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
                 advance(over: next..<emitted)
                 next = emitted
                 try context.reach(.afterProduce, worker: slot.number)
-                if next < extracted || isolation.isActive { try commit() }
+                if next < extracted || isolation.isActive || core.needsWholeBatches { try commit() }
             }
         }
     }
@@ -177,5 +206,15 @@ struct Worker: ~Copyable {
         }
         transaction?.alone = event
         transaction?.aloneIsDeadLetter = core.isDeadLetter(record: record)
+    }
+}
+
+extension EventRecord {
+    /// The bytes stay the batch's that it comes from.
+    init(_ record: RecordView) {
+        self.init(
+            partition: record.partition, offset: record.offset,
+            timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key, value: record.value,
+            headers: record.headers)
     }
 }

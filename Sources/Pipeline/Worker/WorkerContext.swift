@@ -11,6 +11,7 @@ final class WorkerContext: Sendable {
     let audienceRule: any AudienceRule
     let gate: TableGate
     let patience = Patience()
+    let clock = PipelineClock()
     private let permissions: Permissions
     let meter: PipelineMeter
     /// The hash of the rules, which every journal entry carries.
@@ -40,7 +41,7 @@ final class WorkerContext: Sendable {
         self.board = ReadinessBoard(workers: configuration.workers)
         self.rulesHash =
             RulesHash(
-                rules: configuration.rules, rendering: configuration.rendering,
+                rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
                 maxAge: configuration.subscriptionsMaxAge,
                 maxDevicesPerEvent: configuration.maxDevicesPerEvent
             ).text

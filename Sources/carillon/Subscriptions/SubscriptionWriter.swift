@@ -2,48 +2,23 @@ import FanOut
 import KafkaClient
 import Pipeline
 
-/// Writes to the subscriptions topic. The partition is murmur2 of the whole key, as any Java client would choose it.
+/// Writes to the subscriptions topic.
 struct SubscriptionWriter: ~Copyable {
-    private var producer: Producer
-    private let topic: ProducerTopic
+    private var writer: TopicWriter
 
     init(_ configuration: PipelineConfiguration) throws(KafkaError) {
-        var producer = try Producer(settings: configuration.kafka, logger: configuration.clientSink)
-        topic = try Self.topic(configuration.topics.subscriptions, of: &producer)
-        self.producer = producer
-    }
-
-    /// What the client complained about by itself says more than a time-out.
-    private static func topic(_ name: String, of producer: inout Producer) throws(KafkaError) -> ProducerTopic {
-        do {
-            return try producer.topic(name, timeout: .seconds(30))
-        } catch {
-            throw producer.takeErrors().last { $0.kind == .authentication || $0.kind == .tls } ?? error
-        }
+        writer = try TopicWriter(configuration.topics.subscriptions, configuration)
     }
 
     mutating func subscribe(_ subscription: Subscription) throws(KafkaError) {
-        try write(key: subscription.key, value: subscription.encoded())
+        try writer.write(key: subscription.key, value: subscription.encoded())
     }
 
     /// Writes the tombstone of a key.
     mutating func unsubscribe(key: String) throws(KafkaError) {
-        try write(key: key, value: nil)
+        try writer.write(key: key, value: nil)
     }
 
     /// Waits until everything is written.
-    mutating func finish(timeout: Duration = .seconds(60)) throws(KafkaError) {
-        try producer.flush(timeout: timeout)
-        try takeFailures()
-    }
-
-    private mutating func write(key: String, value: [UInt8]?) throws(KafkaError) {
-        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic)
-        producer.poll(timeout: .zero)
-        try takeFailures()
-    }
-
-    private mutating func takeFailures() throws(KafkaError) {
-        if let failure = producer.takeFailures().first { throw failure.error }
-    }
+    mutating func finish() throws(KafkaError) { try writer.finish() }
 }

@@ -32,6 +32,9 @@ struct TopicOptions: ParsableArguments {
         } else {
             premises.replicationFactor = min(3, max(1, try admin.cluster(timeout: .seconds(30)).brokers.count))
         }
+        let orders = configuration.orders
+        premises.eventsLeastRetention = orders.schedule.map { _ in 2 * orders.horizon.wholeMilliseconds }
+        premises.eventsRetention = max(premises.eventsRetention, premises.eventsLeastRetention ?? 0)
         let events = existing[names.events]?.configuration
         if let retention = events?["retention.ms"].flatMap(Int64.init) { premises.eventsRetention = retention }
         if let bytes = events?["max.message.bytes"].flatMap(Int64.init) { premises.eventsMaxMessageBytes = bytes }

@@ -60,6 +60,8 @@ extension TopicPlan {
         var replicationFactor = 3
         /// `retention.ms` of the events topic; -1 is for ever.
         var eventsRetention: Int64 = 30 * day
+        /// What timers need of the events topic: twice `state.horizon`, in milliseconds; nil without a schedule.
+        var eventsLeastRetention: Int64? = 28 * day
         /// `max.message.bytes` of the events topic; Kafka's own default.
         var eventsMaxMessageBytes: Int64 = 1_048_588
     }
@@ -76,7 +78,13 @@ extension TopicPlan {
                 .events, names.events, many, premises,
                 [
                     .init("cleanup.policy", "delete", .exactly, "the log of events is read again by offset"),
-                    .init("retention.ms", "\(retention)", .initial, "30 days"),
+                    .init(
+                        "retention.ms", "\(retention)",
+                        premises.eventsLeastRetention.map { .atLeast($0) } ?? .initial,
+                        "30 days; the state of orders is folded from twice state.horizon of it"),
+                    .init(
+                        "message.timestamp.after.max.ms", 3_600_000, Property.Rule.atMost,
+                        "a record from the future would expire the state of orders"),
                     .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
                 ]),
             make(

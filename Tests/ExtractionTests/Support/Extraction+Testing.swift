@@ -77,6 +77,7 @@ func extract(_ record: TestRecord, rules: ExtractionRules? = nil) -> TestResult 
 func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestResult] {
     guard let rules = rules ?? (try? ExtractionRules()) else { return [] }
     var extractor = Extractor(rules: rules)
+    var history = NoHistory()
     var batch = EventBatch(topic: "")
     var owned: [OwnedBytes] = []
     func own(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
@@ -102,7 +103,7 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
             var result = TestResult()
             let start = batch.notifications.count
             let textStart = batch.text.count
-            switch extractor.extract(index, in: &batch) {
+            switch extractor.extract(index, in: &batch, history: &history) {
             case .notifications(let count):
                 result.notifications = batch.notifications.suffix(count).map { TestNotification($0, in: batch) }
             case .suppressed(let reason):

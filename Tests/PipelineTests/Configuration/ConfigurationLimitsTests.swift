@@ -28,6 +28,9 @@ import Testing
             try problems { $0.shutdownTimeout = .seconds(30) }
                 == ["shutdown.timeout: 30s must be at most transaction.timeout (20s)"])
         #expect(
+            try problems { $0.orders.horizon = .seconds(3_600) }
+                == ["state.terminal-retention: 1d must be at most state.horizon (1h)"])
+        #expect(
             try problems { $0.transactionTimeout = .seconds(120) }
                 == ["transaction.timeout: 2m must be less than kafka.max.poll.interval.ms (2m)"])
         #expect(

@@ -222,6 +222,31 @@ import Testing
         #expect(configuration.instanceID == "b")
     }
 
+    @Test("settings of orders and timers reach their fields")
+    func orderFields() throws {
+        let configuration = try load(flags: [
+            ("schedule.tick", "200ms"), ("schedule.max-lateness", "5m"), ("schedule.spread", "2m"),
+            ("schedule.unpicked-statuses", "new, open"), ("state.terminal-statuses", "done"),
+            ("state.horizon", "7d"), ("state.terminal-retention", "2h"), ("infer-status-changes", "on"),
+            ("supersede", "ORDER_STATUS_CHANGED,order_created"),
+        ]).checked()
+        var schedule = ScheduleRules()
+        schedule.tick = .milliseconds(200)
+        schedule.maxLateness = .seconds(300)
+        schedule.spread = .seconds(120)
+        #expect(configuration.orders.schedule == schedule)
+        #expect(configuration.orders.unpickedStatuses == ["new", "open"])
+        #expect(configuration.orders.terminalStatuses == ["done"])
+        #expect(configuration.orders.horizon == .seconds(7 * 86_400))
+        #expect(configuration.orders.terminalRetention == .seconds(7_200))
+        #expect(configuration.rules.infersStatusChanges)
+        #expect(configuration.orders.superseding == [.orderStatusChanged, .orderCreated])
+        #expect(try load(flags: [("schedule", "off"), ("schedule.tick", "5s")]).checked().orders.schedule == nil)
+        #expect(try load(flags: [("supersede", "on")]).checked().orders.superseding == [.orderStatusChanged])
+        #expect(
+            try load(flags: [("supersede", "ORDER_LOST"), ("schedule.unpicked-statuses", "a,,b")]).problems.count == 2)
+    }
+
     @Test("all zones that are none are named, with their places")
     func zones() throws {
         let loaded = try load(flags: [("time-zone", "Mars/Base"), ("place-time-zones", "7=Asia/Tokio,8=UTC,9=X")])

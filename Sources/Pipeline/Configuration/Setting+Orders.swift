@@ -1,0 +1,72 @@
+import Extraction
+import Foundation
+import NotificationPayload
+
+extension Setting {
+    /// What is remembered of orders, and what follows from it by the clock.
+    static let orders: [Setting] = [
+        .choice(
+            "schedule", \.isScheduled, default: .value("on"), ["on": true, "off": false],
+            "Slot starts and reminders by the clock; those from upstream are then not sent. off: the other way round."),
+        .duration(
+            "schedule.tick", \.schedule.tick, default: "1s", .milliseconds(100) ... .seconds(60),
+            "How often a worker looks whether a timer is due."),
+        .duration(
+            "schedule.max-lateness", \.schedule.maxLateness, default: "15m", .seconds(1) ... .days(1),
+            "A timer that is later is not sent."),
+        .duration(
+            "schedule.spread", \.schedule.spread, default: "0ms", .zero ... .seconds(120),
+            "The timers of a place go up to so much later, each place by its own share."),
+        .statuses(
+            "schedule.unpicked-statuses", \.configuration.orders.unpickedStatuses, default: "pending,processing",
+            "The statuses in which an order is still to be picked, and reminded of."),
+        .statuses(
+            "state.terminal-statuses", \.configuration.orders.terminalStatuses,
+            default: "cancelled,failed,completed,collected", "The statuses that end an order and its timers."),
+        .duration(
+            "state.horizon", \.configuration.orders.horizon, default: "14d", .seconds(60) ... .days(365),
+            "What an order remembers goes so long after the record that said it."),
+        .duration(
+            "state.terminal-retention", \.configuration.orders.terminalRetention, default: "1d",
+            .seconds(1) ... .days(365), "What is left of an order that has ended is kept so long."),
+        .choice(
+            "infer-status-changes", \.infersStatusChanges, default: .value("off"), ["on": true, "off": false],
+            "Take an order without an event type for a status change, where its status differs from the one before."),
+        .custom(
+            "supersede", default: .value("off"),
+            allowed: "off, on (which is ORDER_STATUS_CHANGED), or types with commas between",
+            "Pushes of these types are not sent where a newer one of their order is in the same batch."
+        ) { text, draft in
+            guard let types = superseding(text) else { return false }
+            draft.configuration.orders.superseding = types
+            return true
+        },
+    ]
+
+    private static func superseding(_ text: String) -> Set<EventType>? {
+        switch text.lowercased() {
+        case "off": return []
+        case "on": return [.orderStatusChanged]
+        default:
+            let words = words(text)
+            let types = words.compactMap { EventType(rawValue: "event_\($0.lowercased())") }
+            return types.isEmpty || types.count < words.count ? nil : Set(types)
+        }
+    }
+
+    private static func statuses(
+        _ key: String, _ path: Path<[String]>, default value: String, _ summary: String
+    ) -> Setting {
+        let allowed = "statuses with commas between, such as \(value)"
+        return Setting(key: key, defaultValue: .value(value), allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            let words = words(text)
+            guard !words.isEmpty, !words.contains("") else { throw InvalidValue(allowed: allowed) }
+            draft[keyPath: path] = words
+        }
+    }
+
+    private static func words(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+}

@@ -1,0 +1,142 @@
+import Extraction
+import StateStore
+
+/// The state of a worker's orders on disk: a shortcut for the fold, written behind the log and never needed.
+///
+/// One store transaction carries the orders that changed and, as the store's checkpoint, the offset of each partition
+/// that they belong to. Keys are the partition and half of the SHA-256 of the order id, values the blocks as they are in
+/// memory. What another version or other rules wrote is removed. One owner, on one thread.
+struct OrderCheckpoint: ~Copyable {
+    /// What the state of a partition belongs to.
+    struct Mark: Equatable {
+        /// The state holds the records below it.
+        var offset: Int64
+        /// The timer watermark, and the newest timestamp of a record, in milliseconds since 1970.
+        var watermark: Int64
+        var newest: Int64
+    }
+
+    private static let keySize = 4 + 16
+
+    private let store: any OrderedStore
+    private let stamp: String
+    /// What is in the store.
+    private(set) var marks: [Int32: Mark] = [:]
+
+    /// - Parameter stamp: what the blocks depend on besides the log: the topic and the hash of the rules.
+    init(_ store: any OrderedStore, stamp: String) throws(StoreError) {
+        let stamp = "\(OrderBlock.version) \(stamp)"
+        let reader = try store.makeReader()
+        try reader.begin()
+        let text = try reader.checkpoint().map { String(decoding: $0, as: UTF8.self) }
+        let count = try reader.count()
+        reader.end()
+        let marks = text.flatMap { Self.read($0, stamp: stamp) }
+        if marks == nil, count > 0 || text != nil {
+            try store.write { writer throws(StoreError) in try writer.removeAll() }
+        }
+        self.store = store
+        self.stamp = stamp
+        self.marks = marks ?? [:]
+    }
+
+    /// Takes a partition's orders over into a state that has just been begun.
+    ///
+    /// - Returns: false where a block is none; the state is then to be begun again.
+    func load(_ partition: Int32, into core: inout PipelineCore) throws(StoreError) -> Bool {
+        let reader = try store.makeReader()
+        try reader.begin()
+        defer { reader.end() }
+        for entry in try Self.entries(of: partition, reader) {
+            guard core.orders.load(entry.value, into: partition) else { return false }
+        }
+        return true
+    }
+
+    /// Removes what is stored of a partition.
+    mutating func remove(_ partition: Int32) throws(StoreError) {
+        guard marks[partition] != nil else { return }
+        let reader = try store.makeReader()
+        try reader.begin()
+        defer { reader.end() }
+        let entries = try Self.entries(of: partition, reader)
+        var left = marks
+        left[partition] = nil
+        try store.write { writer throws(StoreError) in
+            for entry in entries { try writer.remove(entry.key) }
+            try write(left, with: writer)
+        }
+        marks = left
+    }
+
+    /// Writes what changed since the last call. Only while nothing is open in the state.
+    ///
+    /// - Parameter marks: of the partitions that are in the state; those that are not stay as they were stored.
+    /// - Throws: the store is then as it was, and knows nothing of these changes: it is not to be written again.
+    mutating func save(_ marks: [Int32: Mark], of core: inout PipelineCore) throws(StoreError) {
+        let all = self.marks.merging(marks) { $1 }
+        guard all != self.marks else { return }
+        var key = [UInt8](repeating: 0, count: 4 + 32)
+        try store.write { writer throws(StoreError) in
+            for partition in marks.keys {
+                try core.orders.takeChanges(of: partition) { id, block throws(StoreError) in
+                    try Self.withKey(of: id, in: partition, buffer: &key) { key throws(StoreError) in
+                        if let block {
+                            try writer.put(key, block)
+                        } else {
+                            try writer.remove(key)
+                        }
+                    }
+                }
+            }
+            try write(all, with: writer)
+        }
+        self.marks = all
+    }
+
+    private static func entries(of partition: Int32, _ reader: any StoreReader) throws(StoreError) -> [StoreEntry] {
+        var entries: [StoreEntry] = []
+        let result = withUnsafeBytes(of: UInt32(bitPattern: partition).bigEndian) { prefix in
+            Result { () throws(StoreError) in try reader.append(startingWith: prefix, limit: .max, to: &entries) }
+        }
+        try result.get()
+        return entries
+    }
+
+    private static func withKey(
+        of id: UnsafeRawBufferPointer, in partition: Int32, buffer: inout [UInt8],
+        _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let result = buffer.withUnsafeMutableBytes { key in
+            key.storeBytes(of: UInt32(bitPattern: partition).bigEndian, as: UInt32.self)
+            SHA256.hash(id, into: key.baseAddress! + 4)
+            let key = UnsafeRawBufferPointer(rebasing: key[..<keySize])
+            return Result { () throws(StoreError) in try body(key) }
+        }
+        try result.get()
+    }
+
+    private func write(_ marks: [Int32: Mark], with writer: any StoreWriter) throws(StoreError) {
+        var lines = [stamp]
+        for (partition, mark) in marks.sorted(by: { $0.key < $1.key }) {
+            lines.append("\(partition) \(mark.offset) \(mark.watermark) \(mark.newest)")
+        }
+        let result = Array(lines.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
+            Result { () throws(StoreError) in try writer.setCheckpoint(bytes) }
+        }
+        try result.get()
+    }
+
+    /// Nil where it was written by another version, for another topic or with other rules.
+    private static func read(_ text: String, stamp: String) -> [Int32: Mark]? {
+        let lines = text.split(separator: "\n")
+        guard lines.first.map(String.init) == stamp else { return nil }
+        var marks: [Int32: Mark] = [:]
+        for line in lines.dropFirst() {
+            let numbers = line.split(separator: " ").compactMap { Int64($0) }
+            guard numbers.count == 4, let partition = Int32(exactly: numbers[0]) else { return nil }
+            marks[partition] = Mark(offset: numbers[1], watermark: numbers[2], newest: numbers[3])
+        }
+        return marks
+    }
+}

@@ -1,0 +1,81 @@
+import Extraction
+import NotificationPayload
+
+/// A checkpoint is the blocks as they are, one a key: the state is folded on from the offset that it belongs to.
+extension PartitionOrders {
+    /// Calls `body` for each order that changed since the last call: its id, and its block, or nil where it is gone.
+    ///
+    /// Only while nothing is open (``OrderStates/isSettled``).
+    func takeChanges<Failure: Error>(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard let list = changes?.bytes else { return }
+        var rest = list
+        while rest.count >= 2 {
+            let count = Int(rest.loadUnaligned(as: UInt16.self))
+            let id = UnsafeRawBufferPointer(rebasing: rest[2..<2 + count])
+            rest = UnsafeRawBufferPointer(rebasing: rest[(2 + count)...])
+            let name = table.find(id)
+            if name == 0 {
+                try body(id, nil)
+            } else {
+                table.clearDirty(name)
+                let block = table.block(name)
+                try body(id, UnsafeRawBufferPointer(start: block.base, count: block.size))
+            }
+        }
+        changes?.removeAll()
+    }
+
+    /// Takes an order over from a checkpoint, in place of the one with its id.
+    ///
+    /// - Returns: whether the bytes are a block. Others change nothing.
+    func load(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let base = bytes.baseAddress, bytes.count >= OrderBlock.headerSize else { return false }
+        let block = OrderBlock(base)
+        guard block.size == bytes.count, block.header.markCount <= OrderDraft.maxMarks, block.header.idCount > 0 else {
+            return false
+        }
+        var draft = OrderDraft(reading: block)
+        draft.header.flags.remove(.isDirty)
+        table.write(&draft, replacing: table.find(draft.id))
+        earliestDue = min(
+            earliestDue, OrderTimers(draft.header, spread: spread(of: draft.place)).next(after: watermark))
+        return true
+    }
+
+    /// Notes an order that is about to be written.
+    func noteChange(of draft: inout OrderDraft) {
+        guard changes != nil, !draft.header.flags.contains(.isDirty) else { return }
+        draft.header.flags.insert(.isDirty)
+        noteChange(of: draft.id)
+    }
+
+    func noteChange(of id: UnsafeRawBufferPointer) {
+        guard changes != nil else { return }
+        withUnsafeBytes(of: UInt16(truncatingIfNeeded: id.count)) { changes?.append($0) }
+        changes?.append(id)
+    }
+}
+
+extension OrderStates {
+    /// From now on ``takeChanges(of:_:)`` knows what changed in a partition.
+    package mutating func trackChanges(of partition: Int32) {
+        self[partition]?.changes = ByteWriter(capacity: 4 << 10)
+    }
+
+    /// What changes is no longer noted, and what was is forgotten: for good, since the marks of orders stay.
+    package mutating func stopTracking(_ partition: Int32) { self[partition]?.changes = nil }
+
+    /// See ``PartitionOrders/takeChanges(_:)``.
+    package mutating func takeChanges<Failure: Error>(
+        of partition: Int32, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+    ) throws(Failure) {
+        try self[partition]?.takeChanges(body)
+    }
+
+    /// Takes an order of a partition over from a checkpoint; false where the bytes are none.
+    package mutating func load(_ block: UnsafeRawBufferPointer, into partition: Int32) -> Bool {
+        self[partition]?.load(block) ?? false
+    }
+}

@@ -1,0 +1,73 @@
+import NotificationPayload
+
+/// What the state of orders was before the events that are not committed yet, so that an abort takes them back.
+///
+/// Events are numbered as they come. Keeps its memory from transaction to transaction.
+struct UndoLog: ~Copyable {
+    enum Entry {
+        /// The order was like this block.
+        case changed(text: Range<Int>)
+        /// There was no order with this id.
+        case added(id: Range<Int>)
+        case clock(newest: Int64, watermark: Int64)
+    }
+
+    private struct Item {
+        var event: Int
+        var partition: Int32
+        var entry: Entry
+    }
+
+    private var items: [Item] = []
+    private var text = ByteWriter(capacity: 64 << 10)
+    /// The items before this one are committed.
+    private var first = 0
+    private var event = 0
+
+    init() {}
+
+    var isEmpty: Bool { first == items.count }
+
+    /// What follows belongs to the next event.
+    mutating func beginEvent() { event += 1 }
+
+    mutating func noteClock(newest: Int64, watermark: Int64, of partition: Int32) {
+        items.append(Item(event: event, partition: partition, entry: .clock(newest: newest, watermark: watermark)))
+    }
+
+    mutating func noteAdded(_ id: UnsafeRawBufferPointer, to partition: Int32) {
+        items.append(Item(event: event, partition: partition, entry: .added(id: append(id))))
+    }
+
+    /// - Returns: a copy of the block, which stays until the next call.
+    mutating func noteChanged(_ block: OrderBlock, of partition: Int32) -> OrderBlock {
+        let range = append(UnsafeRawBufferPointer(start: block.base, count: block.size))
+        items.append(Item(event: event, partition: partition, entry: .changed(text: range)))
+        return OrderBlock(text.bytes.baseAddress! + range.lowerBound)
+    }
+
+    /// Everything but the newest `open` events is for good.
+    mutating func commit(keeping open: Int) {
+        while first < items.count, items[first].event <= event - open { first += 1 }
+        guard first == items.count else { return }
+        removeAll()
+    }
+
+    mutating func removeAll() {
+        first = 0
+        items.removeAll(keepingCapacity: true)
+        text.removeAll()
+    }
+
+    /// Calls `body` for what is not committed, newest first, and forgets it.
+    mutating func takeBack(_ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
+        for item in items[first...].reversed() { body(item.partition, item.entry, text.bytes) }
+        removeAll()
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {
+        let start = text.count
+        text.append(bytes)
+        return start..<text.count
+    }
+}

@@ -1,0 +1,43 @@
+/// The time that the pipeline goes by: the wall clock as it was at the start, and what has gone since then by the
+/// machine's own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is), so that a wall clock that is set moves no timer.
+/// Any thread.
+struct PipelineClock: Sendable {
+    private let wall: Int64
+    private let began: ContinuousClock.Instant
+
+    init(wall: Int64 = WallClock.now(), began: ContinuousClock.Instant = .now) {
+        self.wall = wall
+        self.began = began
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    func now(_ now: ContinuousClock.Instant = .now) -> Int64 { wall + (now - began).wholeMilliseconds }
+}
+
+/// Notices that somebody has set the wall clock: the two differ, and nobody here knows which one is right.
+struct ClockWatch {
+    enum Finding: Equatable {
+        case good
+        /// By so much; the pipeline is not ready.
+        case isOff(Duration)
+        /// For so long that only a new start, with the wall clock as it is then, helps.
+        case staysOff(Duration)
+    }
+
+    private static let tolerance = Duration.seconds(60)
+    private static let patience = Duration.seconds(600)
+    private var offSince: ContinuousClock.Instant?
+
+    /// Compares the clocks.
+    ///
+    /// - Parameter drift: by how much the wall clock is ahead.
+    mutating func look(drift: Duration, now: ContinuousClock.Instant = .now) -> Finding {
+        guard drift > Self.tolerance || drift < .zero - Self.tolerance else {
+            offSince = nil
+            return .good
+        }
+        let since = offSince ?? now
+        offSince = since
+        return now - since < Self.patience ? .isOff(drift) : .staysOff(drift)
+    }
+}

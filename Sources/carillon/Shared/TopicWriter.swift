@@ -1,0 +1,40 @@
+import KafkaClient
+import Pipeline
+
+/// Writes records to one topic. The partition is murmur2 of the whole key, as any Java client would choose it.
+struct TopicWriter: ~Copyable {
+    private var producer: Producer
+    private let topic: ProducerTopic
+
+    init(_ name: String, _ configuration: PipelineConfiguration) throws(KafkaError) {
+        var producer = try Producer(settings: configuration.kafka, logger: configuration.clientSink)
+        topic = try Self.topic(name, of: &producer)
+        self.producer = producer
+    }
+
+    /// What the client complained about by itself says more than a time-out.
+    private static func topic(_ name: String, of producer: inout Producer) throws(KafkaError) -> ProducerTopic {
+        do {
+            return try producer.topic(name, timeout: .seconds(30))
+        } catch {
+            throw producer.takeErrors().last { $0.kind == .authentication || $0.kind == .tls } ?? error
+        }
+    }
+
+    /// - Parameter value: nil is a tombstone.
+    mutating func write(key: String, value: [UInt8]?) throws(KafkaError) {
+        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic)
+        producer.poll(timeout: .zero)
+        try takeFailures()
+    }
+
+    /// Waits until everything is written.
+    mutating func finish(timeout: Duration = .seconds(60)) throws(KafkaError) {
+        try producer.flush(timeout: timeout)
+        try takeFailures()
+    }
+
+    private mutating func takeFailures() throws(KafkaError) {
+        if let failure = producer.takeFailures().first { throw failure.error }
+    }
+}

@@ -1,0 +1,346 @@
+"""Timers and the state of orders on a real broker: each timer exactly once, whatever dies, moves or lags meanwhile."""
+
+import collections
+import datetime
+import hashlib
+import json
+import random
+import shutil
+import sys
+import time
+import zoneinfo
+
+from confluent_kafka import Consumer, TopicPartition
+
+import scenarios
+from cluster import Failure, pause, wait_for
+from daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, wait_for_daemons
+from generate import Input, compact, iso
+from scenarios import make_world, scenario, started
+
+MINUTE = 60_000
+# Over how many seconds the places' timers are spread: a schedule that lasts long enough to be disturbed.
+SPREAD = 40
+PLACES = 24
+TYPES = ("event_timeslot_started", "event_unpicked_orders_reminder")
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+def spread_of(place, most=SPREAD):
+    """By how many seconds the timers of a place go later: FNV-1a, as the pipeline has it, worked out here anew."""
+    value = 0xCBF29CE484222325
+    for byte in place.encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return (value ^ value >> 32) % (most + 1)
+
+
+def make_schedule_world(name, partitions=4):
+    """A world with one device at each place, so that a timer is one record."""
+    world = make_world(name, partitions=partitions, places=2, crowd=1)
+    world.places = [f"{name}-{index}" for index in range(PLACES)]
+    world.subscriptions = [subscription(place) for place in world.places]
+    return world.create_topics()
+
+
+def subscription(place):
+    token = f"device-{place}"
+    value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "com.example.shop"}
+    return Input(f"place/{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode(), compact(value))
+
+
+def order_event(world, order, place, kind="ORDER_CREATED", status="pending", start=None, at=None, **more):
+    """(input, record time) of an event about an order; `start` is when its slot starts."""
+    at = at or now_ms()
+    body = {"id": order, "order_number": f"N-{order}", "place_id": place, "status": status}
+    if start is not None:
+        zone = zoneinfo.ZoneInfo(world.rules.time_zone)
+        begin, end = (datetime.datetime.fromtimestamp(when / 1000, zone) for when in (start, start + 30 * MINUTE))
+        body["shipping_info"] = {"slot": {
+            "date": begin.strftime("%Y-%m-%d"), "start_time": begin.strftime("%H:%M"), "end_time": end.strftime("%H:%M")}}
+    value = {"event_id": f"{order}-{kind}-{status}-{at}", "event_type": kind, "occurred_at": iso(at), "order": body} | more
+    return Input(order.encode(), compact(value)), at
+
+
+def produce(world, events):
+    producer = world.cluster.producer()
+    for (key, value, _), at in events:
+        producer.produce(world.topics["events"], key=key, value=value, timestamp=at)
+    if producer.flush(30):
+        raise Failure("events were not delivered")
+
+
+def next_minute(lead):
+    """The next full minute that is at least `lead` seconds away."""
+    return (now_ms() + lead * 1000 + MINUTE - 1) // MINUTE * MINUTE
+
+
+def orders_due(world, at, count):
+    """Orders with one timer each that is due at `at` and the spread of its place: the start of a slot, or one of its three
+    reminders. Their events, and when each (order, type) is due."""
+    events, due = [], {}
+    for index in range(count):
+        number, place = index % 4, world.places[index * 7 % len(world.places)]
+        order = f"{world.name}-{index}"
+        events.append(order_event(world, order, place, start=at - number * 15 * MINUTE))
+        due[order, TYPES[min(number, 1)]] = at + spread_of(place) * 1000
+    return events, due
+
+
+def timers(world):
+    """What was sent by the clock: (order, type) → the records."""
+    found = collections.defaultdict(list)
+    for record in world.cluster.read(world.topics["dispatch"]):
+        if dict(record.headers)["source"].startswith(b"schedule/"):
+            data = json.loads(json.loads(record.value)["message"]["data"]["default"])["data"]
+            found[data["order_id"], data["event_type"]].append(record)
+    return found
+
+
+def committed(world):
+    """The group's offsets with their metadata, as confluent-kafka reads them: partition → (offset, its words)."""
+    reader = Consumer(world.cluster.settings | {"group.id": world.name, "enable.auto.commit": False})
+    try:
+        asked = [TopicPartition(world.topics["events"], partition) for partition in range(world.partitions)]
+        found = {}
+        for each in reader.committed(asked, timeout=30):
+            words = (each.metadata or "").split()
+            found[each.partition] = each.offset, {key: int(value) for key, _, value in (w.partition("=") for w in words[1:])}
+        return found
+    finally:
+        reader.close()
+
+
+def commit(world, metadata):
+    """Commits the beginning of every partition for the group from outside, with this metadata."""
+    writer = Consumer(world.cluster.settings | {"group.id": world.name, "enable.auto.commit": False})
+    try:
+        writer.commit(offsets=[TopicPartition(world.topics["events"], partition, 0, metadata)
+                               for partition in range(world.partitions)], asynchronous=False)
+    finally:
+        writer.close()
+
+
+def check_timers(world, due):
+    """Each timer once and no other, none before it was due, and the journal's watermarks without a gap up to the one that
+    is committed."""
+    found = timers(world)
+    problems = [f"missing: {each}" for each in due.keys() - found.keys()]
+    problems += [f"not due: {each}" for each in found.keys() - due.keys()]
+    problems += [f"{len(records)} times: {each}" for each, records in found.items() if len(records) > 1]
+    problems += [f"{due[each] - records[0].timestamp} ms early: {each}"
+                 for each, records in found.items() if each in due and records[0].timestamp < due[each]]
+    problems += journal_problems(world)
+    if problems:
+        raise Failure(f"{len(problems)} problems, the first: " + "; ".join(sorted(problems)[:5]))
+
+
+def journal_problems(world):
+    problems, steps = [], collections.defaultdict(list)
+    for record in world.cluster.read(world.topics["journal"]):
+        value = json.loads(record.value)
+        for span, mark in zip(value["ranges"], value["watermarks"], strict=True):
+            steps[span["partition"]].append((span["from"], span["to"], mark["before"], mark["after"]))
+            if mark["after"] > mark["before"] and mark["after"] > value["clock"]:
+                problems.append(f"a tick before its time: {value}")
+    for partition, (offset, words) in committed(world).items():
+        at, watermark = 0, None
+        for first, last, before, after in sorted(steps[partition]):
+            if first != at or (watermark is not None and before != watermark):
+                problems.append(f"partition {partition}: the journal jumps to {first}, {before} from {at}, {watermark}")
+            at, watermark = last, after
+        if steps[partition] and (offset, words.get("w")) != (at, watermark):
+            problems.append(f"partition {partition}: {offset}, {words} is committed, the journal ends at {at}, {watermark}")
+        if words.keys() != {"w", "n", "t"} or words["n"] != world.partitions:
+            problems.append(f"partition {partition}: the metadata of the committed offset is {words}")
+    return problems
+
+
+def wait_for_timers(world, due, until_ms, meanwhile=lambda: None):
+    """Until everything that is due has been sent, or the deadline, which is the check's to find fault with."""
+    looked = 0
+    while now_ms() < until_ms:
+        meanwhile()
+        if time.monotonic() - looked > 1 and now_ms() > max(due.values()):
+            if due.keys() <= timers(world).keys():
+                return
+            looked = time.monotonic()
+        pause()
+
+
+@scenario("processes that are killed again and again while timers go: each timer once", background=True)
+def killed():
+    world = make_schedule_world("killed")
+    chance = random.Random(f"killed {scenarios.seed}")
+    settings = {"schedule_spread": f"{SPREAD}s", "session_timeout": "6s", "transaction_timeout": "10s"}
+    daemons = [started(world, "a", **settings)]
+    daemons.append(world.daemon("b", world.settings("b", **settings), binary=CARILLON_DEBUG) if CARILLON_DEBUG
+                   else world.daemon("b", world.settings("b", **settings)))
+    if CARILLON_DEBUG:
+        daemons[1].faults = {"CARILLON_FAULT": "kill@after-tick:1/6,kill@after-send-offsets:1/9,kill@after-commit:1/9,"
+                                               "abort@after-tick:1/4", "CARILLON_FAULT_SEED": str(scenarios.seed)}
+    daemons[1].start()
+    at = next_minute(8)
+    events, due = orders_due(world, at, 400)
+    produce(world, events)
+    next_kill = at
+
+    def disturb():
+        nonlocal next_kill
+        for each in daemons:
+            if not each.is_running:
+                each.start()
+        if now_ms() > next_kill:
+            victim = chance.choice(daemons)
+            if victim.is_running:
+                victim.kill()
+            next_kill = now_ms() + chance.randrange(3000, 6000)
+
+    wait_for_timers(world, due, at + SPREAD * 1000, disturb)
+    # Without faults from now on.
+    daemons[1].faults = {}
+    for each in daemons:
+        each.kill()
+        each.start()
+    wait_for_timers(world, due, at + (SPREAD + 60) * 1000)
+    for each in daemons:
+        each.stop(20)
+    check_timers(world, due)
+
+
+@scenario("partitions that move to another process and back in mid-schedule: each timer once", background=True)
+def moved():
+    world = make_schedule_world("moved")
+    settings = {"schedule_spread": f"{SPREAD}s", "static-membership": "false", "session_timeout": "6s"}
+    first = started(world, "a", **settings)
+    at = next_minute(8)
+    events, due = orders_due(world, at, 400)
+    produce(world, events)
+    steps = [(at + 8_000, lambda: second.start()), (at + 18_000, lambda: first.stop()), (at + 24_000, lambda: first.start())]
+    second = world.daemon("b", world.settings("b", **settings))
+
+    def move():
+        while steps and now_ms() > steps[0][0]:
+            steps.pop(0)[1]()
+
+    wait_for_timers(world, due, at + (SPREAD + 60) * 1000, move)
+    first.stop()
+    second.stop()
+    check_timers(world, due)
+
+
+@scenario("a consumer that lags behind the start of a slot: one tick after the backlog, and nobody is nagged in vain")
+def lagging():
+    for name, lateness, is_patient in (("lagging", "2h", True), ("late", "15m", False)):
+        world = make_schedule_world(name, partitions=2)
+        began = (now_ms() - 60 * MINUTE) // MINUTE * MINUTE
+        # A word more: confluent-kafka writes a NUL behind the last one.
+        commit(world, f"v1 w={began} n=2 t=0 by=test")
+        start, due, events = began + 10 * MINUTE, {}, []
+
+        def add(order, minutes, status="pending", kind="ORDER_CREATED", start=None):
+            place = world.places[len(order) % PLACES]
+            events.append(order_event(world, f"{order}-{name}", place, kind, status, start, began + minutes * MINUTE))
+
+        for index in range(20):
+            add(f"open-{index}", 1, start=start)
+            due[f"open-{index}-{name}", TYPES[0]] = start
+            due[f"open-{index}-{name}", TYPES[1]] = start + 45 * MINUTE
+            add(f"picked-{index}", 1, start=start)
+            due[f"picked-{index}-{name}", TYPES[0]] = start
+            add(f"gone-{index}", 1, start=start)
+            add(f"moved-{index}", 1, start=start)
+            # Set when its start and the first reminder are over.
+            add(f"late-{index}", 30, start=start)
+            due[f"late-{index}-{name}", TYPES[1]] = start + 45 * MINUTE
+        for index in range(20):
+            add(f"picked-{index}", 31, "picked", "ORDER_STATUS_CHANGED")
+            add(f"gone-{index}", 31, "cancelled", "ORDER_STATUS_CHANGED")
+            add(f"moved-{index}", 31, start=began + 180 * MINUTE)
+        produce(world, events)
+        if not is_patient:
+            due = {each: when for each, when in due.items() if when > now_ms() - 15 * MINUTE}
+        daemon = started(world, **{"schedule.max-lateness": lateness})
+        world.wait_until_done()
+        wait_for_timers(world, due, now_ms() + 20_000)
+        daemon.stop()
+        check_timers(world, due)
+
+
+@scenario("a committed offset whose metadata is gone: timers count from now, and it is said")
+def reset():
+    world = make_schedule_world("reset", partitions=2)
+    start = (now_ms() - 20 * MINUTE) // MINUTE * MINUTE
+    produce(world, [order_event(world, f"reset-{index}", world.places[index], start=start, at=start - MINUTE)
+                    for index in range(10)])
+    commit(world, "")
+    daemon = started(world, **{"schedule.max-lateness": "2h"})
+    wait_for_daemons("it says so", lambda: daemon.has_line("no readable watermark", "0, 1"), [daemon])
+    world.wait_until_done()
+    for offset, words in committed(world).values():
+        if not offset or abs(now_ms() - words["w"]) > 5 * MINUTE:
+            raise Failure(f"watermark {words} at {offset} after a reset")
+    daemon.stop()
+    check_timers(world, {})
+
+
+@scenario("an order's past is the same from memory, from the checkpoint and from the log")
+def past():
+    world = make_schedule_world("past", partitions=2)
+    orders = [f"past-{index}" for index in range(40)]
+
+    def send(status, kind="ORDER_STATUS_CHANGED"):
+        produce(world, [order_event(world, order, world.places[index % PLACES], kind, status)
+                        for index, order in enumerate(orders)])
+        world.wait_until_done()
+
+    daemon = started(world)
+    send("pending", "ORDER_CREATED")
+    send("processing")
+    daemon.stop()
+    daemon.start()
+    send("picking")
+    if not daemon.log().count("starts") or "the state of orders is whole" in daemon.log():
+        raise Failure("after a stop there was something to fold beside the checkpoint")
+    daemon.kill()
+    shutil.rmtree(world.folder / "a" / "orders-0")
+    daemon.start()
+    send("picked")
+    daemon.expect_line("the state of orders is whole", f"{3 * len(orders)} records")
+    daemon.stop()
+    other = world.daemon("b", world.settings("b")).start()
+    send("shipped")
+    other.expect_line("the state of orders is whole", f"{4 * len(orders)} records")
+    other.stop()
+    changes = collections.Counter()
+    for record in world.cluster.read(world.topics["dispatch"]):
+        data = json.loads(json.loads(record.value)["message"]["data"]["default"])["data"]
+        if data["event_type"] == "event_order_status_changed":
+            changes[data["previous_status"], data["new_status"]] += 1
+    statuses = ("pending", "processing", "picking", "picked", "shipped")
+    expected = {change: len(orders) for change in zip(statuses, statuses[1:])}
+    if changes != expected:
+        raise Failure(f"changes of status: {dict(changes)}, expected {expected}")
+
+
+@scenario("a topic that keeps less than twice the horizon ends a start with 78, unless nothing is scheduled")
+def retention():
+    world = make_schedule_world("retention", partitions=2)
+    world.cluster.configure(world.topics["events"], {"retention.ms": str(27 * 86_400_000)})
+    wait_for("the broker knows it", lambda: "27d" in refused(world), 20)
+    for name, setting in (("b", {"schedule": "off"}), ("c", {"state.horizon": "13d"})):
+        daemon = started(world, name, **setting)
+        wait_for_daemons("it works", lambda: daemon.has_line("assigned"), [daemon])
+        daemon.stop()
+
+
+def refused(world):
+    daemon = world.daemon("a").start()
+    daemon.expect_exit(EXIT_CONFIGURATION, "retention.ms", "state.horizon", seconds=30)
+    return daemon.log()
+
+
+if __name__ == "__main__":
+    sys.exit(scenarios.main("schedule.py", __doc__))

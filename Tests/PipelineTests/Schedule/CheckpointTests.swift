@@ -1,0 +1,119 @@
+import Extraction
+import FanOut
+import StateStore
+import Testing
+
+@testable import Pipeline
+
+@Suite("The checkpoint of the state of orders (design §7)")
+struct CheckpointTests {
+    private let store = MemoryStore()
+
+    private func open(_ stamp: String = "orders.events 1234") throws -> OrderCheckpoint {
+        try OrderCheckpoint(store, stamp: stamp)
+    }
+
+    /// A driver with some orders, whose changes are saved.
+    private func driver(_ orders: Int) throws -> ScheduleDriver {
+        var driver = try ScheduleDriver()
+        driver.core.orders.trackChanges(of: 0)
+        for index in 0..<orders {
+            driver.append(
+                event("o\(index)", status: "pending", slot: "2025-07-07 14:00-16:00", at: ScheduleDriver.morning))
+        }
+        try driver.process()
+        return driver
+    }
+
+    private func mark(_ driver: borrowing ScheduleDriver) -> OrderCheckpoint.Mark {
+        .init(offset: Int64(driver.committed.offset), watermark: driver.committed.watermark, newest: 5)
+    }
+
+    @Test("what was saved is loaded: the same orders, and where they belong in the log")
+    func roundTrip() throws {
+        var saving = try open()
+        var driver = try driver(40)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
+        try driver.process()
+        try saving.save([0: mark(driver)], of: &driver.core)
+
+        let found = try open()
+        #expect(found.marks == [0: mark(driver)])
+        var other = try ScheduleDriver()
+        other.core.assign(0, watermark: driver.committed.watermark, newest: ScheduleDriver.morning + 60_000)
+        #expect(try found.load(0, into: &other.core))
+        #expect(other.orderViews == driver.orderViews)
+        #expect(other.views["o1"]?.status == "picked")
+    }
+
+    @Test("another version or other rules leave nothing of it", arguments: ["orders.events 9999", "other 1234"])
+    func otherRules(stamp: String) throws {
+        var saving = try open()
+        var driver = try driver(3)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        #expect(try open(stamp).marks.isEmpty)
+        #expect(try open().marks.isEmpty)
+        let reader = try store.makeReader()
+        try reader.begin()
+        #expect(try reader.count() == 0)
+    }
+
+    @Test("a partition that another worker had in between is removed, the others stay")
+    func removal() throws {
+        var saving = try open()
+        var driver = try driver(3)
+        driver.core.assign(1, watermark: 0, newest: 0)
+        try saving.save([0: mark(driver), 1: mark(driver)], of: &driver.core)
+        try saving.remove(0)
+        #expect(try open().marks.keys.sorted() == [1])
+        #expect(try saving.load(0, into: &driver.core))
+        let reader = try store.makeReader()
+        try reader.begin()
+        #expect(try reader.count() == 0)
+    }
+
+    @Test("bytes that are no order are refused, and the caller folds from the log")
+    func damaged() throws {
+        var saving = try open()
+        var driver = try driver(1)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        try store.write { writer throws(StoreError) in
+            let result = [UInt8(0), 0, 0, 0, 7].withUnsafeBytes { key in
+                [UInt8(1), 2, 3].withUnsafeBytes { value in
+                    Result { () throws(StoreError) in try writer.put(key, value) }
+                }
+            }
+            try result.get()
+        }
+        #expect(try saving.load(0, into: &driver.core) == false)
+    }
+
+    @Test("nothing is written where nothing has moved")
+    func unchanged() throws {
+        var saving = try open()
+        var driver = try driver(2)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        let counting = CountingStore(store)
+        var again = try OrderCheckpoint(counting, stamp: "orders.events 1234")
+        try again.save([0: mark(driver)], of: &driver.core)
+        #expect(counting.writes == 0)
+    }
+}
+
+/// Counts what is written to a store.
+private final class CountingStore: OrderedStore, @unchecked Sendable {
+    private let store: MemoryStore
+    private(set) var writes = 0
+
+    init(_ store: MemoryStore) { self.store = store }
+
+    func makeReader() throws(StoreError) -> any StoreReader { try store.makeReader() }
+
+    func write(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
+        writes += 1
+        try store.write(body)
+    }
+
+    func close() throws(StoreError) { try store.close() }
+}

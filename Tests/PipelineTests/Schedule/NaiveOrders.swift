@@ -1,0 +1,99 @@
+import NotificationPayload
+
+/// The rules of orders and timers in the plainest way: dictionaries, no expiry, one partition after the other. It shares
+/// no line with what it checks.
+struct NaiveOrders {
+    struct Result {
+        var pushes: [String] = []
+        var timers: [String] = []
+        var drops: [String] = []
+    }
+
+    private struct Order {
+        var status: String?
+        var slot: Int64?
+        /// Since which record, in seconds, the slot starts then.
+        var slotSince: Int64 = 0
+        var identities: [String] = []
+        var endedAt: Int64?
+    }
+
+    private var orders: [String: Order] = [:]
+    private var watermark: Int64
+
+    init(watermark: Int64) { self.watermark = watermark }
+
+    /// Folds the events of one transaction, and then its tick, if the watermark has moved.
+    mutating func run(
+        _ events: [(timestamp: Int64, facts: EventFacts)], watermarks: ClosedRange<Int64>, clock: Int64
+    ) -> Result {
+        var result = Result()
+        for (timestamp, facts) in events {
+            if let push = fold(facts, at: timestamp) { result.pushes.append(push) }
+        }
+        for (id, order) in orders.sorted(by: { $0.key < $1.key }) {
+            for number in 0..<4 { decide(id, order, number, upTo: watermarks.upperBound, clock, &result) }
+        }
+        watermark = watermarks.upperBound
+        return result
+    }
+
+    private mutating func fold(_ event: EventFacts, at timestamp: Int64) -> String? {
+        var order = orders[event.order] ?? Order()
+        defer { orders[event.order] = order }
+        var isKnown = false
+        if let id = event.id {
+            isKnown = order.identities.contains(id)
+            order.identities = Array(([id] + order.identities.filter { $0 != id }).prefix(8))
+        }
+        let end = order.endedAt
+        let ends = ["cancelled", "failed", "completed", "collected"].contains(event.status ?? "")
+        if ends { order.endedAt = event.occurred }
+        if isKnown { return nil }
+        let previous = order.status
+        if end == nil || event.occurred >= end! {
+            order.status = event.status ?? order.status
+            let slot = ends ? nil : event.start ?? order.slot
+            if slot != order.slot {
+                order.slot = slot
+                order.slotSince = timestamp / 1000
+            }
+        }
+        switch event.type {
+        case .orderStatusChanged where previous == event.status: return nil
+        case .orderStatusChanged: return "\(event.order) event_order_status_changed \(previous ?? "unknown")"
+        case .orderCreated: return "\(event.order) event_order_created "
+        default: return nil
+        }
+    }
+
+    private func decide(
+        _ id: String, _ order: Order, _ number: Int, upTo end: Int64, _ clock: Int64, _ result: inout Result
+    ) {
+        guard let slot = order.slot else { return }
+        let due = slot + Int64(number) * 900_000
+        guard due > watermark, due <= end, due / 1000 > order.slotSince else { return }
+        if clock - due > 600_000 {
+            result.drops.append("\(id) \(due) too_late")
+        } else if number > 0, order.status != "pending", order.status != "processing" {
+            result.drops.append("\(id) \(due) picked")
+        } else if number == 1 || number == 2, due + 900_000 <= end {
+            result.drops.append("\(id) \(due) superseded")
+        } else {
+            result.timers.append(
+                "\(id) \(number == 0 ? "event_timeslot_started" : "event_unpicked_orders_reminder")  \(due)")
+        }
+    }
+
+    /// Timers that are over and that no tick has looked at.
+    func forgotten(at clock: Int64) -> [String] {
+        orders.flatMap { id, order in
+            (0..<4).compactMap { number in
+                guard let slot = order.slot else { return nil }
+                let due = slot + Int64(number) * 900_000
+                return due > watermark && due <= clock - 1_200_000 && due / 1000 > order.slotSince
+                    ? "forgotten: \(id) \(due)" : nil
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Extraction
+import Testing
+
+@testable import Pipeline
+
+@Suite("Issue 6, Build 9: what carillon schedule tells")
+struct ScheduleReaderTests {
+    private let morning = ScheduleDriver.morning
+    private let minute = ScheduleDriver.minute
+    /// 2025-07-07T14:00Z.
+    private let start = ScheduleDriver.morning + 7 * ScheduleDriver.hour
+    private let slot = "2025-07-07 14:00-16:00"
+
+    /// What is told of these records, `minutes after the slot's start: type number state reason`.
+    private func told(
+        _ events: [LoggedEvent], watermark: Int64, order: String? = nil, place: String? = nil
+    ) throws -> [String] {
+        let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "/", rules: try ExtractionRules())
+        let memory = Memory()
+        var reader = ScheduleReader(configuration, filter: .init(order: order, place: place))
+        reader.begin(0, watermark: watermark)
+        for (offset, event) in events.enumerated() {
+            reader.batch.records.append(
+                EventRecord(
+                    partition: 0, offset: Int64(offset), timestamp: EventTime(milliseconds: event.timestamp),
+                    key: memory.copy(event.key), value: memory.copy(event.value)))
+        }
+        reader.foldBatch()
+        return reader.finish().map { timer in
+            "\((timer.due - start) / minute): \(timer.orderID) \(timer.number) \(timer.state)"
+                + (timer.reason.map { " \($0)" } ?? "")
+        }
+    }
+
+    @Test("what is to come, in the order of time, with what will be dropped as it stands")
+    func pending() throws {
+        let events = [
+            event("o1", status: "pending", slot: slot, at: morning),
+            event("o2", status: "picked", slot: slot, at: morning + 1),
+        ]
+        #expect(
+            try told(events, watermark: morning) == [
+                "0: o1 0 pending", "0: o2 0 pending", "15: o1 1 pending", "15: o2 1 pending picked",
+                "30: o1 2 pending", "30: o2 2 pending picked", "45: o1 3 pending", "45: o2 3 pending picked",
+            ])
+        // What has been is told of one order or place only: there is no end to it.
+        #expect(try told(events, watermark: start + 31 * minute) == ["45: o1 3 pending", "45: o2 3 pending picked"])
+    }
+
+    @Test("a timer of the past is judged by what the log held when it was due, not by what came later")
+    func past() throws {
+        let events = [
+            event("o1", status: "pending", slot: slot, at: morning),
+            event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: start + 20 * minute),
+            event("o2", status: "pending", slot: slot, at: start + 21 * minute),
+        ]
+        #expect(
+            try told(events, watermark: start + 40 * minute, order: "o1") == [
+                "0: o1 0 sent", "15: o1 1 sent", "30: o1 2 dropped picked", "45: o1 3 pending picked",
+            ])
+        #expect(
+            try told(events, watermark: start + 40 * minute, order: "o2") == [
+                "0: o2 0 dropped already_started", "15: o2 1 dropped already_started", "30: o2 2 sent",
+                "45: o2 3 pending",
+            ])
+    }
+
+    @Test("an order's timers that an event has taken away are told with the reason: moved, ended")
+    func takenAway() throws {
+        var events = [
+            event("o1", status: "pending", slot: slot, at: morning),
+            event("o1", status: "pending", slot: "2025-07-07 14:20-16:00", at: morning + minute),
+        ]
+        let moved = (0...3).map { "\($0 * 15): o1 \($0) dropped moved" }
+        let pending = (0...3).map { "\($0 * 15 + 20): o1 \($0) pending" }
+        func sorted(_ lines: [String]) -> [String] {
+            lines.sorted { Int($0.prefix { $0 != ":" })! < Int($1.prefix { $0 != ":" })! }
+        }
+        #expect(try told(events, watermark: morning, order: "o1") == sorted(moved + pending))
+        events.append(event("o1", "ORDER_STATUS_CHANGED", status: "cancelled", at: start + 21 * minute))
+        let ended = (1...3).map { "\($0 * 15 + 20): o1 \($0) dropped ended" }
+        #expect(
+            try told(events, watermark: start + 22 * minute, order: "o1") == sorted(moved + ["20: o1 0 sent"] + ended))
+    }
+
+    @Test("the timers of a place are those of its orders, and a partition that was not begun is passed over")
+    func place() throws {
+        let events = [
+            event("o1", status: "pending", slot: slot, at: morning, place: "p1"),
+            event("o2", status: "pending", slot: slot, at: morning, place: "p2"),
+        ]
+        #expect(
+            try told(events, watermark: start, place: "p2") == [
+                "0: o2 0 sent", "15: o2 1 pending", "30: o2 2 pending", "45: o2 3 pending",
+            ])
+        #expect(try told(events, watermark: start, place: "p3").isEmpty)
+    }
+}
