@@ -140,8 +140,8 @@ class Events:
         self.made = 0
         self.poisons = list(POISONS)
         self.slots_from, self.slots_zone = slots_from, zoneinfo.ZoneInfo(slots_zone)
-        # What came before, to come once more.
-        self.past = []
+        # What came before, to come once more; orders that are done, to be spoken of too late.
+        self.past, self.ended = [], []
 
     def __iter__(self):
         while True:
@@ -170,7 +170,11 @@ class Events:
             if len(self.active) < 400:
                 self.active.append([order, 0])
             return self._wrap("ORDER_CREATED", order, {})
-        index = self.chance.randrange(len(self.active))
+        if self.ended and self.chance.random() < 0.02:
+            order = self.chance.choice(self.ended) | {"status": self.chance.choice(STATUSES[:4])}
+            return self._wrap("ORDER_STATUS_CHANGED", order, {}, late=0.7)
+        # The oldest one has many events in a short time: more than are remembered of an order.
+        index = 0 if self.chance.random() < 0.2 else self.chance.randrange(len(self.active))
         order, step = self.active[index]
         kind = self.chance.random()
         if kind < 0.08:
@@ -186,6 +190,7 @@ class Events:
         if step + 1 == len(STATUSES) or kind > 0.97:
             self.active.pop(index)
             previous, order["status"] = order["status"], self.chance.choice(("cancelled", "FAILED", "on_hold"))
+            self.ended = [*self.ended[-49:], order]
         else:
             self.active[index][1] += 1
             previous, order["status"] = order["status"], STATUSES[step + 1]
@@ -283,10 +288,10 @@ class Events:
         wall = datetime.datetime.fromtimestamp(start // 1000, self.slots_zone)
         order["shipping_info"]["slot"] = {"date": f"{wall:%Y-%m-%d}", "start_time": f"{wall:%H:%M}", "end_time": "23:45"}
 
-    def _wrap(self, event_type, order, extra):
-        # One event in fifty happened before the one that came last.
+    def _wrap(self, event_type, order, extra, late=0.02):
+        """`late` of them have happened before the one that came last."""
         now = self.now
-        if self.chance.random() < 0.02:
+        if self.chance.random() < late:
             self.now -= self.chance.randrange(7_200_000)
         try:
             return self._wrapped(event_type, order, extra)
