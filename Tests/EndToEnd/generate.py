@@ -190,7 +190,7 @@ class Events:
         if step + 1 == len(STATUSES) or kind > 0.97:
             self.active.pop(index)
             previous, order["status"] = order["status"], self.chance.choice(("cancelled", "FAILED", "on_hold"))
-            self.ended = [*self.ended[-49:], order]
+            self.ended = [*self.ended[-9:], order]
         else:
             self.active[index][1] += 1
             previous, order["status"] = order["status"], STATUSES[step + 1]
@@ -289,10 +289,10 @@ class Events:
         order["shipping_info"]["slot"] = {"date": f"{wall:%Y-%m-%d}", "start_time": f"{wall:%H:%M}", "end_time": "23:45"}
 
     def _wrap(self, event_type, order, extra, late=0.02):
-        """`late` of them have happened before the one that came last."""
+        """`late` of them have happened before the one that came last; where most do, long before."""
         now = self.now
         if self.chance.random() < late:
-            self.now -= self.chance.randrange(7_200_000)
+            self.now -= self.chance.randrange(7_200_000 if late < 0.5 else 72_000_000)
         try:
             return self._wrapped(event_type, order, extra)
         finally:
