@@ -17,9 +17,9 @@ func eventually<Value: Sendable>(
 
 extension Settings {
     /// Settings that make the mock cluster quick: it sleeps through an empty fetch, and a session shorter than 3 s never joins.
-    /// Longer than a busy machine may let a member wait: it would be thrown out.
+    /// A rebalance takes a second less than a session.
     static func mock(_ cluster: MockCluster) -> Settings {
-        ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "10", "session.timeout.ms": "30000"]
+        ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "10", "session.timeout.ms": "12000"]
     }
 }
 
