@@ -6,6 +6,8 @@ import Telemetry
 struct BrokerProbe: ~Copyable {
     private let context: WorkerContext
     private let logger: Logger
+    /// The broker does not answer questions about settings, as the embedded one: it is asked once.
+    private var isSilent = false
 
     init(context: WorkerContext, logger: Logger) {
         self.context = context
@@ -60,7 +62,7 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// What the subscriptions topic looks like now, to judge a stored table by.
-    func subscriptionTopic() throws -> SubscriptionTopic {
+    mutating func subscriptionTopic() throws -> SubscriptionTopic {
         let name = context.configuration.topics.subscriptions
         let settings = context.configuration.kafka
         let consumer = try Consumer(assigning: settings, logger: logger.clientSink)
@@ -76,7 +78,7 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
-    private func deleteRetention(of topic: String) -> Duration {
+    private mutating func deleteRetention(of topic: String) -> Duration {
         do {
             if let found = try setting("delete.retention.ms", of: topic) { return found }
         } catch {
@@ -88,7 +90,7 @@ struct BrokerProbe: ~Copyable {
     /// Timers need the state of orders, and that needs twice the horizon of the log to be folded again.
     ///
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the topic keeps less.
-    func checkEventsRetention() throws(PipelineError) {
+    mutating func checkEventsRetention() throws(PipelineError) {
         let topic = context.configuration.topics.events
         let horizon = context.configuration.orders.horizon
         guard context.configuration.orders.schedule != nil else { return }
@@ -106,10 +108,16 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// A topic's setting, in milliseconds; nil where there is none.
-    private func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
-        let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
-        let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration[key]
-        return found.flatMap { Int64($0) }.map { .milliseconds($0) }
+    private mutating func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
+        guard !isSilent else { return nil }
+        do throws(KafkaError) {
+            let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
+            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration[key]
+            return found.flatMap { Int64($0) }.map { .milliseconds($0) }
+        } catch {
+            isSilent = error.kind == .timedOut
+            throw error
+        }
     }
 }
 

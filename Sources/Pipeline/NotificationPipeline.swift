@@ -81,7 +81,7 @@ public final class NotificationPipeline: Sendable {
         defer { context.board.ended() }
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
-            let probe = BrokerProbe(context: context, logger: logger)
+            var probe = BrokerProbe(context: context, logger: logger)
             if let resolver {
                 context.gate.pass(.max)
                 try probe.waitForTopics(topics)

@@ -277,7 +277,7 @@ def reset():
                     for index in range(10)])
     commit(world, "")
     daemon = started(world, **{"schedule.max-lateness": "2h"})
-    daemon.expect_line("no readable watermark", "0, 1")
+    wait_for_daemons("it says so", lambda: daemon.has_line("no readable watermark", "0, 1"), [daemon])
     world.wait_until_done()
     for offset, words in committed(world).values():
         if not offset or abs(now_ms() - words["w"]) > 5 * MINUTE:

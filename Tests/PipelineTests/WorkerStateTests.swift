@@ -253,6 +253,21 @@ struct WorkerStateTests {
     }
 
     @Test(
+        "a lost contact explains one fencing, and as many as there are: brokers that restart one by one end no worker")
+    func explainedOnce() {
+        var fencings = Fencings()
+        let start = ContinuousClock.now
+        var verdicts: [Bool] = []
+        for seconds in [0, 20, 40, 60] {
+            fencings.noteLostContact(now: start + .seconds(seconds))
+            verdicts.append(fencings.mayBeOwnDoing(now: start + .seconds(seconds + 5)))
+            fencings.noteNewConsumer()
+        }
+        #expect(verdicts == [true, true, true, true])
+        #expect(!fencings.mayBeOwnDoing(now: start + .seconds(66)))
+    }
+
+    @Test(
         "a call that got no answer counts as lost contact, before the consumer has been heard of it",
         arguments: [(.timedOut, true), (.transport, true), (.allBrokersDown, true), (.fenced, false), (.other, false)]
             as [(KafkaError.Kind, Bool)])

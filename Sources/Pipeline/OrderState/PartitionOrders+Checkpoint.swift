@@ -64,6 +64,9 @@ extension OrderStates {
         self[partition]?.changes = ByteWriter(capacity: 4 << 10)
     }
 
+    /// What changes is no longer noted, and what was is forgotten: for good, since the marks of orders stay.
+    package mutating func stopTracking(_ partition: Int32) { self[partition]?.changes = nil }
+
     /// See ``PartitionOrders/takeChanges(_:)``.
     package mutating func takeChanges<Failure: Error>(
         of partition: Int32, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void

@@ -57,13 +57,18 @@ struct Fencings {
         if [.allBrokersDown, .transport, .timedOut].contains(error.kind) { noteLostContact(now: now) }
     }
 
-    /// Whether contact was lost within the last minute: a static member that joins again, while the broker still has its
-    /// first attempt, gets the same fatal error as one whose slot was taken.
+    /// Whether contact was lost within the last minute, and that has not explained a fencing yet: a static member that
+    /// joins again, while the broker still has its first attempt, gets the same fatal error as one whose slot was taken.
     func mayBeOwnDoing(now: ContinuousClock.Instant = .now) -> Bool {
         contactLost.map { now - $0 < .seconds(60) } ?? false
     }
 
-    /// Counts one; whether it is the third in 10 minutes.
+    /// The consumer was made anew. Fenced again without a further loss of contact, it has a rival.
+    mutating func noteNewConsumer() {
+        contactLost = nil
+    }
+
+    /// Counts one of the producer; whether it is the third in 10 minutes.
     mutating func isTooMany(now: ContinuousClock.Instant = .now) -> Bool {
         times = times.filter { now - $0 < .seconds(600) } + [now]
         return times.count >= 3

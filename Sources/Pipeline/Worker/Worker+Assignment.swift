@@ -145,10 +145,10 @@ extension Worker {
             try consumer.assign(reading)
         }
         assignment.isDone = true
+        context.meter.setPartitions(partitions.count, worker: slot.number)
         beginRefold()
         watch.progressed()
         reportReset(checked.reset)
-        context.meter.setPartitions(partitions.count, worker: slot.number)
     }
 
     /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record

@@ -62,7 +62,7 @@ extension Worker {
         for (id, offset) in found {
             guard let start = committed[id.partition] else { continue }
             core.assign(id.partition, watermark: start.metadata.watermark, newest: 0)
-            core.orders.trackChanges(of: id.partition)
+            if checkpoint != nil { core.orders.trackChanges(of: id.partition) }
             folds.offsets[id.partition] = min(max(offset.value, first[id]?.value ?? 0), start.offset)
         }
     }
@@ -137,16 +137,19 @@ extension Worker {
     /// Remembers where the states stand, before the positions are forgotten or found anew.
     mutating func noteFolds() {
         core.rollBack()
+        // While an assignment is being prepared, the states may be newer than the positions.
+        guard assignment.isDone else { return }
         folds.offsets.merge(positions.settledFolds) { $1 }
     }
 
     /// Writes the checkpoint when it is due and nothing is open: every 10 s, or so much less often that it takes no more
-    /// than a twentieth of the time.
+    /// than a fiftieth of the time.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transaction == nil, checkpoint != nil, isLast || .now >= folds.savesAt, core.orders.isSettled else {
+        guard transaction == nil, assignment.isDone, isLast || .now >= folds.savesAt, core.orders.isSettled else {
             return
         }
         let began = ContinuousClock.now
+        context.meter.setOrders(core.orders.count, bytes: core.orders.usedBytes, worker: slot.number)
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
         for (partition, offset) in positions.settledFolds {
             marks[partition] = OrderCheckpoint.Mark(
@@ -158,8 +161,7 @@ extension Worker {
         } catch {
             giveUpCheckpoint(after: error)
         }
-        folds.savesAt = .now + max(OrderFolds.saveInterval, (.now - began) * 20)
-        context.meter.setOrders(core.orders.count, bytes: core.orders.usedBytes, worker: slot.number)
+        folds.savesAt = .now + max(OrderFolds.saveInterval, (.now - began) * 50)
     }
 
     /// What is on the disk stays as it was, and is the next start's; this process writes it no more, since it no longer
@@ -167,5 +169,6 @@ extension Worker {
     private mutating func giveUpCheckpoint(after error: StoreError) {
         logger.warning("the state of orders is no longer saved, a restart has more to fold: \(error)")
         checkpoint = nil
+        for partition in folds.offsets.keys { core.orders.stopTracking(partition) }
     }
 }

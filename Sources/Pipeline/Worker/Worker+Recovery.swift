@@ -41,7 +41,11 @@ extension Worker {
             try isolate(refusal.error)
             return
         }
-        if let fatal = consumer.fatalError { return try replaceConsumer(after: fatal) }
+        if let fatal = consumer.fatalError {
+            // What the group said during a long call is still to be heard: partitions that it took explain a fencing (ADR 16).
+            try serveGroup(timeout: .zero)
+            return try replaceConsumer(after: fatal)
+        }
         if let line = try context.consider(error) {
             logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
@@ -131,11 +135,12 @@ extension Worker {
     }
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
-        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() || fencings.isTooMany() { throw slotTaken(fatal) }
+        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
         logger.notice("makes its consumer anew after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        fencings.noteNewConsumer()
         context.meter.count { $0.recreatedClients += 1 }
     }
 
