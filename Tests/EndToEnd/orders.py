@@ -184,15 +184,16 @@ class Orders:
 
     def due(self, after, until):
         """The timers with after < due <= until, in the order in which they fire."""
-        found = []
+        return sorted(self._timers(after, until), key=lambda timer: (timer.due, timer.order_id.encode(), timer.number))
+
+    def _timers(self, after, until):
         for order_id, order in self._orders.items():
             if not order.start:
                 continue
             for number in range(TIMERS):
                 seconds = order.start + number * QUARTER_SECONDS + self._spread(order)
                 if after < seconds * 1000 <= until and seconds > order.start_set:
-                    found.append(Timer(seconds * 1000, order_id, number))
-        return sorted(found, key=lambda timer: (timer.due, timer.order_id.encode(), timer.number))
+                    yield Timer(seconds * 1000, order_id, number)
 
     def _spread(self, order):
         most = self.settings.spread_seconds
@@ -202,8 +203,7 @@ class Orders:
         """When the first timer after the watermark is due, if that is not after `until`."""
         if self.earliest > until:
             return None
-        found = self.due(self.watermark, 1 << 62)
-        self.earliest = found[0].due if found else 1 << 62
+        self.earliest = min((timer.due for timer in self._timers(self.watermark, 1 << 62)), default=1 << 62)
         return self.earliest if self.earliest <= until else None
 
     def decide(self, timer, watermark, clock):

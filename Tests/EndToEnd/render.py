@@ -101,7 +101,7 @@ def check(case, folder, records, table):
 def main():
     parser = argparse.ArgumentParser(prog="render", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
-    parser.add_argument("--events", type=int, default=5_000)
+    parser.add_argument("--events", type=int, default=3_000)
     options = parser.parse_args()
     print(f"seed {options.seed}: render --seed {options.seed} --events {options.events}", flush=True)
     places, subscriptions = generate.make_subscriptions(options.seed, places=200, crowd=50)

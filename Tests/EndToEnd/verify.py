@@ -12,6 +12,7 @@ import bisect
 import collections
 import functools
 import hashlib
+import itertools
 import json
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
@@ -164,12 +165,14 @@ class Expectation:
 
     def _play(self, until, reached, first, state):
         """Timers that fire each at the moment at which it is due."""
-        while (due := state.next_due(until)) is not None:
-            self._fire(Tick(reached, state.watermark, due, due, None), first, state)
+        if state.next_due(until) is None:
+            return
+        for due, timers in itertools.groupby(state.due(state.watermark, until), key=lambda timer: timer.due):
+            self._fire(Tick(reached, state.watermark, due, due, None), first, state, timers)
 
-    def _fire(self, tick, first, state):
+    def _fire(self, tick, first, state, timers=None):
         source = rules.Record("schedule", first.partition, tick.offset, 0, None, None)
-        for timer in state.due(tick.before, tick.after):
+        for timer in state.due(tick.before, tick.after) if timers is None else timers:
             notification, reason = state.decide(timer, tick.after, tick.clock)
             self.count[f"timers {reason or ('sent' if notification else 'forgotten')}"] += 1
             if notification:
