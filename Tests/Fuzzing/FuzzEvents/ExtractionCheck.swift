@@ -41,7 +41,8 @@ struct ExtractionCheck: ~Copyable {
     private mutating func extract(_ record: Int) -> [String] {
         let notifications = batch.notifications.count
         let text = batch.text.count
-        switch extractor.extract(record, in: &batch) {
+        var history = NoHistory()
+        switch extractor.extract(record, in: &batch, history: &history) {
         case .notifications(let count):
             expect(count > 0, "notifications are at least one")
             expect(batch.notifications.count == notifications + count, "the batch has as many as it says")
