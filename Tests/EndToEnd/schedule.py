@@ -17,7 +17,7 @@ import scenarios
 from cluster import PATIENCE, Failure, pause, wait_for
 from daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, wait_for_daemons
 from generate import Input, compact, iso
-from scenarios import make_world, scenario, started
+from scenarios import check, make_world, scenario, started
 
 MINUTE = 60_000
 # Over how many seconds the places' timers are spread: a schedule that lasts long enough to be disturbed.
@@ -50,7 +50,8 @@ def make_schedule_world(name, partitions=4):
 
 def subscription(place):
     token = f"device-{place}"
-    value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "com.example.shop"}
+    value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "com.example.shop",
+             "environment": "production"}
     return Input(f"place/{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode(), compact(value))
 
 
@@ -294,6 +295,31 @@ def reset():
             raise Failure(f"watermark {words} at {offset} after a reset")
     daemon.stop()
     check_timers(world, {})
+
+
+@scenario("supersede=on: of an order's changes in one transaction only the newest push goes, and none is lost")
+def superseded():
+    world = make_schedule_world("superseded", partitions=2)
+    world.rules.superseding = frozenset({"order_status_changed"})
+    chance = random.Random(f"superseded {scenarios.seed}")
+    statuses = ("pending", "processing", "picking", "packed", "picked", "shipped")
+
+    def send(count):
+        orders = [chance.randrange(30) for _ in range(count)]
+        produce(world, [order_event(world, f"superseded-{order}", world.places[order % PLACES], "ORDER_STATUS_CHANGED",
+                                    chance.choice(statuses), event_id=f"{chance.random()}") for order in orders])
+
+    # More than one batch, and then some small ones.
+    send(1200)
+    daemon = started(world, supersede="on")
+    for _ in range(8):
+        send(40)
+    world.wait_until_done()
+    daemon.stop()
+    report = world.verify()
+    check(report)
+    if not 0 < report.counts.get("superseded", 0) < report.counts["events"]:
+        raise Failure(f"nothing was superseded: {report.counts}")
 
 
 @scenario("an order's past is the same from memory, from the checkpoint and from the log")
