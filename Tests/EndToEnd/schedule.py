@@ -322,6 +322,27 @@ def superseded():
         raise Failure(f"nothing was superseded: {report.counts}")
 
 
+@scenario("with schedule=off the watermark goes along with the commits: who switches it on is not sent what is over")
+def switched_on():
+    world = make_schedule_world("switched-on", partitions=2)
+    began, start = now_ms(), (now_ms() - 5 * MINUTE) // MINUTE * MINUTE
+    commit(world, f"v1 w={start - MINUTE} n=2 t=0 by=test")
+    produce(world, [order_event(world, f"over-{index}", world.places[index], start=start, at=start - MINUTE)
+                    for index in range(20)])
+    daemon = started(world, schedule="off")
+    world.wait_until_done()
+    daemon.stop()
+    for partition, (offset, words) in committed(world).items():
+        if words["w"] < began:
+            raise Failure(f"partition {partition}: watermark {words} at {offset}, and the scheduler was somebody else's until {began}")
+    # As if the next one had come after an hour: what the watermark does not keep back would go now.
+    daemon = started(world, **{"schedule.max-lateness": "1h"})
+    produce(world, [order_event(world, f"new-{index}", world.places[index]) for index in range(20)])
+    world.wait_until_done()
+    daemon.stop()
+    check_timers(world, {})
+
+
 @scenario("an order's past is the same from memory, from the checkpoint and from the log")
 def past():
     world = make_schedule_world("past", partitions=2)

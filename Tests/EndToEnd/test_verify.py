@@ -358,6 +358,16 @@ class Superseding(unittest.TestCase):
         self.assertEqual(self.kinds({1, 3}, 3, 4), {"lost push (I1, I4)"})
 
 
+class WithoutTimers(unittest.TestCase):
+    def test_a_watermark_may_pass_events_that_are_still_to_come(self):
+        records = [rules.Record("orders.events", 0, at, START_MS, None, None) for at in range(2)]
+        span = verify.Span(0, 1, None, START_MS + 9_000, "journal/0/0", START_MS, START_MS + 9_000)
+        for has_timers, kinds in ((False, []), (True, ["timers overtook the log (I8)"])):
+            report = verify.Report()
+            verify._check_watermarks({("orders.events", 0): [span]}, records, has_timers, False, report)
+            self.assertEqual([kind for kind, _ in report.differences], kinds)
+
+
 class Stalls(unittest.TestCase):
     """Samples of a last stable offset and its partition's end, one a second."""
 

@@ -100,6 +100,21 @@ struct WorkerStateTests {
         #expect(positions[0]?.committedWatermark == 95)
     }
 
+    @Test("with no timers of our own the watermark of what is committed moves along, and never back")
+    func passedTimers() {
+        var positions = owning([0: 10, 1: 5])
+        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.passTimers(until: 90)
+        var seen: [Int32: [Int64]] = [:]
+        positions.forEachUncommitted { seen[$0] = [$1.committedWatermark, $1.watermark] }
+        #expect(seen == [0: [7, 90]])
+        positions.rollBack()
+        #expect(positions[0]?.watermark == 7)
+        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.passTimers(until: 3)
+        #expect(positions[0]?.watermark == 7)
+    }
+
     @Test(
         "records below the committed offset are folded, and the state is whole when one behind them or the end has come"
     )
