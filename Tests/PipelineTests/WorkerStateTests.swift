@@ -125,6 +125,7 @@ struct WorkerStateTests {
         #expect(positions.leftToFold == 8)
         #expect(!positions.isToFold(partition: 0, offset: 11))
         #expect(positions.isToFold(partition: 0, offset: 12))
+        #expect(positions.isToFold(partition: 0, offset: 19))
         #expect(!positions.isToFold(partition: 0, offset: 20))
         #expect(!positions.isToFold(partition: 1, offset: 4))
         #expect(positions.fold(partition: 0, upTo: 18) == false)
