@@ -266,6 +266,9 @@ def lagging():
             # Set when its start and the first reminder are over.
             add(f"late-{index}", 30, start=start)
             due[f"late-{index}-{name}", TYPES[1]] = start + 45 * MINUTE
+        # Several batches between what sets timers and what takes them away.
+        for index in range(4000):
+            add(f"between-{index}", 30)
         for index in range(20):
             add(f"picked-{index}", 31, "picked", "ORDER_STATUS_CHANGED")
             add(f"gone-{index}", 31, "cancelled", "ORDER_STATUS_CHANGED")
