@@ -115,6 +115,15 @@ struct OrderCheckpoint: ~Copyable {
         return entries
     }
 
+    /// Where an order stands among the keys of its partition.
+    static func rank(of id: UnsafeRawBufferPointer) -> UInt64 {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let base = hash.baseAddress else { return 0 }
+            SHA256.hash(id, into: base)
+            return UInt64(bigEndian: base.load(as: UInt64.self))
+        }
+    }
+
     private static func withKey(
         of id: UnsafeRawBufferPointer, in partition: Int32, buffer: inout [UInt8],
         _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void

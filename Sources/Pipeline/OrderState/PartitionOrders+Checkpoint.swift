@@ -11,6 +11,7 @@ extension PartitionOrders {
     func takeChanges<Failure: Error>(
         limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
     ) throws(Failure) -> Int {
+        sortChanges(over: limit)
         guard let list = changes?.bytes else { return 0 }
         var rest = UnsafeRawBufferPointer(rebasing: list[takenChanges...])
         var taken = 0
@@ -32,8 +33,31 @@ extension PartitionOrders {
         if rest.isEmpty {
             changes?.removeAll()
             takenChanges = 0
+            sortedChanges = 0
         }
         return taken
+    }
+
+    /// Where more are left than a slice may have, puts them into the order of the store's keys: else each slice would write
+    /// nearly all of its pages.
+    private func sortChanges(over limit: Int) {
+        guard limit < .max, takenChanges >= sortedChanges, let list = changes?.bytes else { return }
+        var entries: [(rank: UInt64, start: Int, end: Int)] = []
+        var start = takenChanges
+        while start < list.count {
+            let first = start + 2
+            let end = first + Int(list.loadUnaligned(fromByteOffset: start, as: UInt16.self))
+            entries.append((OrderCheckpoint.rank(of: UnsafeRawBufferPointer(rebasing: list[first..<end])), start, end))
+            start = end
+        }
+        guard entries.count > limit else { return }
+        var sorted = ByteWriter(capacity: list.count - takenChanges)
+        for entry in entries.sorted(by: { $0.rank < $1.rank }) {
+            sorted.append(UnsafeRawBufferPointer(rebasing: list[entry.start..<entry.end]))
+        }
+        takenChanges = 0
+        sortedChanges = sorted.count
+        changes = consume sorted
     }
 
     /// Takes an order over from a checkpoint, in place of the one with its id.
@@ -72,6 +96,7 @@ extension OrderStates {
     package mutating func trackChanges(of partition: Int32) {
         self[partition]?.changes = ByteWriter(capacity: 4 << 10)
         self[partition]?.takenChanges = 0
+        self[partition]?.sortedChanges = 0
     }
 
     /// What changes is no longer noted, and what was is forgotten: for good, since the marks of orders stay.
