@@ -144,7 +144,9 @@ def timer_problems(world, due):
 
 
 def journal_problems(world):
-    problems, steps = [], collections.defaultdict(list)
+    problems, steps, newest = [], collections.defaultdict(list), collections.Counter()
+    for record in world.cluster.stream(world.topics["events"]):
+        newest[record.partition] = max(newest[record.partition], record.timestamp)
     for record in world.cluster.read(world.topics["journal"]):
         value = json.loads(record.value)
         for span, mark in zip(value["ranges"], value["watermarks"], strict=True):
@@ -159,7 +161,7 @@ def journal_problems(world):
             at, watermark = last, after
         if steps[partition] and (offset, words.get("w")) != (at, watermark):
             problems.append(f"partition {partition}: {offset}, {words} is committed, the journal ends at {at}, {watermark}")
-        if words.keys() != {"w", "n", "t"} or words["n"] != world.partitions:
+        if words.keys() != {"w", "n", "t"} or (words["n"], words["t"]) != (world.partitions, newest[partition]):
             problems.append(f"partition {partition}: the metadata of the committed offset is {words}")
     return problems
 
