@@ -46,9 +46,9 @@ struct WorkerStateTests {
         #expect(!isDue(events: 100, waiting: 0, after: .milliseconds(49)))
         #expect(isDue(events: 100, waiting: 0, after: .milliseconds(50)))
         #expect(isDue(events: 100, waiting: 100, after: .milliseconds(50)))
-        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(199)))
-        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(200)))
-        #expect(isDue(events: 5_000, waiting: 9_000, after: .milliseconds(1)))
+        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(499)))
+        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(500)))
+        #expect(isDue(events: 20_000, waiting: 30_000, after: .milliseconds(1)))
     }
 
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")
