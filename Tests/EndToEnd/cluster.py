@@ -87,6 +87,11 @@ class Cluster:
         for future in self.admin.incremental_alter_configs([resource]).values():
             future.result(30)
 
+    def setting(self, topic, name):
+        """A topic's setting, as a broker knows it now."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        return answer(lambda: self.admin.describe_configs([resource])[resource].result(30))[name].value
+
     def delete_records(self, topic, partition, before):
         for future in self.admin.delete_records([TopicPartition(topic, partition, before)]).values():
             future.result(30)

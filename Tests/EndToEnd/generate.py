@@ -129,12 +129,13 @@ class Events:
 
     With `slots_from`, half of the orders have a slot that starts in one of the three minutes after that time, or a quarter
     of an hour, two or three before them, so that timers are due while the test runs; places are in the zone `slots_zone`.
+    `snapshot_rate` of the changes of an order say no type: they are the order as it stands.
     """
 
-    def __init__(self, seed, places, poison_rate=0.001, slots_from=None, slots_zone="UTC"):
+    def __init__(self, seed, places, poison_rate=0.001, slots_from=None, slots_zone="UTC", snapshot_rate=0):
         self.chance = random.Random(f"events {seed}")
         self.places = places
-        self.poison_rate = poison_rate
+        self.poison_rate, self.snapshot_rate = poison_rate, snapshot_rate
         self.now = BASE_MS + 8 * 3_600_000
         self.active = []
         self.made = 0
@@ -194,11 +195,21 @@ class Events:
         else:
             self.active[index][1] += 1
             previous, order["status"] = order["status"], STATUSES[step + 1]
+        if self.chance.random() < self.snapshot_rate:
+            # Most say nothing new.
+            return self._snapshot(order if self.chance.random() < 0.5 else order | {"status": previous})
         # What the event does not say, the order's past does.
         extra = {"previous_status": previous} if self.chance.random() < 0.6 else {}
         if self.chance.random() < 0.5:
             extra["new_status"] = order["status"]
         return self._wrap("ORDER_STATUS_CHANGED", order if self.chance.random() < 0.7 else self._excerpt(order), extra)
+
+    def _snapshot(self, order):
+        key, form = str(order["id"] or order.get("order_number") or "").encode() or None, self.chance.randrange(3)
+        if form == 0:
+            return Input(key, compact(order))
+        event = {"event_id": self.uuid(), "occurred_at": iso(self.now), "order": order}
+        return Input(key, compact(event if form == 1 else event | {"event_type": None}))
 
     def _excerpt(self, order):
         """An order without what has not changed, but for its place."""

@@ -68,6 +68,8 @@ CASES = (
     # Much is forgotten meanwhile.
     Case("a short memory", rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90), 20,
          ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s")),
+    Case("status changes from snapshots", rules.Settings("Europe/Berlin", infer_status_changes=True), None,
+         ("--set", "infer-status-changes=on")),
     Case("schedule=off", rules.Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
 )
 
@@ -107,7 +109,7 @@ def main():
     places, subscriptions = generate.make_subscriptions(options.seed, places=200, crowd=50)
     # A file of subscriptions holds values; the ones that unsubscribe or are broken are for the topic.
     table = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
-    events = generate.Events(options.seed, places, poison_rate=0.02)
+    events = generate.Events(options.seed, places, poison_rate=0.02, snapshot_rate=0.2)
     made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
     records = [rules.Record("orders.events", verify.murmur2_partition(each.key or b"", 3), at, now, *each)
                for at, (now, each) in enumerate(made)]

@@ -112,6 +112,9 @@ class Settings:
     retention_seconds: int = 86_400
     max_lateness_ms: int = 15 * 60_000
     spread_seconds: int = 0
+    infer_status_changes: bool = False
+    # The types of which a push is not sent where its transaction has a newer one of the order.
+    superseding: frozenset = frozenset()
 
     def zone_of(self, place):
         return zoneinfo.ZoneInfo(self.place_time_zones.get(place, self.time_zone))
@@ -398,7 +401,8 @@ def _today(event_time, zone):
 
 
 def _open(record):
-    """(event, order or None, type, tag, source, event time) of a record, whatever envelope it came in."""
+    """(event, order or None, type, tag, source, event time) of a record, whatever envelope it came in. The type is None
+    where nothing says it."""
     if record.value is None:
         raise _Dead("null_value")
     if len(record.value) > MAX_VALUE_BYTES:
@@ -423,8 +427,8 @@ def _open(record):
     order = body.get("order") if is_event else body
     name = body.get("event_type") or attributes.get("type") or headers.get("eventtype")
     event_type = event_type_of(name)
-    if event_type is None:
-        raise _Dead("unknown_type") if name else _Dead("unknown_type", "not_an_event")
+    if event_type is None and name:
+        raise _Dead("unknown_type")
 
     if attributes.get("source") is not None and attributes.get("id") is not None:
         tag, source = "ce", [attributes["source"], attributes["id"]]
@@ -479,6 +483,13 @@ def outcome_of(record, settings, state=None):
 def _outcome_of(record, settings, state):
     event, order, event_type, tag, source, event_time = _open(record)
     orders = [order]
+    is_snapshot = event_type is None
+    if is_snapshot:
+        # An order as it stands may tell of a change; without an id nobody knows of which.
+        is_order = isinstance(order, dict) and _first(order.get("id"), order.get("order_number")) is not None
+        if not settings.infer_status_changes or not is_order:
+            raise _Dead("unknown_type", "not_an_event")
+        event_type = "order_status_changed"
     if event_type == "order_ids_listed":
         orders = _listed(event)
         place = _first(event.get("place_id"), *(candidate for each in orders for candidate in _places(each)))
@@ -493,7 +504,7 @@ def _outcome_of(record, settings, state):
 
     zone = settings.zone_of(place)
     if event_type != "order_ids_listed":
-        return _single(record, event, order, event_type, tag, source, event_time, place, zone, state)
+        return _single(record, event, order, event_type, tag, source, event_time, place, zone, state, is_snapshot)
     notifications, seen = [], set()
     for each in orders:
         notification = _notify(event, each, event_type, tag, source, event_time, place, zone, None)
@@ -503,10 +514,10 @@ def _outcome_of(record, settings, state):
     return Outcome(notifications=notifications)
 
 
-def _single(record, event, order, event_type, tag, source, event_time, place, zone, state):
+def _single(record, event, order, event_type, tag, source, event_time, place, zone, state, is_snapshot):
     """An event about one order: what its past says about it, and what it adds to that."""
     status = _first(event.get("new_status") if event_type == "order_status_changed" else None, order.get("status"))
-    if event_type == "order_status_changed" and status is None:
+    if event_type == "order_status_changed" and status is None and not is_snapshot:
         raise _Dead("missing_status")
     reason = previous = None
     if state is not None:
@@ -514,9 +525,10 @@ def _single(record, event, order, event_type, tag, source, event_time, place, zo
         reason, previous = state.consider(facts)
         if reason == "duplicate":
             return Outcome(suppressed=reason)
-    previous = _first(event.get("previous_status")) or previous or "unknown"
+    # Of a snapshot it has to be known: else everything would be a change.
+    previous = _first(event.get("previous_status")) or previous or (status if is_snapshot else "unknown")
     notification = None
-    if event_type == "order_status_changed" and previous == status:
+    if event_type == "order_status_changed" and (status is None or previous == status):
         reason = "not_a_transition"
     elif reason is None:
         change = (previous, status) if event_type == "order_status_changed" else None

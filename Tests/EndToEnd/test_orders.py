@@ -45,6 +45,8 @@ class Fold(unittest.TestCase):
         record = rules.Record("orders.events", 0, self.offset, START + minute * MINUTE, b"4711", json.dumps(event).encode())
         self.offset += 1
         found = rules.outcome_of(record, self.settings, self.orders)
+        if found.dead_letter:
+            return None
         return found.suppressed or [(n.payload.get("previous_status"), n.payload.get("new_status")) for n in found.notifications]
 
     def fire(self, minute):
@@ -76,6 +78,14 @@ class Fold(unittest.TestCase):
         # What comes after its end does.
         self.take(25 * 60, "ORDER_STATUS_CHANGED", status="pending", slot=None)
         self.assertEqual(self.take(25 * 60 + 1, "ORDER_STATUS_CHANGED", status="y", slot=None), [("pending", "y")])
+
+    def test_an_order_without_a_type_tells_of_a_change_where_what_was_before_is_known(self):
+        self.assertEqual(self.take(0, None), None)  # A dead letter.
+        self.settings.infer_status_changes = True
+        self.assertEqual(self.take(1, None), "not_a_transition")
+        self.assertEqual(self.take(2, None), "not_a_transition")
+        self.assertEqual(self.take(3, None, status=None), "not_a_transition")
+        self.assertEqual(self.take(4, None, status="picked"), [("pending", "picked")])
 
     def test_timers_of_upstream_are_not_sent(self):
         self.assertEqual(self.take(0, "TIMESLOT_STARTED"), "scheduled_here")

@@ -1,6 +1,7 @@
 """The verifier must find what it is there to find: each test spoils a right output in one way."""
 
 import collections
+import hashlib
 import json
 import unittest
 
@@ -309,6 +310,62 @@ class Verifier(unittest.TestCase):
         for key, expected in ((b"21", -973932308), (b"foobar", -790332482), (b"a-little-bit-long-string", -985981536),
                               (b"a-little-bit-longer-string", -1486304829), (b"abc", 479470107)):
             self.assertEqual(verify.murmur2_partition(key, 1 << 31), expected & 0x7FFFFFFF)
+
+
+class Superseding(unittest.TestCase):
+    """Three changes of one order, and one of another; what may be sent of them follows from the transactions."""
+
+    SETTINGS = rules.Settings("Europe/Berlin", superseding=frozenset({"order_status_changed"}))
+
+    def kinds(self, sent, *ends):
+        """The differences where the events at these offsets are sent, by transactions that end at `ends`."""
+        value = {"audience": "place/42", "token": "t", "platform": "fcm", "app": "a", "environment": "production"}
+        key = f"place/42|{hashlib.sha256(b't').hexdigest()}".encode()
+        table = [rules.Record("subscriptions", 0, 0, 0, key, json.dumps(value).encode())]
+        records = [self.record(at, order, status) for at, (order, status) in enumerate(
+            (("1", "picking"), ("2", "picking"), ("1", "packed"), ("1", "picked")))]
+        state, dispatch = Orders(self.SETTINGS), []
+        (device,) = rules.Subscriptions(table).at("place/42")
+        for record in records:
+            (notification,) = rules.outcome_of(record, self.SETTINGS, state).notifications
+            if record.offset in sent:
+                pushed = push(notification, device, record)
+                dispatch.append(rules.Record("dispatch", 0, len(dispatch), 0, *pushed))
+        journal = [{"ranges": [{"topic": "orders.events", "partition": 0, "from": first, "to": last}], "rules": "abc", "table": [1],
+                    "watermarks": [{"partition": 0, "before": 1, "after": 1}], "clock": START_MS}
+                   for first, last in zip((0, *ends), ends)]
+        report = verify.verify(
+            records, table, dispatch, [],
+            [rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode()) for at, each in enumerate(journal)],
+            self.SETTINGS, {("orders.events", 0): 0}, {("orders.events", 0): 4}, 1)
+        return {kind for kind, _ in report.differences}
+
+    def record(self, offset, order, status):
+        event = {"event_id": f"e{offset}", "event_type": "ORDER_STATUS_CHANGED",
+                 "order": {"id": order, "place_id": "42", "status": status}}
+        return rules.Record("orders.events", 0, offset, START_MS + offset, order.encode(), json.dumps(event).encode())
+
+    def test_of_one_transaction_the_newest_push_of_each_order(self):
+        self.assertEqual(self.kinds({1, 3}, 4), set())
+
+    def test_another_transaction_supersedes_nothing(self):
+        self.assertEqual(self.kinds({1, 2, 3}, 3, 4), set())
+
+    def test_a_superseded_push_that_was_sent(self):
+        self.assertEqual(self.kinds({0, 1, 3}, 4), {"unexpected push (I2)"})
+
+    def test_a_push_that_was_left_out_for_one_of_another_transaction(self):
+        self.assertEqual(self.kinds({1, 3}, 3, 4), {"lost push (I1, I4)"})
+
+
+class WithoutTimers(unittest.TestCase):
+    def test_a_watermark_may_pass_events_that_are_still_to_come(self):
+        records = [rules.Record("orders.events", 0, at, START_MS, None, None) for at in range(2)]
+        span = verify.Span(0, 1, None, START_MS + 9_000, "journal/0/0", START_MS, START_MS + 9_000)
+        for has_timers, kinds in ((False, []), (True, ["timers overtook the log (I8)"])):
+            report = verify.Report()
+            verify._check_watermarks({("orders.events", 0): [span]}, records, has_timers, False, report)
+            self.assertEqual([kind for kind, _ in report.differences], kinds)
 
 
 class Stalls(unittest.TestCase):

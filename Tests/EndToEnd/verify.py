@@ -75,7 +75,7 @@ def verify(events, subscriptions, dispatch, dead_letters, journal, settings, sta
     table = rules.Subscriptions(subscriptions)
     ledger = _check_journal(journal, starts, ends, max(table.ends, default=-1) + 1, report)
     _check_positions(ledger, subscriptions, table.ends, max_table_age_ms, report)
-    _check_watermarks(ledger, events, is_set_by_hand, report)
+    _check_watermarks(ledger, events, settings.schedule, is_set_by_hand, report)
     expected, places, letters = _expect(events, table, ledger, starts, settings, (until, timers_until), report)
     dispatched = _check_dispatch(dispatch, expected, places, table, settings, dispatch_partitions, report)
     _check_dead_letters(dead_letters, letters, report)
@@ -105,15 +105,15 @@ class Tick(NamedTuple):
     table: Optional[list]
 
 
-def _positions(spans):
-    """Where the table stood when the record at an offset was processed; None where no journal says it."""
+def _covering(spans):
+    """The span that the record at an offset was processed in; None where no journal says it."""
     covering = [span for span in spans if span.last > span.first]
 
-    def position(offset):
+    def span_of(offset):
         at = bisect.bisect_right(covering, offset, key=lambda span: span.first) - 1
-        return covering[at].table if at >= 0 and offset < covering[at].last else None
+        return covering[at] if at >= 0 and offset < covering[at].last else None
 
-    return position
+    return span_of
 
 
 class Expectation:
@@ -122,12 +122,14 @@ class Expectation:
     def __init__(self, table, settings):
         self.table, self.settings = table, settings
         self.pushes, self.places, self.letters, self.waiting = {}, {}, {}, {}
+        # By partition, order and type: the last push, which a newer one in its transaction takes back.
+        self.newest = {}
         self.count = collections.Counter()
 
     def partition(self, records, spans, start, until, timers_until):
         """Records before `start` are only remembered: they were there before the group."""
         state = Orders(self.settings)
-        position = _positions(spans)
+        span_of = _covering(spans)
         ticks = [Tick(span.last, span.before, span.after, span.clock, span.table) for span in spans if span.after > span.before]
         reached = records[0].offset if records else 0
         for record in records:
@@ -138,7 +140,7 @@ class Expectation:
             if record.offset < start:
                 rules.outcome_of(record, self.settings, state)
             else:
-                self._take(record, state, position(record.offset))
+                self._take(record, state, span_of(record.offset))
             reached = record.offset + 1
         for tick in ticks:
             self._fire(tick, records[0], state)
@@ -148,11 +150,13 @@ class Expectation:
             self.waiting[records[0].topic, records[0].partition] = waiting
         self.count["out of order"] += state.out_of_order
 
-    def _take(self, record, state, position):
+    def _take(self, record, state, span):
         self.count["events"] += 1
+        position = span.table if span else None
         outcome = rules.outcome_of(record, self.settings, state)
         if outcome.dead_letter is None:
             reached = [(each, self._devices(each, position)) for each in outcome.notifications]
+            self._supersede(record, reached, span)
             if any(devices and rules.is_too_large(each) for each, devices in reached):
                 outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter is not None:
@@ -162,6 +166,25 @@ class Expectation:
             self.count[outcome.suppressed] += 1
         for index, (each, devices) in enumerate(reached):
             self._expect(record, each, devices, (record.partition, record.offset, 1, index))
+
+    def _supersede(self, record, reached, span):
+        """Takes back what an earlier event of the order was to give: of those in one transaction only the newest push goes."""
+        for notification, devices in reached:
+            event_type = notification.payload["event_type"].removeprefix("event_")
+            if span is None or event_type not in self.settings.superseding:
+                continue
+            key = (record.partition, notification.order_id, event_type)
+            older = self.newest.get(key)
+            self.newest[key] = span.first, record.source, notification.message_id, devices
+            if older is None or older[0] != span.first:
+                continue
+            _, source, message_id, devices = older
+            self.count["superseded"] += 1
+            if self.letters.pop(source, None) is None:
+                self.count["notifications"] -= 1
+                del self.places[source, message_id]
+                for device in devices:
+                    del self.pushes[source, message_id, device.token_hash]
 
     def _play(self, until, reached, first, state):
         """Timers that fire each at the moment at which it is due."""
@@ -207,11 +230,11 @@ def _expect(events, table, ledger, starts, settings, times, report):
     return expectation.pushes, expectation.places, expectation.letters
 
 
-def _check_watermarks(ledger, events, is_set_by_hand, report):
+def _check_watermarks(ledger, events, has_timers, is_set_by_hand, report):
     """I8, as far as it needs no state."""
-    # A tick at T has read everything that the broker had at T.
+    # A tick at T has read everything that the broker had at T. Without timers the watermark only goes with the clock.
     appended = collections.defaultdict(list)
-    for record in events:
+    for record in events if has_timers else ():
         appended[record.topic, record.partition].append(record)
     for partition, spans in ledger.items():
         name, before = f"{partition[0]}/{partition[1]}", None

@@ -68,7 +68,10 @@ class World:
 
     @property
     def ends(self):
-        return self.cluster.ends(self.topics["events"])
+        return self.ends_of("events")
+
+    def ends_of(self, topic):
+        return self.cluster.ends(self.topics[topic])
 
     def lag(self):
         return sum(self.ends.values()) - sum(self.committed.values())

@@ -46,9 +46,9 @@ struct WorkerStateTests {
         #expect(!isDue(events: 100, waiting: 0, after: .milliseconds(49)))
         #expect(isDue(events: 100, waiting: 0, after: .milliseconds(50)))
         #expect(isDue(events: 100, waiting: 100, after: .milliseconds(50)))
-        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(199)))
-        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(200)))
-        #expect(isDue(events: 5_000, waiting: 9_000, after: .milliseconds(1)))
+        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(499)))
+        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(500)))
+        #expect(isDue(events: 20_000, waiting: 30_000, after: .milliseconds(1)))
     }
 
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")
@@ -100,6 +100,21 @@ struct WorkerStateTests {
         #expect(positions[0]?.committedWatermark == 95)
     }
 
+    @Test("with no timers of our own the watermark of what is committed moves along, and never back")
+    func passedTimers() {
+        var positions = owning([0: 10, 1: 5])
+        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.passTimers(until: 90)
+        var seen: [Int32: [Int64]] = [:]
+        positions.forEachUncommitted { seen[$0] = [$1.committedWatermark, $1.watermark] }
+        #expect(seen == [0: [7, 90]])
+        positions.rollBack()
+        #expect(positions[0]?.watermark == 7)
+        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.passTimers(until: 3)
+        #expect(positions[0]?.watermark == 7)
+    }
+
     @Test(
         "records below the committed offset are folded, and the state is whole when one behind them or the end has come"
     )
@@ -110,6 +125,7 @@ struct WorkerStateTests {
         #expect(positions.leftToFold == 8)
         #expect(!positions.isToFold(partition: 0, offset: 11))
         #expect(positions.isToFold(partition: 0, offset: 12))
+        #expect(positions.isToFold(partition: 0, offset: 19))
         #expect(!positions.isToFold(partition: 0, offset: 20))
         #expect(!positions.isToFold(partition: 1, offset: 4))
         #expect(positions.fold(partition: 0, upTo: 18) == false)

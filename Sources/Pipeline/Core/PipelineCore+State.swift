@@ -42,7 +42,6 @@ extension PipelineCore {
 
     /// Forgets a partition that another worker has now.
     package mutating func revoke(_ partition: Int32) { orders.revoke(partition) }
-
 }
 
 /// What makes one push newer than another.

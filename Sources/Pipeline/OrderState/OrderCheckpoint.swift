@@ -4,7 +4,8 @@ import StateStore
 /// The state of a worker's orders on disk: a shortcut for the fold, written behind the log and never needed.
 ///
 /// One store transaction carries the orders that changed and, as the store's checkpoint, the offset of each partition
-/// that they belong to. Keys are the partition and half of the SHA-256 of the order id, values the blocks as they are in
+/// that they belong to. Where many have changed it takes several: from the first to the last the partitions have no
+/// offset, and a start then folds them from the log. Keys are the partition and half of the SHA-256 of the order id, values the blocks as they are in
 /// memory. What another version or other rules wrote is removed. One owner, on one thread.
 struct OrderCheckpoint: ~Copyable {
     /// What the state of a partition belongs to.
@@ -55,11 +56,11 @@ struct OrderCheckpoint: ~Copyable {
 
     /// Removes what is stored of a partition.
     mutating func remove(_ partition: Int32) throws(StoreError) {
-        guard marks[partition] != nil else { return }
         let reader = try store.makeReader()
         try reader.begin()
         defer { reader.end() }
         let entries = try Self.entries(of: partition, reader)
+        guard marks[partition] != nil || !entries.isEmpty else { return }
         var left = marks
         left[partition] = nil
         try store.write { writer throws(StoreError) in
@@ -69,17 +70,24 @@ struct OrderCheckpoint: ~Copyable {
         marks = left
     }
 
-    /// Writes what changed since the last call. Only while nothing is open in the state.
+    /// Writes what changed since it was last written. Only while nothing is open in the state.
     ///
-    /// - Parameter marks: of the partitions that are in the state; those that are not stay as they were stored.
+    /// - Parameters:
+    ///   - marks: of the partitions that are in the state; those that are not stay as they were stored.
+    ///   - limit: of orders, so that nobody waits for long; those that are left are written by the next call.
+    /// - Returns: whether that was everything.
     /// - Throws: the store is then as it was, and knows nothing of these changes: it is not to be written again.
-    mutating func save(_ marks: [Int32: Mark], of core: inout PipelineCore) throws(StoreError) {
-        let all = self.marks.merging(marks) { $1 }
-        guard all != self.marks else { return }
+    @discardableResult
+    mutating func save(
+        _ marks: [Int32: Mark], of core: inout PipelineCore, limit: Int = .max
+    ) throws(StoreError) -> Bool {
+        var all = self.marks.merging(marks) { $1 }
+        guard all != self.marks else { return true }
         var key = [UInt8](repeating: 0, count: 4 + 32)
+        var left = limit
         try store.write { writer throws(StoreError) in
             for partition in marks.keys {
-                try core.orders.takeChanges(of: partition) { id, block throws(StoreError) in
+                let taken = try core.orders.takeChanges(of: partition, limit: left) { id, block throws(StoreError) in
                     try Self.withKey(of: id, in: partition, buffer: &key) { key throws(StoreError) in
                         if let block {
                             try writer.put(key, block)
@@ -88,10 +96,14 @@ struct OrderCheckpoint: ~Copyable {
                         }
                     }
                 }
+                left -= taken
             }
+            // Until the rest is there, too, what is stored belongs to no offset.
+            if left == 0 { all = all.filter { marks[$0.key] == nil } }
             try write(all, with: writer)
         }
         self.marks = all
+        return left > 0
     }
 
     private static func entries(of partition: Int32, _ reader: any StoreReader) throws(StoreError) -> [StoreEntry] {
@@ -101,6 +113,15 @@ struct OrderCheckpoint: ~Copyable {
         }
         try result.get()
         return entries
+    }
+
+    /// Where an order stands among the keys of its partition.
+    static func rank(of id: UnsafeRawBufferPointer) -> UInt64 {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let base = hash.baseAddress else { return 0 }
+            SHA256.hash(id, into: base)
+            return UInt64(bigEndian: base.load(as: UInt64.self))
+        }
     }
 
     private static func withKey(

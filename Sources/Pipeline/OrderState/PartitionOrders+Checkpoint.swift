@@ -3,15 +3,20 @@ import NotificationPayload
 
 /// A checkpoint is the blocks as they are, one a key: the state is folded on from the offset that it belongs to.
 extension PartitionOrders {
-    /// Calls `body` for each order that changed since the last call: its id, and its block, or nil where it is gone.
+    /// Calls `body` for each order that changed since it was last taken: its id, and its block, or nil where it is gone.
     ///
     /// Only while nothing is open (``OrderStates/isSettled``).
+    /// - Parameter limit: of orders; the rest is taken by the next call.
+    /// - Returns: how many there were.
     func takeChanges<Failure: Error>(
-        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
-    ) throws(Failure) {
-        guard let list = changes?.bytes else { return }
-        var rest = list
-        while rest.count >= 2 {
+        limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+    ) throws(Failure) -> Int {
+        sortChanges(over: limit)
+        guard let list = changes?.bytes else { return 0 }
+        var rest = UnsafeRawBufferPointer(rebasing: list[takenChanges...])
+        var taken = 0
+        while rest.count >= 2, taken < limit {
+            taken += 1
             let count = Int(rest.loadUnaligned(as: UInt16.self))
             let id = UnsafeRawBufferPointer(rebasing: rest[2..<2 + count])
             rest = UnsafeRawBufferPointer(rebasing: rest[(2 + count)...])
@@ -24,7 +29,35 @@ extension PartitionOrders {
                 try body(id, UnsafeRawBufferPointer(start: block.base, count: block.size))
             }
         }
-        changes?.removeAll()
+        takenChanges = list.count - rest.count
+        if rest.isEmpty {
+            changes?.removeAll()
+            takenChanges = 0
+            sortedChanges = 0
+        }
+        return taken
+    }
+
+    /// Where more are left than a slice may have, puts them into the order of the store's keys: else each slice would write
+    /// nearly all of its pages.
+    private func sortChanges(over limit: Int) {
+        guard limit < .max, takenChanges >= sortedChanges, let list = changes?.bytes else { return }
+        var entries: [(rank: UInt64, start: Int, end: Int)] = []
+        var start = takenChanges
+        while start < list.count {
+            let first = start + 2
+            let end = first + Int(list.loadUnaligned(fromByteOffset: start, as: UInt16.self))
+            entries.append((OrderCheckpoint.rank(of: UnsafeRawBufferPointer(rebasing: list[first..<end])), start, end))
+            start = end
+        }
+        guard entries.count > limit else { return }
+        var sorted = ByteWriter(capacity: list.count - takenChanges)
+        for entry in entries.sorted(by: { $0.rank < $1.rank }) {
+            sorted.append(UnsafeRawBufferPointer(rebasing: list[entry.start..<entry.end]))
+        }
+        takenChanges = 0
+        sortedChanges = sorted.count
+        changes = consume sorted
     }
 
     /// Takes an order over from a checkpoint, in place of the one with its id.
@@ -59,19 +92,23 @@ extension PartitionOrders {
 }
 
 extension OrderStates {
-    /// From now on ``takeChanges(of:_:)`` knows what changed in a partition.
+    /// From now on ``takeChanges(of:limit:_:)`` knows what changed in a partition.
     package mutating func trackChanges(of partition: Int32) {
         self[partition]?.changes = ByteWriter(capacity: 4 << 10)
+        self[partition]?.takenChanges = 0
+        self[partition]?.sortedChanges = 0
     }
 
     /// What changes is no longer noted, and what was is forgotten: for good, since the marks of orders stay.
     package mutating func stopTracking(_ partition: Int32) { self[partition]?.changes = nil }
 
-    /// See ``PartitionOrders/takeChanges(_:)``.
+    /// See ``PartitionOrders/takeChanges(limit:_:)``.
+    @discardableResult
     package mutating func takeChanges<Failure: Error>(
-        of partition: Int32, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
-    ) throws(Failure) {
-        try self[partition]?.takeChanges(body)
+        of partition: Int32, limit: Int = .max,
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+    ) throws(Failure) -> Int {
+        try self[partition]?.takeChanges(limit: limit, body) ?? 0
     }
 
     /// Takes an order of a partition over from a checkpoint; false where the bytes are none.

@@ -23,6 +23,9 @@ final class PartitionOrders {
     var earliestDue = Int64.max
     /// The ids of the orders that changed since the last checkpoint, each behind its length; nil where nobody asks.
     var changes: ByteWriter?
+    /// How many bytes of them have been taken, and how many are sorted.
+    var takenChanges = 0
+    var sortedChanges = 0
     /// Of the record at hand, in seconds since 1970, at least 1; 0 where it has none.
     private var now: UInt32 = 0
     private var found: UInt32 = 0

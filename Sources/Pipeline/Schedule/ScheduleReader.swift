@@ -12,7 +12,10 @@ package struct ScheduleReader: ~Copyable {
         package enum State: String, Sendable {
             /// It is to come.
             case pending
-            case sent, dropped
+            /// Its time is over, and nothing in the log kept it back. Whether it was sent, an outage and the subscriptions
+            /// decided as well.
+            case gone
+            case dropped
         }
 
         package var due: Int64
@@ -142,7 +145,7 @@ package struct ScheduleReader: ~Copyable {
         timers.append(
             Timer(
                 due: timer.due, type: OrderTimers.type(of: number), number: number, orderID: id, place: place,
-                partition: partition.partition, state: isPending ? .pending : reason == nil ? .sent : .dropped,
+                partition: partition.partition, state: isPending ? .pending : reason == nil ? .gone : .dropped,
                 reason: reason))
     }
 

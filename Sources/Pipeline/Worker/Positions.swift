@@ -94,6 +94,15 @@ package struct Positions {
         partitions[Int(partition)]?.watermark = watermark
     }
 
+    /// With no timers of our own: those that were due up to now were somebody else's. Moves the watermark of each
+    /// partition that has moved since its last commit.
+    package mutating func passTimers(until time: Int64) {
+        for partition in owned {
+            guard let state = partitions[Int(partition)], state.next != state.committed else { continue }
+            partitions[Int(partition)]!.watermark = max(state.watermark, time)
+        }
+    }
+
     /// Calls `body` for each partition that has moved since its last commit, or whose watermark has, ascending.
     package func forEachUncommitted(_ body: (Int32, Partition) throws -> Void) rethrows {
         for partition in owned {

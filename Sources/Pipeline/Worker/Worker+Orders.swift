@@ -12,8 +12,12 @@ struct OrderFolds {
     /// The partitions whose state became whole with the batch at hand.
     var finished: [Int32] = []
     var savesAt = ContinuousClock.now
+    /// How long the slices of the checkpoint at hand have taken.
+    var saving = Duration.zero
 
     static let saveInterval = Duration.seconds(10)
+    /// How many orders are written at once, and how long events wait for it: some 50 ms.
+    static let saveSlice = 10_000
 }
 
 extension Worker {
@@ -71,9 +75,8 @@ extension Worker {
     private mutating func loadCheckpoint(
         of partition: Int32, watermark: Int64, _ usable: ClosedRange<Int64>
     ) -> Int64? {
-        guard let mark = checkpoint?.marks[partition] else { return nil }
         do throws(StoreError) {
-            if usable.contains(mark.offset) {
+            if let mark = checkpoint?.marks[partition], usable.contains(mark.offset) {
                 core.assign(partition, watermark: watermark, newest: mark.newest)
                 if try checkpoint?.load(partition, into: &core) == true {
                     core.orders.trackChanges(of: partition)
@@ -143,7 +146,7 @@ extension Worker {
     }
 
     /// Writes the checkpoint when it is due and nothing is open: every 10 s, or so much less often that it takes no more
-    /// than a fiftieth of the time.
+    /// than a fiftieth of the time. What is much goes slice by slice, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
         guard transaction == nil, assignment.isDone, isLast || .now >= folds.savesAt, core.orders.isSettled else {
             return
@@ -156,12 +159,16 @@ extension Worker {
                 offset: offset, watermark: positions[partition]?.committedWatermark ?? 0,
                 newest: core.newest(in: partition))
         }
+        var isWhole = true
         do throws(StoreError) {
-            try checkpoint?.save(marks, of: &core)
+            isWhole = try checkpoint?.save(marks, of: &core, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
         } catch {
             giveUpCheckpoint(after: error)
         }
-        folds.savesAt = .now + max(OrderFolds.saveInterval, (.now - began) * 50)
+        let taken = .now - began
+        folds.saving += taken
+        folds.savesAt = .now + (isWhole ? max(OrderFolds.saveInterval, folds.saving * 50) : taken)
+        if isWhole { folds.saving = .zero }
     }
 
     /// What is on the disk stays as it was, and is the next start's; this process writes it no more, since it no longer

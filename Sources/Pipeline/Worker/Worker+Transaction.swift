@@ -15,6 +15,7 @@ extension Worker {
     /// - Throws: what ``recover(from:)`` can deal with; the transaction is then still open.
     mutating func commit() throws {
         guard let open = transaction else { return }
+        if context.configuration.orders.schedule == nil { positions.passTimers(until: open.clock) }
         let offsets = try writeJournal(of: open)
         try context.reach(.beforeCommit, worker: slot.number)
         context.watch.enter(slot.number)

@@ -10,8 +10,7 @@ import Telemetry
 ///
 /// `run()` is the whole life; what it does to partitions is in `Worker+Assignment`, to the state of orders in
 /// `Worker+Orders`, to timers in `Worker+Ticks`, to transactions in `Worker+Transaction`, and after an error in
-/// `Worker+Recovery`. Nothing here is shared with another thread but the
-/// ``WorkerContext``.
+/// `Worker+Recovery`. Nothing here is shared with another thread but the ``WorkerContext``.
 struct Worker: ~Copyable {
     let slot: Slot
     let context: WorkerContext

@@ -10,9 +10,10 @@ struct ScheduleCommand: ParsableCommand {
         abstract: "Show which timers are due when; of a place or an order also those that were.",
         discussion: """
             Reads the events as the pipeline does, from two horizons ago to the end, and writes nothing: it needs the \
-            settings of 'carillon run', and can be run beside it. What is past is told as the log says it: a timer that \
-            the pipeline came to later than schedule.max-lateness is shown as sent. For a schedule that is not in a log \
-            yet see 'carillon render --until'.
+            settings of 'carillon run', and can be run beside it. What is past is told as the log has it: 'gone' is a timer \
+            that nothing in the log kept back. It was sent, unless the pipeline came to it later than \
+            schedule.max-lateness or than the order's next reminder, or nobody had subscribed to the place. For a \
+            schedule that is not in a log yet see 'carillon render --until'.
             """,
         examples: [
             ("carillon schedule -b localhost:9092", "The next 50 timers."),

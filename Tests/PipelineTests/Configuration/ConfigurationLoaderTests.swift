@@ -44,7 +44,7 @@ import Testing
         #expect(configuration.groupID == "from-flag")
         #expect(configuration.commitInterval == .milliseconds(30))
         #expect(configuration.workers == 2)
-        #expect(configuration.commitMaxEvents == 5_000)
+        #expect(configuration.commitMaxEvents == 20_000)
         #expect(source("group.id", loaded) == .flag("--set"))
         #expect(source("commit.interval", loaded) == .environment("CARILLON_COMMIT_INTERVAL"))
         #expect(source("commit.max-events", loaded) == .default)

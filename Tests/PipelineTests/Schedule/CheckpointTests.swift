@@ -47,6 +47,38 @@ struct CheckpointTests {
         #expect(other.views["o1"]?.status == "picked")
     }
 
+    @Test("what is much is saved slice by slice, and belongs to no offset until the last one is there")
+    func slices() throws {
+        var saving = try open()
+        var driver = try driver(40)
+        #expect(try saving.save([0: mark(driver)], of: &driver.core, limit: 25) == false)
+        #expect(try open().marks.isEmpty)
+        // One that was saved and one that was not change meanwhile.
+        for order in ["o1", "o39"] {
+            driver.append(event(order, "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
+        }
+        try driver.process()
+        #expect(try saving.save([0: mark(driver)], of: &driver.core, limit: 25) == true)
+        let found = try open()
+        #expect(found.marks == [0: mark(driver)])
+        var other = try ScheduleDriver()
+        other.core.assign(0, watermark: driver.committed.watermark, newest: ScheduleDriver.morning + 60_000)
+        #expect(try found.load(0, into: &other.core))
+        #expect(other.orderViews == driver.orderViews)
+    }
+
+    @Test("slices that nobody ended are removed before the partition is begun anew")
+    func endedSlices() throws {
+        var saving = try open()
+        var driver = try driver(40)
+        try saving.save([0: mark(driver)], of: &driver.core, limit: 25)
+        var found = try open()
+        try found.remove(0)
+        let reader = try store.makeReader()
+        try reader.begin()
+        #expect(try reader.count() == 0)
+    }
+
     @Test("another version or other rules leave nothing of it", arguments: ["orders.events 9999", "other 1234"])
     func otherRules(stamp: String) throws {
         var saving = try open()

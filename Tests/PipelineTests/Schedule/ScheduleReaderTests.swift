@@ -56,11 +56,11 @@ struct ScheduleReaderTests {
         ]
         #expect(
             try told(events, watermark: start + 40 * minute, order: "o1") == [
-                "0: o1 0 sent", "15: o1 1 sent", "30: o1 2 dropped picked", "45: o1 3 pending picked",
+                "0: o1 0 gone", "15: o1 1 gone", "30: o1 2 dropped picked", "45: o1 3 pending picked",
             ])
         #expect(
             try told(events, watermark: start + 40 * minute, order: "o2") == [
-                "0: o2 0 dropped already_started", "15: o2 1 dropped already_started", "30: o2 2 sent",
+                "0: o2 0 dropped already_started", "15: o2 1 dropped already_started", "30: o2 2 gone",
                 "45: o2 3 pending",
             ])
     }
@@ -80,7 +80,7 @@ struct ScheduleReaderTests {
         events.append(event("o1", "ORDER_STATUS_CHANGED", status: "cancelled", at: start + 21 * minute))
         let ended = (1...3).map { "\($0 * 15 + 20): o1 \($0) dropped ended" }
         #expect(
-            try told(events, watermark: start + 22 * minute, order: "o1") == sorted(moved + ["20: o1 0 sent"] + ended))
+            try told(events, watermark: start + 22 * minute, order: "o1") == sorted(moved + ["20: o1 0 gone"] + ended))
     }
 
     @Test("the timers of a place are those of its orders, and a partition that was not begun is passed over")
@@ -91,7 +91,7 @@ struct ScheduleReaderTests {
         ]
         #expect(
             try told(events, watermark: start, place: "p2") == [
-                "0: o2 0 sent", "15: o2 1 pending", "30: o2 2 pending", "45: o2 3 pending",
+                "0: o2 0 gone", "15: o2 1 pending", "30: o2 2 pending", "45: o2 3 pending",
             ])
         #expect(try told(events, watermark: start, place: "p3").isEmpty)
     }

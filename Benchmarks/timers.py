@@ -1,0 +1,58 @@
+"""How fast one worker folds orders, and fires timers that are all due at the same moment. Each timer is one push.
+
+    Scripts/bench --timers [ORDERS]
+
+Times are those of the broker's records: of the timers from the first push to the last journal entry, of the fold from the
+journal's first entry to its last before the timers.
+"""
+
+import itertools
+import json
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
+import daemon  # noqa: E402
+import schedule  # noqa: E402
+import scenarios  # noqa: E402
+from cluster import Failure, wait_for  # noqa: E402
+
+
+def measure(count):
+    world = schedule.make_schedule_world("timers", partitions=1)
+    # As long as it takes to make the events and to work them off.
+    at = schedule.next_minute(20 + count // 5_000)
+    began = time.monotonic()
+    schedule.produce(world, [schedule.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
+                             for index in range(count)])
+    print(f"{count:,} orders made in {time.monotonic() - began:.0f} s", flush=True)
+    process = scenarios.started(world)
+    world.wait_until_done(600)
+    if schedule.now_ms() > at:
+        raise Failure("the orders were not worked off before their slot began")
+    status = pathlib.Path(f"/proc/{process.process.pid}/status")
+    # Control records count, too: one a transaction.
+    wait_for("the timers have gone", lambda: sum(world.ends_of("dispatch").values()) >= 2 * count, 600)
+    peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    process.stop(60)
+    journal = [(record.timestamp, json.loads(record.value)) for record in world.cluster.read(world.topics["journal"])]
+    ticks = [each for each in journal if each[1]["watermarks"][0]["after"] > each[1]["watermarks"][0]["before"]]
+    events = [stamp for stamp, entry in journal if entry["ranges"][0]["to"] > entry["ranges"][0]["from"]]
+    first = next(record.timestamp for record in world.cluster.stream(world.topics["dispatch"])
+                 if dict(record.headers)["source"].startswith(b"schedule/"))
+    taken = (ticks[-1][0] - first) / 1000
+    gaps = sorted(b - a for a, b in itertools.pairwise(events))
+    print(f"{count:,} timers in {len(ticks)} transactions, {taken:.1f} s: {count / taken:,.0f} timers/s; the first "
+          f"{first - at} ms after it was due")
+    print(f"the fold of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
+          f"commits {gaps[-1]} ms, the median {gaps[len(gaps) // 2]} ms; at most {peak // 1024} MB")
+
+
+if __name__ == "__main__":
+    try:
+        measure(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
+    finally:
+        daemon.Daemon.kill_all()
+        for each in scenarios.worlds:
+            each.remove()
