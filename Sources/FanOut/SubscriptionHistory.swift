@@ -5,9 +5,15 @@ import StateStore
 /// Every version of every subscription that notifications.subscriptions still has, for a replay: who was subscribed where
 /// the table stood at given offsets.
 ///
-/// A version's key is that of the table's entry, then the record's partition and offset; an unsubscription has an empty
-/// value. A record that is no subscription changes nothing, as in the table. One owner, one thread.
+/// A version's key is that of the table's entry, then the record's partition, offset and time; an unsubscription has an
+/// empty value. A record that is no subscription changes nothing, as in the table. One owner, one thread.
 package final class SubscriptionHistory {
+    private struct Place {
+        var partition: Int32
+        var offset: Int64
+        var time: Int64
+    }
+
     /// Which of a device's versions counts.
     package enum View: String, CaseIterable, Sendable {
         /// The newest below the table's offsets.
@@ -18,12 +24,12 @@ package final class SubscriptionHistory {
         case both
     }
 
-    static let keyCount = TableEntry.keyCount + 12
+    static let keyCount = TableEntry.keyCount + 20
     private static let flushLimit = 20_000
 
     private let store: any OrderedStore
     private var changes = SubscriptionChanges()
-    private var places: [(partition: Int32, offset: Int64)] = []
+    private var places: [Place] = []
 
     /// - Parameter store: an empty one of its own.
     package init(store: any OrderedStore) {
@@ -31,11 +37,13 @@ package final class SubscriptionHistory {
     }
 
     /// Adds a record, in any order.
-    package func append(_ record: SubscriptionRecord) throws(SubscriptionTableError) {
+    ///
+    /// - Parameter time: of the record, in milliseconds since 1970.
+    package func append(_ record: SubscriptionRecord, at time: Int64) throws(SubscriptionTableError) {
         let count = changes.count
         changes.append(record)
         guard changes.count > count else { return }
-        places.append((record.partition, record.offset))
+        places.append(Place(partition: record.partition, offset: record.offset, time: time))
         if places.count >= Self.flushLimit { try flush() }
     }
 
@@ -81,7 +89,7 @@ package final class SubscriptionHistory {
     }
 
     private static func write(
-        _ entry: UnsafeRawBufferPointer, _ place: (partition: Int32, offset: Int64), to key: inout [UInt8]
+        _ entry: UnsafeRawBufferPointer, _ place: Place, to key: inout [UInt8]
     ) {
         key.withUnsafeMutableBytes { key in
             key.copyMemory(from: entry)
@@ -89,6 +97,8 @@ package final class SubscriptionHistory {
                 of: UInt32(bitPattern: place.partition).bigEndian, toByteOffset: TableEntry.keyCount, as: UInt32.self)
             key.storeBytes(
                 of: UInt64(bitPattern: place.offset).bigEndian, toByteOffset: TableEntry.keyCount + 4, as: UInt64.self)
+            key.storeBytes(
+                of: UInt64(bitPattern: place.time).bigEndian, toByteOffset: TableEntry.keyCount + 12, as: UInt64.self)
         }
     }
 }
@@ -140,6 +150,40 @@ package final class SubscriptionHistoryReader {
         }
     }
 
+    /// What is known of one device's subscription to an audience, in the order of the log.
+    ///
+    /// - Parameter tokenHash: the SHA-256 of its token, 64 lower-case hex digits.
+    package func versions(
+        of audience: String, tokenHash: String
+    ) throws(SubscriptionTableError) -> [SubscriptionVersion] {
+        var key = [UInt8](repeating: 0, count: TableEntry.keyCount)
+        let isHash = key.withUnsafeMutableBytes { key in
+            guard let start = key.baseAddress else { return false }
+            Array(audience.utf8).withUnsafeBytes { TableEntry.writeAudience($0, to: prefix) }
+            start.copyMemory(from: prefix, byteCount: TableEntry.audienceCount)
+            return Array(tokenHash.utf8).withUnsafeBytes { Hex.read($0, to: start + TableEntry.audienceCount) }
+        }
+        guard isHash else { return [] }
+        versions.removeAll(keepingCapacity: true)
+        do throws(StoreError) {
+            try key.withBytes { key throws(StoreError) in
+                try reader.append(startingWith: key, limit: .max, to: &versions)
+            }
+        } catch {
+            throw SubscriptionTableError(error)
+        }
+        return versions.map { version in
+            let entry = StoreEntry(key: Self.entryKey(version), value: version.value)
+            return SubscriptionVersion(
+                time: Int64(
+                    bitPattern: UInt64(
+                        bigEndian: version.key.loadUnaligned(
+                            fromByteOffset: TableEntry.keyCount + 12, as: UInt64.self))),
+                isSubscribed: !version.value.isEmpty, isBelowPositions: isBelowPositions(version),
+                lastSeen: TableEntry.device(entry, audience: 0)?.lastSeen)
+        }
+    }
+
     /// The version of one device that counts; nil where it is not subscribed.
     private func version(among range: Range<Int>) -> StoreEntry? {
         var then: StoreEntry?
@@ -165,4 +209,14 @@ package final class SubscriptionHistoryReader {
     private static func entryKey(_ version: StoreEntry) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: version.key[..<TableEntry.keyCount])
     }
+}
+
+/// One record of a device's subscription.
+package struct SubscriptionVersion: Equatable, Sendable {
+    /// Of the record, in milliseconds since 1970.
+    package var time: Int64
+    package var isSubscribed: Bool
+    /// The table had it, at the reader's positions.
+    package var isBelowPositions: Bool
+    package var lastSeen: EventTime?
 }

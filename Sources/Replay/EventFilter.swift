@@ -24,64 +24,74 @@ package struct FilterRules: Equatable, Sendable {
     }
 }
 
-/// Judges events by what the extraction reads in them, whether they are sent or not. One owner.
-struct EventFilter: ~Copyable {
-    private let rules: FilterRules
+/// What an event says of itself, whether it is sent or not.
+package struct EventReading: Equatable, Sendable {
+    /// The order's id and the id that people see; of a list the ids in it.
+    package var orders: [String] = []
+    package var places: [String] = []
+    package var types: [String] = []
+    package var status: String?
+}
+
+/// Reads events as the extraction does, each by itself. One owner.
+struct EventReader: ~Copyable {
     private var extractor: Extractor
     private var batch: EventBatch
     private var facts = FactsRecorder()
 
-    init(_ rules: FilterRules, extraction: ExtractionRules, topic: String) {
-        self.rules = rules
-        extractor = Extractor(rules: extraction)
+    init(_ rules: ExtractionRules, topic: String) {
+        extractor = Extractor(rules: rules)
         batch = EventBatch(topic: topic)
     }
 
-    /// Whether a record of `events` is selected.
-    mutating func selects(_ record: EventRecord, of events: borrowing EventBatch) -> Bool {
+    mutating func read(_ record: EventRecord, of events: borrowing EventBatch) -> EventReading {
         batch.removeAll()
         batch.headers.append(contentsOf: events.headers[record.headers])
         var record = record
         record.headers = batch.headers.indices
         batch.records.append(record)
-        facts.forget()
+        facts.reading = EventReading()
         _ = extractor.extract(0, in: &batch, history: &facts)
-        if !rules.statuses.isEmpty, !rules.statuses.contains(facts.status ?? "") { return false }
-        let pushes = batch.notifications
-        if !rules.types.isEmpty, facts.type.map({ rules.types.contains($0.rawValue) }) != true,
-            !pushes.contains(where: { rules.types.contains($0.eventType.rawValue) })
-        {
-            return false
+        var reading = facts.reading
+        for push in batch.notifications {
+            reading.orders.append(batch.string(push.orderID))
+            reading.places.append(batch.string(push.placeID))
+            reading.types.append(push.eventType.rawValue)
         }
-        if !rules.places.isEmpty, facts.place.map(rules.places.contains) != true,
-            !pushes.contains(where: { rules.places.contains(batch.string($0.placeID)) })
-        {
-            return false
-        }
-        if !rules.orders.isEmpty, rules.orders.isDisjoint(with: facts.orders),
-            !pushes.contains(where: { rules.orders.contains(batch.string($0.orderID)) })
-        {
-            return false
-        }
-        return true
+        return reading
+    }
+}
+
+/// Judges events by what the extraction reads in them. One owner.
+struct EventFilter: ~Copyable {
+    private let rules: FilterRules
+    private var reader: EventReader
+
+    init(_ rules: FilterRules, extraction: ExtractionRules, topic: String) {
+        self.rules = rules
+        reader = EventReader(extraction, topic: topic)
+    }
+
+    /// Whether a record of `events` is selected.
+    mutating func selects(_ record: EventRecord, of events: borrowing EventBatch) -> Bool {
+        let reading = reader.read(record, of: events)
+        return (rules.statuses.isEmpty || rules.statuses.contains(reading.status ?? ""))
+            && (rules.types.isEmpty || !rules.types.isDisjoint(with: reading.types))
+            && (rules.places.isEmpty || !rules.places.isDisjoint(with: reading.places))
+            && (rules.orders.isEmpty || !rules.orders.isDisjoint(with: reading.orders))
     }
 }
 
 /// Notes what an event says of its order; to it, every event stands for itself.
 private struct FactsRecorder: OrderHistory {
-    private(set) var orders: [String] = []
-    private(set) var place: String?
-    private(set) var status: String?
-    private(set) var type: EventType?
-
-    mutating func forget() { self = FactsRecorder() }
+    var reading = EventReading()
 
     mutating func consider(_ event: OrderFacts) -> OrderVerdict {
         func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
-        orders = [event.orderID, event.visibleID].compactMap { $0.map(text) }
-        place = text(event.place)
-        status = event.status.map(text)
-        type = event.type
+        reading.orders = [event.orderID, event.visibleID].compactMap { $0.map(text) }
+        reading.places = [text(event.place)]
+        reading.types = [event.type.rawValue]
+        reading.status = event.status.map(text)
         return OrderVerdict()
     }
 

@@ -184,7 +184,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         let isWhole =
             range.contains(work.batch.records[records.lowerBound].offset)
             && range.contains(work.batch.records[records.upperBound - 1].offset)
-        if isWhole, filter == nil {
+        if isWhole, filter == nil, !sink.base.seesEvents {
             events += records.count
             _ = try core.emit(work.batch, records, limit: .max, into: &sink)
             return
@@ -197,6 +197,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         let record = work.batch.records[index]
         let isSelected = isInRange && (filter?.selects(record, of: work.batch) ?? true)
         sink.isMuted = !isSelected
+        if isSelected { sink.base.see(record, in: work.batch) }
         _ = try core.emit(work.batch, index..<index + 1, limit: .max, into: &sink)
         guard isInRange else { return }
         events += 1

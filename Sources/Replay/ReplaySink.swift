@@ -10,6 +10,12 @@ package protocol ReplaySink: RecordSink, ~Copyable {
     /// - Parameter areTimers: what follows are timers, not events.
     mutating func begin(_ step: JournalStep?, areTimers: Bool)
 
+    /// Whether ``see(_:in:)`` is to be called.
+    var seesEvents: Bool { get }
+
+    /// A record of the range that is selected, before what becomes of it.
+    mutating func see(_ event: EventRecord, in batch: borrowing EventBatch)
+
     /// A record of the range that the filter does not select; whatever it gives is not written.
     mutating func passOver(_ event: EventRecord) throws
 
@@ -21,6 +27,8 @@ package protocol ReplaySink: RecordSink, ~Copyable {
 
 extension ReplaySink where Self: ~Copyable {
     package mutating func begin(_ step: JournalStep?, areTimers: Bool) {}
+    package var seesEvents: Bool { false }
+    package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {}
     package mutating func passOver(_ event: EventRecord) throws {}
     package mutating func passOver(
         key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>, of timer: EventRecord

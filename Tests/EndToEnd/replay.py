@@ -19,7 +19,7 @@ MINUTE = 60_000
 # Timers go over some seconds, so that there is something to disturb.
 SPREAD = "5s"
 DIFFERENCE, APPROXIMATE, REFUSED = 1, 2, 78
-# Larger by --events; how the run of the first scenario is made.
+# Of the first scenario; larger by --events and --rate.
 size = argparse.Namespace(events=4_000, rate=300)
 
 
@@ -171,7 +171,7 @@ def check_planted(world, records):
     world.cluster.create_topics({other: (1, {})})
     spoilt = [Input(each.key, each.value, each.headers) for each in world.cluster.read(dispatch)[:records // 2]]
     right, wrong = (f'delivery_date\\":\\"{digit}'.encode() for digit in (2, 3))
-    at = next(index for index, each in enumerate(spoilt) if right in each.value)
+    at = next(index for index, each in enumerate(spoilt) if right in each.value and each.headers != sample.headers)
     spoilt[at] = spoilt[at]._replace(value=spoilt[at].value.replace(right, wrong, 1))
     world.cluster.produce(other, spoilt)
     found = replay(world, "diff", "--against", f"topic:{other}", expected=DIFFERENCE)
@@ -250,6 +250,7 @@ def as_of_event():
     expect("as of the events", replay(world, "plan", "--subscriptions", "as-of-event")["devices"], 6)
     expect("then and still", replay(world, "plan")["devices"], 0 + 1 + 1 + 2)
     expect("now", replay(world, "plan", "--subscriptions", "now")["devices"], 4 * 2)
+    check_explanations(world)
     without = replay(world, "diff", "--no-journal", "--subscriptions", "now", expected=DIFFERENCE)
     if not without["approximate"]:
         raise Failure("without a journal it is not called approximate")
@@ -259,6 +260,37 @@ def as_of_event():
         if "min.compaction.lag.ms" not in said and "begins at offset" not in said:
             raise Failure(f"carillon replay {' '.join(words)} is refused, but not for the compaction: {said}")
     expect("now, after a compaction", replay(world, "plan", "--subscriptions", "now")["devices"], 4 * 2)
+
+
+def explain(world, *arguments):
+    """`carillon explain … --json`: what it says of each event."""
+    return [json.loads(line) for line in command("explain", *arguments, "--json", settings=settings_of(world)).splitlines()]
+
+
+def check_explanations(world):
+    """An order, a push and devices: what became of the event, who was subscribed then, and where the records stand."""
+    order, = explain(world, "--order", "o2")
+    expect("order o2", (order["outcome"], order["devices"], order["event_type"], order["fields"]["order id"]),
+           ("sent", 2, "event_order_created", "order"))
+    places = {f"{each.topic}/{each.partition}/{each.offset}": each for each in world.cluster.read(world.topics["dispatch"])}
+    for push in order["pushes"]:
+        at, = push["at"]
+        headers = dict(places[at].headers)
+        expect("where a record stands", (places[at].key.decode(), headers["message-id"].decode(), headers["source"].decode()),
+               (push["device"], push["message_id"], order["source"]))
+    if order["transaction"]["journal"].rpartition("/")[0] != f"{world.topics['journal']}/0":
+        raise Failure(f"the transaction of order o2: {order['transaction']}")
+    message, = explain(world, "--message-id", order["pushes"][0]["message_id"])
+    expect("the event of a push", message["source"], order["source"])
+    for token, words in (("device-a", ("yes", "yes", "no longer", "no longer")), ("device-b", ("not until", "yes", "yes", "yes")),
+                         ("device-c", ("not until", "not until", "not until", "yes"))):
+        file = world.folder / token
+        file.write_text(token)
+        said = explain(world, "--device-token-file", str(file), "--place", "p1")
+        expect(f"subscriptions of {token}", tuple(each["subscribed"].split(",")[0].partition(" 2")[0] for each in said), words)
+    text = command("explain", "--order", "o1", settings=settings_of(world))
+    if "sent to 1 device\n" not in text or world.topics["dispatch"] not in text:
+        raise Failure(f"carillon explain --order o1 says: {text}")
 
 
 def compact_away(world):
@@ -278,4 +310,4 @@ def compact_away(world):
 
 
 if __name__ == "__main__":
-    sys.exit(scenarios.main("replay.py", __doc__))
+    sys.exit(scenarios.main("replay.py", __doc__, sizes=size))

@@ -112,6 +112,24 @@ package struct ReplaySession: ~Copyable {
 
     /// Reads the dispatch topic, and compares what is done again with it.
     package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
+        let index = try readDispatch(topic)
+        let unequal = UnequalRecords(store: try scratch.store("unequal"))
+        var sink = try run(into: DiffSink(index, unequal: unequal))
+        var report = try sink.finish(
+            input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
+        try compare(unequal, topic, &report)
+        return (report, index.foreign)
+    }
+
+    /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
+    package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
+        let index = try readDispatch(configuration.topics.dispatch)
+        let history = try subscriptions.makeReader(request.view)
+        return try run(into: ExplainSink(subject, configuration, index: index, history: history)).finish()
+    }
+
+    /// The records of the dispatch topic that come from the range.
+    private mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
         let index = try DispatchIndex(store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events)
         let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
         var dispatched = bounds
@@ -142,12 +160,7 @@ package struct ReplaySession: ~Copyable {
             progress(.dispatch, $0, $1)
         }
         try index.flush()
-        let unequal = UnequalRecords(store: try scratch.store("unequal"))
-        var sink = try run(into: DiffSink(index, unequal: unequal))
-        var report = try sink.finish(
-            input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
-        try compare(unequal, topic, &report)
-        return (report, index.foreign)
+        return index
     }
 
     /// Compares what the session's rules give with what others give. "There" is what the session's own give.
@@ -271,7 +284,8 @@ package struct ReplaySession: ~Copyable {
                 state.note(partition: record.partition, offset: record.offset, timestamp: record.timestamp)
                 try subscriptions.append(
                     SubscriptionRecord(
-                        partition: record.partition, offset: record.offset, key: record.key, value: record.value))
+                        partition: record.partition, offset: record.offset, key: record.key, value: record.value),
+                    at: record.timestamp ?? 0)
             }
         } progress: {
             progress(.subscriptions, $0, $1)
