@@ -4,7 +4,7 @@
  *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
  *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES
  *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
- *       of BYTES bytes with 4 headers, in transactions of 5,000 events or 50 ms (200 ms while
+ *       of BYTES bytes with 4 headers, in transactions of 20,000 events or 50 ms (500 ms while
  *       more events wait than the transaction has) with the offsets. Ends after EVENTS events.
  *
  * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRANSACTION_EVENTS = 5000, TRANSACTION_MS = 50, BEHIND_MS = 200 };
+enum { TRANSACTION_EVENTS = 20000, TRANSACTION_MS = 50, BEHIND_MS = 500 };
 enum { PREPARED = 8192, MIN_VALUE = 600, MAX_VALUE = 2000, MAX_PARTITIONS = 1024 };
 enum { QUEUED_MESSAGES = 20000, WAKE_UP_MS = 10 };
 

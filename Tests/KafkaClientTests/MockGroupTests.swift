@@ -4,6 +4,44 @@ import Testing
 
 @Suite("Groups and tear-down on the mock cluster", .timeLimit(.minutes(2)))
 struct MockGroupTests {
+    /// Answers what the group says until each of two members has half of the partitions; on a busy machine it may take
+    /// more than one rebalance.
+    ///
+    /// - Parameter position: where they read; with none, nothing is read yet.
+    /// - Returns: what was taken from the first each time, and who has what.
+    private func share(
+        _ assigned: [TopicPartition], between first: inout Consumer, and second: inout Consumer, at position: Offset?
+    ) throws -> (revoked: [[TopicPartition]], shares: [[TopicPartition]]) {
+        var revoked: [[TopicPartition]] = []
+        var shares: [[TopicPartition]] = [assigned, []]
+        let half = assigned.count / 2
+        let joined = Deadline(after: .seconds(90))
+        while shares.map(\.count) != [half, half], !joined.isOver {
+            switch first.nextEvent(timeout: .milliseconds(50)) {
+            case .revoke(let partitions, let isLost):
+                #expect(!isLost)
+                revoked.append(partitions)
+                shares[0] = []
+                try first.unassign()
+            case .assign(let partitions):
+                shares[0] = partitions
+                try first.assign(partitions, at: position)
+            case .error(let error): Issue.record("\(error)")
+            case .statistics, nil: break
+            }
+            switch second.nextEvent(timeout: .milliseconds(50)) {
+            case .revoke:
+                shares[1] = []
+                try second.unassign()
+            case .assign(let partitions):
+                shares[1] = partitions
+                try second.assign(partitions, at: position)
+            case .error, .statistics, nil: break
+            }
+        }
+        return (revoked, shares)
+    }
+
     @Test("the assignment and its revocation come over the control queue while nobody reads the data")
     func twoQueues() throws {
         let cluster = try MockCluster()
@@ -40,33 +78,7 @@ struct MockGroupTests {
         try producer.flush(timeout: .seconds(10))
         var second = try Consumer(settings: .mock(cluster), group: "g")
         try second.subscribe(to: ["t"])
-        var revoked: [[TopicPartition]] = []
-        // On a busy machine it may take more than one rebalance.
-        var shares: [[TopicPartition]] = [assigned, []]
-        let joined = Deadline(after: .seconds(90))
-        while shares.map(\.count) != [2, 2], !joined.isOver {
-            switch first.nextEvent(timeout: .milliseconds(50)) {
-            case .revoke(let partitions, let isLost):
-                #expect(!isLost)
-                revoked.append(partitions)
-                shares[0] = []
-                try first.unassign()
-            case .assign(let partitions):
-                try first.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(100)) }))
-                shares[0] = partitions
-            case .error(let error): Issue.record("\(error)")
-            case .statistics, nil: break
-            }
-            switch second.nextEvent(timeout: .milliseconds(50)) {
-            case .revoke:
-                shares[1] = []
-                try second.unassign()
-            case .assign(let partitions):
-                try second.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(100)) }))
-                shares[1] = partitions
-            case .error, .statistics, nil: break
-            }
-        }
+        let (revoked, shares) = try share(assigned, between: &first, and: &second, at: Offset(100))
         #expect(revoked.first.map(Set.init) == Set(assigned))
         #expect(shares.map(\.count) == [2, 2])
         #expect(Set(shares.joined()) == Set(assigned))
@@ -93,28 +105,7 @@ struct MockGroupTests {
         #expect(assigned.count == 2)
         var second = try Consumer(settings: .mock(cluster), group: "g")
         try second.subscribe(to: ["t"])
-        var shares: [[TopicPartition]] = [assigned, []]
-        let joined = Deadline(after: .seconds(90))
-        while shares.map(\.count) != [1, 1], !joined.isOver {
-            switch first.nextEvent(timeout: .milliseconds(50)) {
-            case .revoke:
-                shares[0] = []
-                try first.unassign()
-            case .assign(let partitions):
-                shares[0] = partitions
-                try first.assign([:])
-            case .error, .statistics, nil: break
-            }
-            switch second.nextEvent(timeout: .milliseconds(50)) {
-            case .revoke:
-                shares[1] = []
-                try second.unassign()
-            case .assign(let partitions):
-                shares[1] = partitions
-                try second.assign([:])
-            case .error, .statistics, nil: break
-            }
-        }
+        let (_, shares) = try share(assigned, between: &first, and: &second, at: nil)
         #expect(shares.map(\.count) == [1, 1])
         try first.assign([assigned[0]: Offset(4), assigned[1]: Offset(4)].filter { shares[0].contains($0.key) })
         #expect(try first.records(6).count == 6)

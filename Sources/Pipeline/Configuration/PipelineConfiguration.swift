@@ -36,9 +36,9 @@ public struct PipelineConfiguration: Sendable {
     /// A transaction is committed when it is this old,
     public var commitInterval: Duration = .milliseconds(50)
     /// or, while more records wait than it has taken, this old,
-    public var commitIntervalBehind: Duration = .milliseconds(200)
+    public var commitIntervalBehind: Duration = .milliseconds(500)
     /// or has this many events,
-    public var commitMaxEvents = 5_000
+    public var commitMaxEvents = 20_000
     /// or this many records to dispatch.
     public var commitMaxRecords = 50_000
     /// The broker aborts a transaction that is older.

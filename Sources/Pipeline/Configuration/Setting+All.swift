@@ -115,11 +115,11 @@ extension Setting {
             "commit.interval", \.configuration.commitInterval, default: "50ms", .milliseconds(1) ... .seconds(10),
             "A transaction is committed when it is this old,"),
         .duration(
-            "commit.interval.behind", \.configuration.commitIntervalBehind, default: "200ms",
+            "commit.interval.behind", \.configuration.commitIntervalBehind, default: "500ms",
             .milliseconds(1) ... .seconds(10),
             "or, while more records wait than it has taken, this old,"),
         .integer(
-            "commit.max-events", \.configuration.commitMaxEvents, default: .value("5000"), 1...100_000,
+            "commit.max-events", \.configuration.commitMaxEvents, default: .value("20000"), 1...100_000,
             "or has this many events,"),
         .integer(
             "commit.max-records", \.configuration.commitMaxRecords, default: .value("50000"), 1...250_000,

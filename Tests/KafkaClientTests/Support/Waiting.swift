@@ -46,10 +46,15 @@ extension Consumer {
             guard case .assign(let partitions) = nextEvent(timeout: .milliseconds(100)), !partitions.isEmpty else {
                 continue
             }
-            try assign(position.map { at in Dictionary(uniqueKeysWithValues: partitions.map { ($0, at) }) } ?? [:])
+            try assign(partitions, at: position)
             return partitions
         }
         throw KafkaError(kind: .timedOut, recovery: .giveUp, name: "", message: "no assignment")
+    }
+
+    /// Answers an assignment: reads all of it from one position; with none, nothing yet.
+    mutating func assign(_ partitions: [TopicPartition], at position: Offset?) throws {
+        try assign(position.map { at in Dictionary(uniqueKeysWithValues: partitions.map { ($0, at) }) } ?? [:])
     }
 }
 
