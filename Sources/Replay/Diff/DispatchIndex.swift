@@ -7,7 +7,7 @@ import StateStore
 ///
 /// Whoever finds a record takes it out; what is left is what nobody has looked for. One owner, one thread.
 package final class DispatchIndex {
-    private static let flushLimit = 20_000
+    private static let flushLimit = 100_000
     private static let identityCount = 29
 
     struct Entry {
