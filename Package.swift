@@ -32,6 +32,11 @@ let package = Package(
             name: "Pipeline",
             dependencies: ["FanOut", "NotificationPayload", "JSONReader", "KafkaClient", "Telemetry"]),
 
+        // What did happen, and what would: without what delivers.
+        .target(
+            name: "Replay",
+            dependencies: ["Pipeline", "StateStore", "JSONReader", "KafkaClient", "NotificationPayload"]),
+
         // What monitoring asks.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
         .target(name: "Console", dependencies: ["Pipeline", "HTTPServer", "Telemetry"]),
@@ -40,7 +45,9 @@ let package = Package(
         .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
-            dependencies: ["Pipeline", "Console", "HTTPServer", "FanOut", "KafkaClient", "Telemetry", "Arguments"],
+            dependencies: [
+                "Pipeline", "Replay", "Console", "HTTPServer", "FanOut", "KafkaClient", "Telemetry", "Arguments",
+            ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 
@@ -53,6 +60,7 @@ let package = Package(
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload", "TestSupport"]),
+        .testTarget(name: "ReplayTests", dependencies: ["Replay", "StateStore", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),

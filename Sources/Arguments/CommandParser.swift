@@ -91,12 +91,17 @@ private struct WordReader {
             _ = option.store("")
         } else if let attached {
             store(attached, option, name)
-        } else if let next = words.first, next == "-" || !next.hasPrefix("-") || Int(next) != nil {
+        } else if let next = words.first, Self.isValue(next) {
             words.removeFirst()
             store(next, option, name)
         } else {
             problems.append("\(name) wants a value: \(name) <\(option.valueName)>")
         }
+    }
+
+    /// No option begins with a digit: `-5` and `-2h` are values.
+    private static func isValue(_ word: String) -> Bool {
+        word == "-" || !word.hasPrefix("-") || word.dropFirst().first?.isNumber == true
     }
 
     /// What was probably meant counts as given, with its value, so that one slip is one problem.

@@ -24,6 +24,7 @@ package struct FanOut: ~Copyable {
     private let rule: any AudienceRule
     private let resolver: (any TokenResolver)?
     private var reader: TableReader?
+    private let history: SubscriptionHistoryReader?
     private let maxAge: Int64
     private let maxDevices: Int
 
@@ -58,6 +59,20 @@ package struct FanOut: ~Copyable {
             reader = nil
             resolver = own
         }
+        history = nil
+    }
+
+    /// The same over the subscriptions as they were: what a transaction is to see is set at `history` before it.
+    package init(
+        audienceRule: any AudienceRule, history: SubscriptionHistoryReader, maxAge: Duration,
+        maxDevices: Int = Int.max - 1
+    ) {
+        rule = audienceRule
+        self.maxAge = maxAge.wholeMilliseconds
+        self.maxDevices = maxDevices
+        self.history = history
+        reader = nil
+        resolver = nil
     }
 
     /// Takes a new snapshot of the table. Every ``Device`` of the transaction before is gone.
@@ -74,7 +89,7 @@ package struct FanOut: ~Copyable {
     package var tableOffsets: [Int64]? {
         switch reader {
         case .some(let reader): reader.offsets
-        case .none: nil
+        case .none: history?.positions
         }
     }
 
@@ -176,6 +191,7 @@ package struct FanOut: ~Copyable {
         if let known = ranges[audience] { return known }
         let start = list.count
         try reader?.addDevices(of: audiences.bytes(audience), as: Int32(audience), limit: maxDevices, to: &list)
+        try history?.addDevices(of: audiences.bytes(audience), as: Int32(audience), limit: maxDevices, to: &list)
         ranges[audience] = start..<list.count
         return start..<list.count
     }

@@ -110,9 +110,8 @@ package struct SubscriptionChanges: ~Copyable {
         for index in changes.indices {
             let key = self.key(index)
             if index + 1 < changes.count, sameBytes(key, self.key(index + 1)) { continue }
-            if let count = changes[index].valueCount {
-                let start = changes[index].start + TableEntry.keyCount
-                try writer.put(key, UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + count]))
+            if let value = value(index) {
+                try writer.put(key, value)
                 summary.upserts += 1
             } else {
                 summary.removals += try writer.remove(key) ? 1 : 0
@@ -131,9 +130,16 @@ package struct SubscriptionChanges: ~Copyable {
         }
     }
 
-    private func key(_ index: Int) -> UnsafeRawBufferPointer {
+    /// The table's key of a change.
+    func key(_ index: Int) -> UnsafeRawBufferPointer {
         let start = changes[index].start
         return UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + TableEntry.keyCount])
+    }
+
+    /// What a change puts there; nil where it removes.
+    func value(_ index: Int) -> UnsafeRawBufferPointer? {
+        let start = changes[index].start + TableEntry.keyCount
+        return changes[index].valueCount.map { UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + $0]) }
     }
 }
 

@@ -65,14 +65,16 @@ final class DiskReader: StoreReader {
     }
 
     func append(
-        startingWith prefix: UnsafeRawBufferPointer, limit: Int, to entries: inout [StoreEntry]
+        startingWith prefix: UnsafeRawBufferPointer, from first: UnsafeRawBufferPointer?, limit: Int,
+        to entries: inout [StoreEntry]
     ) throws(StoreError) {
         guard hasSnapshot, limit > 0 else { return }
-        var key = prefix.lmdbValue
+        let start = first ?? prefix
+        var key = start.lmdbValue
         var value = MDB_val()
         var found = 0
         // LMDB takes no empty key.
-        var code = mdb_cursor_get(cursor, &key, &value, prefix.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
+        var code = mdb_cursor_get(cursor, &key, &value, start.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
         while code == 0, Self.starts(key, with: prefix) {
             entries.append(StoreEntry(key: UnsafeRawBufferPointer(key), value: try opened(value, key)))
             found += 1

@@ -86,8 +86,11 @@ private final class MemoryReader: StoreReader {
         entries.value(for: key)?.value
     }
 
-    func append(startingWith prefix: UnsafeRawBufferPointer, limit: Int, to found: inout [StoreEntry]) {
-        var position = entries.lowerBound(of: prefix)
+    func append(
+        startingWith prefix: UnsafeRawBufferPointer, from first: UnsafeRawBufferPointer?, limit: Int,
+        to found: inout [StoreEntry]
+    ) {
+        var position = entries.lowerBound(of: first ?? prefix)
         var left = limit
         while left > 0, let entry = entries.entry(at: &position)?.entry, entry.key.starts(with: prefix) {
             found.append(entry)

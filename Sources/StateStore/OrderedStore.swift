@@ -42,9 +42,21 @@ package protocol StoreReader: AnyObject {
     func value(for key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer?
     /// Appends the entries whose keys start with `prefix` in the order of their keys, `limit` of them at most; the empty
     /// prefix is that of every key. One call for all of them, so that nothing goes through the protocol once an entry.
+    ///
+    /// - Parameter first: the keys before it are passed over; it starts with `prefix`. Nil: none are.
     func append(
-        startingWith prefix: UnsafeRawBufferPointer, limit: Int, to entries: inout [StoreEntry]
+        startingWith prefix: UnsafeRawBufferPointer, from first: UnsafeRawBufferPointer?, limit: Int,
+        to entries: inout [StoreEntry]
     ) throws(StoreError)
+}
+
+extension StoreReader {
+    /// The same from the first key on.
+    package func append(
+        startingWith prefix: UnsafeRawBufferPointer, limit: Int, to entries: inout [StoreEntry]
+    ) throws(StoreError) {
+        try append(startingWith: prefix, from: nil, limit: limit, to: &entries)
+    }
 }
 
 /// Writes within one transaction, and is of no use after it.

@@ -18,7 +18,8 @@ struct Carillon: ParsableCommand {
         subcommands: [
             RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self,
             UnsubscribeCommand.self, SubscriptionsCommand.self, OrdersCommand.self, ScheduleCommand.self,
-            OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self, CompletionCommand.self,
+            ReplayCommand.self, ExplainCommand.self, OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self,
+            CompletionCommand.self,
         ])
 }
 

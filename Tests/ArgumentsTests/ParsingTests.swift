@@ -42,8 +42,9 @@ import Testing
         #expect(paint("-c", "red", "-")?.thing == "-")
     }
 
-    @Test("a value that begins with a hyphen is taken after =, a negative number always")
+    @Test("a value that begins with a hyphen is taken after =, a negative number or time always")
     func hyphenValues() throws {
+        #expect(paint("-c", "red", "house", "--folder", "-2h")?.shared.folder == "-2h")
         #expect(paint("-c", "red", "house", "--folder=-x")?.shared.folder == "-x")
         #expect(
             problems("paint", "-c", "red", "house", "--coat-count", "-1") == [

@@ -44,7 +44,7 @@ import Testing
         #expect(kafka(.other, .retry) == .notInTime, "a leader that is just being elected is no defect")
         #expect(kafka(.other, .recreateClient) == .defect)
         #expect(kafka(.authentication, .giveUp) == .notPermitted)
-        #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 3, 64, 70, 75, 77, 78])
+        #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 2, 3, 64, 70, 75, 77, 78])
     }
 
     @Test("every command has examples, and every example of ours is a command line that is understood")

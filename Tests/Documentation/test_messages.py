@@ -46,7 +46,8 @@ def is_in(heading, text):
 def endings():
     """(file, text) of every message that ends the program: errors of the pipeline, of commands, advice of Kafka errors, errors of the store."""
     makers = (r"\.(?:instanceInUse|defect|unplaceableRecord|notDrained|notAuthorized|decisionNeeded)\(\s*",
-              r"CommandFailure\(\s*\.\w+,\s*(?:lines:\s*)?", r"self\.init\(\s*\.(?:damaged|diskFull|storeFull|system),\s*")
+              r"CommandFailure\(\s*\.\w+,\s*(?:lines:\s*)?", r"self\.init\(\s*\.(?:damaged|diskFull|storeFull|system),\s*",
+              r"ReplayRefusal\(\s*")
     for path in sorted((ROOT / "Sources").rglob("*.swift")):
         # Release builds have no fault points; the mock cluster is for tests.
         if path.name == "FaultPoint.swift" or path.parts[-2] == "Mock":

@@ -87,8 +87,9 @@ def perform(sentence, function):
     return outcome == "ok"
 
 
-def main(name, description, around=None):
-    """The command line of a module of scenarios. `around` is a context manager that they all run in.
+def main(name, description, around=None, sizes=None):
+    """The command line of a module of scenarios. `around` is a context manager that they all run in, `sizes` are numbers of
+    the module's own, each with an option that changes it.
 
     The exit code: 0 where at least one ran and none failed.
     """
@@ -96,7 +97,11 @@ def main(name, description, around=None):
     parser = argparse.ArgumentParser(prog=name, description=description)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
     parser.add_argument("--only", help="scenarios whose function has this in its name")
+    for size, number in vars(sizes or argparse.Namespace()).items():
+        parser.add_argument(f"--{size}", type=int, default=number, help=f"default: {number:,}")
     options = parser.parse_args()
+    for size in vars(sizes or argparse.Namespace()):
+        setattr(sizes, size, getattr(options, size))
     seed = options.seed
     print(f"seed {seed}: {name} --seed {seed}", flush=True)
     chosen = [each for each in SCENARIOS if not options.only or options.only in each[1].__name__]

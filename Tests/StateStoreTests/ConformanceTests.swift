@@ -52,6 +52,7 @@ struct ConformanceTests {
         #expect(try reader.content(startingWith: "key11000") == [Pair("key11000", "500")])
         #expect(try reader.content(startingWith: "key11", limit: 2).map(\.value) == ["500", "501"])
         #expect(try reader.content(startingWith: "key11", limit: 0).isEmpty)
+        #expect(try reader.content(startingWith: "key11", from: "key11001", limit: 2).map(\.value) == ["501", "502"])
         #expect(try reader.content(startingWith: "key119").count == 50)
         for prefix in ["key10999", "key11999", "key110000", "kez", "a"] {
             #expect(try reader.content(startingWith: prefix).isEmpty)

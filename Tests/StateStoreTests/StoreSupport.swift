@@ -69,10 +69,13 @@ struct Pair: Equatable {
 }
 
 extension StoreReader {
-    func content(startingWith prefix: String = "", limit: Int = .max) throws -> [Pair] {
+    func content(startingWith prefix: String = "", from first: String? = nil, limit: Int = .max) throws -> [Pair] {
         var entries: [StoreEntry] = []
         try withBytes(of: prefix) { prefix throws(StoreError) in
-            try append(startingWith: prefix, limit: limit, to: &entries)
+            guard let first else { return try append(startingWith: prefix, limit: limit, to: &entries) }
+            try withBytes(of: first) { first throws(StoreError) in
+                try append(startingWith: prefix, from: first, limit: limit, to: &entries)
+            }
         }
         return entries.map { Pair($0) }
     }

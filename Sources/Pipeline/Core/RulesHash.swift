@@ -36,3 +36,13 @@ package struct RulesHash: Equatable, Sendable {
         text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
     }
 }
+
+extension PipelineConfiguration {
+    /// What the journal calls the rules that these settings make.
+    package var rulesHash: String {
+        RulesHash(
+            rules: rules, orders: orders, rendering: rendering, maxAge: subscriptionsMaxAge,
+            maxDevicesPerEvent: maxDevicesPerEvent
+        ).text
+    }
+}

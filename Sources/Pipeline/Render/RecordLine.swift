@@ -7,20 +7,20 @@ import JSONReader
 /// `{"topic","partition","offset","tstype","ts","key","headers":[name,value,…],"payload"}`. What is not UTF-8 stands as
 /// `key_base64`, `payload_base64` and `headers_base64`, because `kcat -J` is not byte-safe. A line that is no such
 /// envelope is the value itself, byte for byte.
-struct RecordLine: ~Copyable {
+package struct RecordLine: ~Copyable {
     private var reader = JSONReader()
-    private(set) var topic = ""
-    private(set) var partition: Int32 = 0
-    private(set) var offset: Int64 = 0
+    package private(set) var topic = ""
+    package private(set) var partition: Int32 = 0
+    package private(set) var offset: Int64 = 0
     /// Milliseconds since 1970; nil where the line does not say.
-    private(set) var timestamp: Int64?
-    private(set) var key: UnsafeRawBufferPointer?
-    private(set) var value: UnsafeRawBufferPointer?
-    private(set) var headers: [EventHeader] = []
+    package private(set) var timestamp: Int64?
+    package private(set) var key: UnsafeRawBufferPointer?
+    package private(set) var value: UnsafeRawBufferPointer?
+    package private(set) var headers: [EventHeader] = []
     /// What base64 gave, alive as long as the line.
     private var decoded: [UnsafeMutableRawBufferPointer] = []
 
-    init() {}
+    package init() {}
 
     deinit {
         for bytes in decoded { bytes.deallocate() }
@@ -31,7 +31,7 @@ struct RecordLine: ~Copyable {
     /// - Parameters:
     ///   - bareTopic: the topic of a bare value.
     ///   - bareOffset: its offset.
-    mutating func read(_ line: UnsafeRawBufferPointer, bareTopic: String, bareOffset: Int64) {
+    package mutating func read(_ line: UnsafeRawBufferPointer, bareTopic: String, bareOffset: Int64) {
         for bytes in decoded { bytes.deallocate() }
         decoded.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)

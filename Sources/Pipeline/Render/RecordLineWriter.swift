@@ -6,23 +6,23 @@ import Telemetry
 
 /// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time: those are the
 /// broker's to give.
-struct RecordLineWriter: ~Copyable, RecordSink {
+package struct RecordLineWriter: ~Copyable, RecordSink {
     private let descriptor: Int32
     private let topics: PipelineConfiguration.Topics
     /// Whether each line says where its fields came from.
     private let explains: Bool
     /// Where the events stand that are written next.
-    var eventTopic: String
+    package var eventTopic: String
     private var output = ByteWriter(capacity: 128 * 1024)
 
-    init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
+    package init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
         self.descriptor = descriptor
         self.topics = topics
         self.explains = explains
         eventTopic = topics.events
     }
 
-    mutating func dispatch(
+    package mutating func dispatch(
         key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
         for notification: Extraction.Notification, from event: EventRecord
     ) throws(FileError) {
@@ -39,7 +39,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
         try end()
     }
 
-    mutating func deadLetter(
+    package mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) throws(FileError) {
@@ -49,7 +49,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
     }
 
     /// With `--explain` an event that notifies nobody has a line too: one without a topic.
-    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
         guard explains else { return }
         output.append(#"{"suppressed":""#)
         append(reason.label)
@@ -59,7 +59,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
     }
 
     /// With `--explain` a timer that is not sent has a line: its type, its order, and when it was due.
-    mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+    package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
         guard explains else { return }
         output.append(#"{"dropped":""#)
         append(drop.label)
@@ -75,7 +75,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
     }
 
     /// With `--explain` an event by which timers will not be sent has a line that says how many.
-    mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
         guard explains else { return }
         output.append(#"{"dropped":""#)
         append(drop.label)
@@ -146,7 +146,7 @@ struct RecordLineWriter: ~Copyable, RecordSink {
         if output.count > 64 * 1024 { try flush() }
     }
 
-    mutating func flush() throws(FileError) {
+    package mutating func flush() throws(FileError) {
         var rest = output.bytes[...]
         while !rest.isEmpty {
             let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)

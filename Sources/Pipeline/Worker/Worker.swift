@@ -210,7 +210,7 @@ struct Worker: ~Copyable {
 
 extension EventRecord {
     /// The bytes stay the batch's that it comes from.
-    init(_ record: RecordView) {
+    package init(_ record: RecordView) {
         self.init(
             partition: record.partition, offset: record.offset,
             timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key, value: record.value,

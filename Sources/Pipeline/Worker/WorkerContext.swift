@@ -39,12 +39,7 @@ final class WorkerContext: Sendable {
         self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
         self.board = ReadinessBoard(workers: configuration.workers)
-        self.rulesHash =
-            RulesHash(
-                rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
-                maxAge: configuration.subscriptionsMaxAge,
-                maxDevicesPerEvent: configuration.maxDevicesPerEvent
-            ).text
+        self.rulesHash = configuration.rulesHash
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }

@@ -63,7 +63,7 @@ struct ScheduleCommand: ParsableCommand {
     private func read(
         _ positions: GroupPositions, with consumer: inout Consumer, _ configuration: PipelineConfiguration,
         into reader: inout ScheduleReader
-    ) throws(KafkaError) {
+    ) throws {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         var times: [TopicPartition: Timestamp] = [:]
         var ends: [TopicPartition: Offset] = [:]

@@ -3,6 +3,7 @@ import Foundation
 import HTTPServer
 import KafkaClient
 import Pipeline
+import Replay
 
 extension CommandFailure {
     /// What an error means to the one who called the command.
@@ -14,6 +15,8 @@ extension CommandFailure {
         case let error as KafkaError: self.init(ExitCode(error), error.description)
         case let error as HTTPServerError: self.init(.configuration, error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
+        case let error as ReplayRefusal: self.init(.configuration, error.description)
+        case is ReplayStopped: self.init(.notInTime, "stopped; nothing was changed, start it again")
         case let error as FileError: self.init(.usage, error.description)
         case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)
         default: self.init(.defect, "\(error)")

@@ -54,14 +54,16 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     /// Reads everything, with more flags of the command's own.
+    ///
+    /// - Parameter file: in the place of `--config`.
     func load(
-        adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true,
+        adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true, inPlaceOfConfig file: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> LoadedConfiguration {
         var loader = ConfigurationLoader()
         loader.flags = self.flags + flags
         loader.environment = environment
-        loader.configurationFile = config
+        loader.configurationFile = file ?? config
         loader.kafkaFile = kafkaConfig
         loader.needsBroker = needsBroker
         loader.suggest = { nearest(to: $0, in: $1) }
@@ -70,9 +72,9 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// - Throws: every problem at once; exit code 78.
     func checked(
-        adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true
+        adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true, inPlaceOfConfig file: String? = nil
     ) throws(ConfigurationProblems) -> PipelineConfiguration {
-        try load(adding: flags, needsBroker: needsBroker).checked()
+        try load(adding: flags, needsBroker: needsBroker, inPlaceOfConfig: file).checked()
     }
 }
 

@@ -4,6 +4,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     /// A check found a difference.
     case difference = 1
+    /// A check found no difference, but its input was not sure to be what it was.
+    case approximate = 2
     /// Another process has this instance or slot. Service managers must not restart on it.
     case inUse = 3
     case usage = 64

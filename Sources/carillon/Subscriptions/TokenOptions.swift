@@ -7,16 +7,19 @@ struct TokenOptions: ParsableArguments {
     var tokenFile: String?
 
     /// - Throws: where there is no token, or more than one line.
-    func read() throws(CommandFailure) -> String {
+    func read() throws(CommandFailure) -> String { try Self.read(tokenFile, of: "--token-file") }
+
+    /// - Parameter flag: that has named the file, for a message.
+    static func read(_ tokenFile: String?, of flag: String) throws(CommandFailure) -> String {
         let text: String
         if let tokenFile {
             guard let data = FileManager.default.contents(atPath: tokenFile) else {
-                throw CommandFailure(.usage, "--token-file \(tokenFile): the file cannot be read")
+                throw CommandFailure(.usage, "\(flag) \(tokenFile): the file cannot be read")
             }
             text = String(decoding: data, as: UTF8.self)
         } else if Terminal.inputIsTerminal {
             Terminal.complain("Token (not shown): ")
-            text = Self.readHidden()
+            text = readHidden()
             Terminal.complain("\n")
         } else {
             text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)

@@ -1,13 +1,11 @@
-import KafkaClient
-
 /// Reads a topic from its beginning to the ends seen at the start.
-enum TopicReader {
+package enum TopicReader {
     /// - Parameter take: is handed each record, per partition in order of offset.
     /// - Parameter progress: is handed the fraction that was read.
-    static func readAll(
+    package static func readAll(
         _ topic: String, settings: Settings, logger sink: @escaping ClientLog.Sink,
-        take: (ConsumerRecord) -> Void, progress: (Double) -> Void = { _ in }
-    ) throws(KafkaError) {
+        take: (ConsumerRecord) throws -> Void, progress: (Double) -> Void = { _ in }
+    ) throws {
         var consumer = try Consumer(assigning: settings, logger: sink)
         let (starts, ends) = try consumer.explaining { consumer throws(KafkaError) in
             let count = try consumer.partitionCount(of: topic, timeout: .seconds(30))
@@ -21,7 +19,7 @@ enum TopicReader {
             for index in 0..<batch.count {
                 let record = batch.record(at: index)
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                if let end = ends[partition], record.offset < end { take(record) }
+                if let end = ends[partition], record.offset < end { try take(record) }
             }
         } progress: {
             progress($0)
@@ -30,11 +28,12 @@ enum TopicReader {
 
     /// Reads the partitions that `consumer` does not have yet.
     ///
-    /// - Parameter take: is handed the records as they come; the last ones may be beyond the ends.
-    static func read(
+    /// - Parameter take: is handed the records as they come; the last ones may be beyond the ends. What it throws ends the
+    ///   reading.
+    package static func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], with consumer: inout Consumer,
-        take: (borrowing RecordBatch) -> Void, progress: (Double) -> Void
-    ) throws(KafkaError) {
+        take: (borrowing RecordBatch) throws -> Void, progress: (Double) -> Void = { _ in }
+    ) throws {
         var open: [TopicPartition: Offset] = [:]
         for (partition, start) in starts {
             if let end = ends[partition], start < end { open[partition] = start }
@@ -47,7 +46,7 @@ enum TopicReader {
             records.removeAll()
             consumer.fill(&records, limit: 2_000, timeout: .seconds(1))
             if !records.isEmpty {
-                take(records)
+                try take(records)
                 lastProgress = .now
             }
             for index in 0..<records.count {

@@ -1,8 +1,6 @@
-import KafkaClient
-
 extension Consumer {
     /// Asks the cluster. An error that came by itself, such as a refused login, says more than a call that timed out.
-    mutating func explaining<Answer>(
+    package mutating func explaining<Answer>(
         _ question: (borrowing Consumer) throws(KafkaError) -> Answer
     ) throws(KafkaError) -> Answer {
         do {

@@ -1,0 +1,200 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// Looks each record that is rendered up among those that are there.
+package struct DiffSink: ~Copyable, ReplaySink {
+    /// A record as it is rendered now, which one in the topic is not equal to.
+    struct Unequal {
+        var place: Coordinates
+        var event: [UInt8]
+        var record: RenderedRecord
+    }
+
+    /// Examples of each kind that are told.
+    private static let mostExamples = 10
+    private static let mostSuspects = 100_000
+
+    private let index: DispatchIndex
+    /// Those that have to be read from the topic before they can be compared.
+    private let unequal: UnequalRecords
+    package private(set) var report = DiffReport()
+    /// Identities that are there more often than they were looked for: what is left of them are duplicates.
+    private var suspects: Set<[UInt8]> = []
+
+    package init(_ index: DispatchIndex, unequal: UnequalRecords) {
+        self.index = index
+        self.unequal = unequal
+    }
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws {
+        report.rendered += 1
+        guard let identity = index.identity(key: key, headers: headers) else { return }
+        let there = try index.entries(of: identity)
+        if there.count > 1, suspects.count < Self.mostSuspects { suspects.insert(identity.bytes) }
+        let content = index.content(value: value, headers: headers)
+        if let equal = there.first(where: { $0.content == content }) {
+            report.equal += 1
+            return index.take(equal)
+        }
+        let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
+        guard let other = there.first else {
+            report.missing += 1
+            if report.missingExamples.count < Self.mostExamples { report.missingExamples.append(.init(record)) }
+            return
+        }
+        report.unequal += 1
+        index.take(other)
+        if let then = other.record {
+            report.fields.note(then, record, of: identity.place)
+        } else {
+            try unequal.append(Unequal(place: other.place, event: identity.place, record: record))
+        }
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {}
+
+    package mutating func passOver(_ event: EventRecord) throws {
+        for entry in try index.entries(of: Coordinates(partition: event.partition, offset: event.offset)) {
+            index.take(entry)
+        }
+    }
+
+    package mutating func passOver(
+        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>, of timer: EventRecord
+    ) throws {
+        guard let identity = index.identity(key: key, headers: headers) else { return }
+        if let entry = try index.entries(of: identity).first { index.take(entry) }
+    }
+
+    /// Everything has been rendered: counts what is left in the index.
+    ///
+    /// - Parameters:
+    ///   - ranges: of the offsets that were done again, by partition. Of timers, at their ends, the later ones.
+    ///   - laterTimers: offsets at which timers have gone since the journal was read.
+    ///   - hasTimers: whether what is left of timers counts; a filter cannot judge them.
+    package mutating func finish(
+        _ ranges: [Int32: Range<Int64>], laterTimers: Set<Coordinates> = [], hasTimers: Bool = true
+    ) throws -> DiffReport {
+        try index.flush()
+        for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) {
+            try index.visitLeft(of: partition, from: range.lowerBound) { identity, entry in
+                guard identity.offset <= range.upperBound else { return false }
+                let place = Coordinates(partition: identity.partition, offset: identity.offset)
+                if identity.isTimer {
+                    if identity.offset == range.lowerBound || laterTimers.contains(place) || !hasTimers { return true }
+                } else if identity.offset == range.upperBound {
+                    return true
+                }
+                if suspects.contains(identity.bytes) { report.duplicates += 1 } else { report.extra += 1 }
+                if report.extraExamples.count < Self.mostExamples {
+                    report.extraExamples.append(entry.record.map { .init($0) } ?? .init(entry.place, of: identity))
+                }
+                return true
+            }
+        }
+        return report
+    }
+}
+
+/// What a comparison has found. "There" is the topic, or what the other rules give.
+package struct DiffReport {
+    /// A record that has no counterpart.
+    package struct Example: Equatable, Sendable {
+        package var source: String
+        /// Empty for one that stands in the topic: only its place is known.
+        package var messageID = ""
+        package var key = ""
+        /// Where it stands in the topic; nil for one that is not there.
+        package var place: Coordinates?
+
+        init(_ record: RenderedRecord) {
+            source = record.header("source") ?? ""
+            messageID = record.header("message-id") ?? ""
+            key = String(decoding: record.key, as: UTF8.self)
+        }
+
+        init(_ place: Coordinates, of identity: DispatchIdentity) {
+            self.place = place
+            source =
+                "\(identity.isTimer ? EventBatch.scheduleTopic : "events")/\(identity.partition)/\(identity.offset)"
+        }
+    }
+
+    package var rendered = 0
+    package var equal = 0
+    package var unequal = 0
+    /// Rendered, and not there.
+    package var missing = 0
+    /// There, and not rendered.
+    package var extra = 0
+    /// There more often than rendered.
+    package var duplicates = 0
+    package var fields = FieldDifferences()
+    package var missingExamples: [Example] = []
+    package var extraExamples: [Example] = []
+
+    package init() {}
+
+    package var isZero: Bool { unequal + missing + extra + duplicates == 0 }
+}
+
+/// Records that are to be compared with what stands in the topic, in a scratch store by its places.
+package final class UnequalRecords {
+    private static let flushLimit = 5_000
+
+    private let store: any OrderedStore
+    private var pending: [DiffSink.Unequal] = []
+    /// The offsets of each partition of the topic that there are some at.
+    package private(set) var ranges: [Int32: ClosedRange<Int64>] = [:]
+
+    /// - Parameter store: an empty one of its own.
+    package init(store: any OrderedStore) {
+        self.store = store
+    }
+
+    func append(_ unequal: DiffSink.Unequal) throws(StoreError) {
+        pending.append(unequal)
+        let place = unequal.place
+        let known = ranges[place.partition] ?? place.offset...place.offset
+        ranges[place.partition] = min(known.lowerBound, place.offset)...max(known.upperBound, place.offset)
+        if pending.count >= Self.flushLimit { try flush() }
+    }
+
+    /// Writes what was appended. To be called before ``compare(_:at:_:)``.
+    package func flush() throws(StoreError) {
+        try store.write { writer throws(StoreError) in
+            for each in pending {
+                try Self.key(each.place).withStored { key throws(StoreError) in
+                    let value = [UInt8(each.event.count)] + each.event + each.record.encoded()
+                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
+                }
+            }
+        }
+        pending.removeAll()
+    }
+
+    /// Compares a record of the topic with the one that was rendered, if there is one.
+    package func compare(
+        _ record: RenderedRecord, at place: Coordinates, _ report: inout DiffReport
+    ) throws(StoreError) {
+        let reader = try store.makeReader()
+        try reader.begin()
+        var found: UnsafeRawBufferPointer?
+        try Self.key(place).withStored { key throws(StoreError) in found = try reader.value(for: key) }
+        guard let found, let count = found.first.map(Int.init) else { return }
+        let rendered = RenderedRecord(decoding: UnsafeRawBufferPointer(rebasing: found[(1 + count)...]))
+        report.fields.note(record, rendered, of: Array(found[1..<1 + count]))
+    }
+
+    private static func key(_ place: Coordinates) -> [UInt8] {
+        bigEndian(UInt32(bitPattern: place.partition)) + bigEndian(UInt64(bitPattern: place.offset))
+    }
+}

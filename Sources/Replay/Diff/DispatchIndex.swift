@@ -1,0 +1,200 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// Records of the dispatch topic by what they are, in a scratch store: what was really sent, or what other rules give.
+///
+/// Whoever finds a record takes it out; what is left is what nobody has looked for. One owner, one thread.
+package final class DispatchIndex {
+    private static let flushLimit = 100_000
+    private static let identityCount = 29
+
+    struct Entry {
+        /// In the store.
+        var key: [UInt8]
+        var content: Digest
+        /// Where it stands in the topic; of other rules' records only a number.
+        var place: Coordinates
+        /// The record itself, where it cannot be read again.
+        var record: RenderedRecord?
+    }
+
+    private let store: any OrderedStore
+    private let reader: any StoreReader
+    private var parts: DispatchReader
+    private var pending: [(key: [UInt8], value: [UInt8])] = []
+    /// What was taken out and is still in the store.
+    private var taken: Set<[UInt8]> = []
+    private var found: [StoreEntry] = []
+    package private(set) var count = 0
+    /// Records that do not come from the events of this pipeline.
+    package private(set) var foreign = 0
+
+    /// - Parameter store: an empty one of its own.
+    package init(store: any OrderedStore, eventsTopic: String) throws(StoreError) {
+        self.store = store
+        reader = try store.makeReader()
+        parts = DispatchReader(topic: eventsTopic)
+    }
+
+    // MARK: Filling
+
+    /// - Parameters:
+    ///   - ranges: by partition, the offsets of the events that are of interest; nil: all.
+    ///   - record: goes with it, because it cannot be read again.
+    package func append(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        at place: Coordinates, within ranges: [Int32: Range<Int64>]? = nil, keeping record: RenderedRecord? = nil
+    ) throws(StoreError) {
+        guard let identity = parts.identity(key: key, headers: headers) else {
+            foreign += 1
+            return
+        }
+        if let ranges {
+            guard let range = ranges[identity.partition], identity.offset >= range.lowerBound,
+                identity.offset <= range.upperBound
+            else { return }
+        }
+        count += 1
+        let content = parts.content(value: value, headers: headers)
+        pending.append(
+            (
+                identity.bytes + bigEndian(UInt32(bitPattern: place.partition))
+                    + bigEndian(UInt64(bitPattern: place.offset)),
+                content.bytes + (record?.encoded() ?? [])
+            ))
+        if pending.count >= Self.flushLimit { try flush() }
+    }
+
+    /// Writes what was appended or taken. To be called before looking.
+    package func flush() throws(StoreError) {
+        guard !pending.isEmpty || !taken.isEmpty else { return try reader.begin() }
+        pending.sort { $0.key.lexicographicallyPrecedes($1.key) }
+        reader.end()
+        try store.write { writer throws(StoreError) in
+            for (key, value) in pending {
+                try key.withStored { key throws(StoreError) in
+                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
+                }
+            }
+            for key in taken { try key.withStored { key throws(StoreError) in try writer.remove(key) } }
+        }
+        pending.removeAll()
+        taken.removeAll(keepingCapacity: true)
+        try reader.begin()
+    }
+
+    // MARK: Looking
+
+    func identity(
+        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>
+    ) -> DispatchIdentity? {
+        parts.identity(key: key, headers: headers)
+    }
+
+    func content(value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>) -> Digest {
+        parts.content(value: value, headers: headers)
+    }
+
+    /// The records with an identity that nobody has taken.
+    func entries(of identity: DispatchIdentity) throws(StoreError) -> [Entry] {
+        try entries(startingWith: identity.bytes)
+    }
+
+    /// The records of an event that nobody has taken.
+    func entries(of event: Coordinates) throws(StoreError) -> [Entry] {
+        let place =
+            bigEndian(UInt32(bitPattern: event.partition)) + bigEndian(UInt64(bitPattern: event.offset)) + [1]
+        return try entries(startingWith: place)
+    }
+
+    private func entries(startingWith prefix: [UInt8]) throws(StoreError) -> [Entry] {
+        if taken.count >= Self.flushLimit { try flush() }
+        found.removeAll(keepingCapacity: true)
+        try prefix.withStored { prefix throws(StoreError) in
+            try reader.append(startingWith: prefix, limit: .max, to: &found)
+        }
+        var entries: [Entry] = []
+        for entry in found {
+            let key = Array(entry.key)
+            if !taken.contains(key) { entries.append(Self.entry(key, entry.value)) }
+        }
+        return entries
+    }
+
+    /// Takes an entry out.
+    func take(_ entry: Entry) {
+        taken.insert(entry.key)
+    }
+
+    /// Calls `body` for everything from a partition's offset on that nobody has taken, until it returns false.
+    func visitLeft(
+        of partition: Int32, from offset: Int64, _ body: (DispatchIdentity, Entry) -> Bool
+    ) throws(StoreError) {
+        try flush()
+        let prefix = bigEndian(UInt32(bitPattern: partition))
+        var first = prefix + bigEndian(UInt64(bitPattern: offset))
+        while true {
+            found.removeAll(keepingCapacity: true)
+            try prefix.withStored { prefix throws(StoreError) in
+                try first.withStored { first throws(StoreError) in
+                    try reader.append(startingWith: prefix, from: first, limit: 1_024, to: &found)
+                }
+            }
+            for entry in found {
+                let key = Array(entry.key)
+                if !body(Self.identity(key), Self.entry(key, entry.value)) { return }
+            }
+            guard found.count == 1_024, let last = found.last else { return }
+            first = Array(last.key) + [0]
+        }
+    }
+
+    private static func entry(_ key: [UInt8], _ value: UnsafeRawBufferPointer) -> Entry {
+        let place = key.withUnsafeBytes { key in
+            Coordinates(
+                partition: Int32(
+                    bitPattern: UInt32(bigEndian: key.loadUnaligned(fromByteOffset: identityCount, as: UInt32.self))),
+                offset: Int64(
+                    bitPattern: UInt64(
+                        bigEndian: key.loadUnaligned(fromByteOffset: identityCount + 4, as: UInt64.self))))
+        }
+        let record = value.count > 16 ? RenderedRecord(decoding: UnsafeRawBufferPointer(rebasing: value[16...])) : nil
+        return Entry(key: key, content: Digest(value), place: place, record: record)
+    }
+
+    private static func identity(_ key: [UInt8]) -> DispatchIdentity {
+        key.withUnsafeBytes { key in
+            DispatchIdentity(
+                partition: Int32(bitPattern: UInt32(bigEndian: key.loadUnaligned(as: UInt32.self))),
+                offset: Int64(bitPattern: UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 4, as: UInt64.self))),
+                isTimer: key[12] == 0, digest: Digest(UnsafeRawBufferPointer(rebasing: key[13..<29])))
+        }
+    }
+}
+
+/// Renders into an index, for a comparison of two sets of rules.
+package struct IndexSink: ~Copyable, ReplaySink {
+    private let index: DispatchIndex
+    private var count: Int64 = 0
+
+    package init(_ index: DispatchIndex) {
+        self.index = index
+    }
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws {
+        count += 1
+        try index.append(
+            key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: count),
+            keeping: RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources))
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {}
+}

@@ -1,0 +1,77 @@
+/// What differs between records that are the same push, by field. Memory is bounded.
+package struct FieldDifferences {
+    package struct Field {
+        package var name: String
+        /// Records with it, and the events that they come from.
+        package var records = 0
+        package var events = 0
+        /// How often one value has become another, the first thousand of them.
+        package var changes: [Change: Int] = [:]
+        fileprivate var lastEvent: [UInt8] = []
+    }
+
+    package struct Change: Hashable {
+        package var then: String?
+        package var now: String?
+    }
+
+    private static let mostChanges = 1_000
+    private static let mostFields = 200
+    private var byName: [String: Field] = [:]
+
+    package init() {}
+
+    /// By the number of events, the most first.
+    package var fields: [Field] {
+        byName.values.sorted { ($1.events, $1.records, $0.name) < ($0.events, $0.records, $1.name) }
+    }
+
+    /// - Parameter event: where the event stands; the records of one come together.
+    mutating func note(_ then: RenderedRecord, _ now: RenderedRecord, of event: [UInt8]) {
+        var isTold = false
+        for (name, values) in Self.compare(then, now) {
+            isTold = true
+            note(name, values, of: event)
+        }
+        if !isTold { note("bytes, with equal fields", Change(then: nil, now: nil), of: event) }
+    }
+
+    private mutating func note(_ name: String, _ change: Change, of event: [UInt8]) {
+        guard byName[name] != nil || byName.count < Self.mostFields else { return }
+        var field = byName.removeValue(forKey: name) ?? Field(name: name)
+        field.records += 1
+        if field.lastEvent != event {
+            field.lastEvent = event
+            field.events += 1
+        }
+        if field.changes[change] != nil || field.changes.count < Self.mostChanges {
+            field.changes[change, default: 0] += 1
+        }
+        byName[name] = field
+    }
+
+    /// The fields that differ: the payload's, the message's, the headers, and the sources of fields where both are known.
+    static func compare(_ then: RenderedRecord, _ now: RenderedRecord) -> [(name: String, change: Change)] {
+        var found: [(name: String, change: Change)] = []
+        func compare(_ name: String, _ left: String?, _ right: String?) {
+            if left != right { found.append((name, Change(then: left, now: right))) }
+        }
+        if then.value != now.value {
+            if let left = PushPayload(value: then.value), let right = PushPayload(value: now.value) {
+                let names = left.members.map(\.name) + right.members.map(\.name).filter { left[$0] == nil }
+                for name in names { compare(name, left[name], right[name]) }
+            } else {
+                compare(
+                    "value", String(decoding: then.value, as: UTF8.self), String(decoding: now.value, as: UTF8.self))
+            }
+        }
+        let names = then.headers.map(\.name) + now.headers.map(\.name).filter { then.header($0) == nil }
+        for name in names { compare("header \(name)", then.header(name), now.header(name)) }
+        if !then.sources.isEmpty, !now.sources.isEmpty {
+            for name in then.sources.keys.sorted() {
+                compare("source of \(name)", then.sources[name], now.sources[name])
+            }
+        }
+        return found
+    }
+}

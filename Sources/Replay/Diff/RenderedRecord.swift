@@ -1,0 +1,85 @@
+import Extraction
+import NotificationPayload
+
+/// A record of the dispatch topic with bytes of its own, and what is known of where its fields came from.
+package struct RenderedRecord: Equatable {
+    package struct Header: Equatable {
+        package var name: String
+        package var value: [UInt8]?
+    }
+
+    package var key: [UInt8]
+    package var value: [UInt8]
+    package var headers: [Header]
+    /// By field, the source that supplied it; empty for a record that was read from a topic.
+    package var sources: [String: String] = [:]
+
+    package init(key: [UInt8], value: [UInt8], headers: [Header]) {
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+
+    package init(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        sources: FieldSources? = nil
+    ) {
+        self.init(
+            key: Array(key), value: Array(value),
+            headers: headers.map {
+                Header(name: String(decoding: $0.name, as: UTF8.self), value: $0.value.map { Array($0) })
+            })
+        guard let sources else { return }
+        self.sources = [
+            "time slot": "\(sources.timeSlot)", "date": "\(sources.date)", "order id": "\(sources.orderID)",
+        ]
+    }
+
+    package func header(_ name: String) -> String? {
+        headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    // MARK: In a scratch store
+
+    /// Each text behind its length; a length of -1 is no value.
+    func encoded() -> [UInt8] {
+        var bytes: [UInt8] = []
+        func add(_ text: [UInt8]?) {
+            bytes += bigEndian(Int32(text?.count ?? -1))
+            bytes += text ?? []
+        }
+        add(key)
+        add(value)
+        bytes += bigEndian(Int32(headers.count))
+        for header in headers {
+            add(Array(header.name.utf8))
+            add(header.value)
+        }
+        for (field, source) in sources.sorted(by: { $0.key < $1.key }) {
+            add(Array(field.utf8))
+            add(Array(source.utf8))
+        }
+        return bytes
+    }
+
+    init(decoding bytes: UnsafeRawBufferPointer) {
+        var place = 0
+        func number() -> Int {
+            defer { place += 4 }
+            return Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: Int32.self)))
+        }
+        func text() -> [UInt8]? {
+            let count = number()
+            guard count >= 0 else { return nil }
+            defer { place += count }
+            return Array(bytes[place..<place + count])
+        }
+        func string() -> String { String(decoding: text() ?? [], as: UTF8.self) }
+        key = text() ?? []
+        value = text() ?? []
+        let count = number()
+        headers = []
+        for _ in 0..<count { headers.append(Header(name: string(), value: text())) }
+        while place < bytes.count { sources[string()] = string() }
+    }
+}

@@ -1,0 +1,217 @@
+import Extraction
+import FanOut
+import NotificationPayload
+import Pipeline
+
+/// What became of one event or timer, and why.
+package struct Explanation: Equatable, Sendable {
+    /// What is asked about.
+    package enum Subject: Equatable, Sendable {
+        /// Everything that the filter selects.
+        case events
+        case message(id: String)
+        /// A device, by the SHA-256 of its token in hex.
+        case device(tokenHash: String)
+    }
+
+    package enum Outcome: Equatable, Sendable {
+        case sent
+        /// The label of its reason.
+        case notSent(String)
+        case deadLetter(code: String, message: String)
+    }
+
+    /// A record that it gives.
+    package struct Push: Equatable, Sendable {
+        package var messageID: String
+        /// The SHA-256 of the device's token.
+        package var device: String
+        /// Where it stands in the dispatch topic; empty where it does not.
+        package var places: [Coordinates]
+    }
+
+    /// The subscription of the device that is asked about, in the table that the transaction saw.
+    package enum Subscribed: Equatable, Sendable {
+        case yes
+        case never
+        /// Not yet: it subscribed at this time, in milliseconds since 1970.
+        case notUntil(Int64)
+        /// No longer: it unsubscribed at this time.
+        case notSince(Int64)
+        /// It is, and was last seen too long ago.
+        case stale(lastSeen: Int64)
+    }
+
+    package var event: Coordinates
+    /// A timer's coordinates are what its partition had been read to.
+    package var isTimer: Bool
+    /// Of the record, or when the timer was due; in milliseconds since 1970.
+    package var time: Int64?
+    package var order: String?
+    package var reading = EventReading()
+    package var outcome: Outcome?
+    package var pushes: [Push] = []
+    package var devices = 0
+    package var sources: [String: String] = [:]
+    package var subscribed: Subscribed?
+    /// Timers that it settles, by reason.
+    package var settled: [String: Int] = [:]
+    package var step: JournalStep?
+}
+
+/// Notes what becomes of each event and timer.
+package struct ExplainSink: ~Copyable, ReplaySink {
+    /// More is not for people. The devices of each are counted.
+    private static let mostExplanations = 1_000
+    private static let mostPushes = 20
+
+    private let subject: Explanation.Subject
+    private let index: DispatchIndex
+    private let history: SubscriptionHistoryReader
+    private let maxAge: Int64
+    private var reader: EventReader
+    private var explanations: [Explanation] = []
+    private var current: Explanation?
+    private var step: JournalStep?
+
+    init(
+        _ subject: Explanation.Subject, _ configuration: PipelineConfiguration, index: DispatchIndex,
+        history: SubscriptionHistoryReader
+    ) {
+        self.subject = subject
+        self.index = index
+        self.history = history
+        maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
+        reader = EventReader(configuration.rules, topic: configuration.topics.events)
+    }
+
+    package var seesEvents: Bool { true }
+
+    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+        close()
+        self.step = step
+        history.positions = step?.table ?? [Int64](repeating: .max, count: 10_000)
+    }
+
+    package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {
+        close()
+        var explanation = Explanation(
+            event: Coordinates(partition: event.partition, offset: event.offset), isTimer: false,
+            time: event.timestamp?.milliseconds, step: step)
+        explanation.reading = reader.read(event, of: batch)
+        explanation.order = explanation.reading.orders.first
+        current = explanation
+    }
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws {
+        openTimer(event, notification.eventType)
+        guard current != nil else { return }
+        let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
+        let device = String(decoding: record.key, as: UTF8.self)
+        let messageID = record.header("message-id") ?? ""
+        current?.outcome = .sent
+        current?.devices += 1
+        current?.sources = record.sources
+        if current?.isTimer == true, current?.reading.places.isEmpty == true {
+            current?.reading.places = [PushPayload(value: record.value)?["place_id"] ?? ""]
+        }
+        let isAsked =
+            switch subject {
+            case .events: true
+            case .message(let id): id == messageID
+            case .device(let hash): hash == device
+            }
+        guard isAsked, current?.pushes.count ?? 0 < Self.mostPushes else { return }
+        var places: [Coordinates] = []
+        if let identity = index.identity(key: key, headers: headers) {
+            places = try index.entries(of: identity).map(\.place)
+        }
+        current?.pushes.append(Explanation.Push(messageID: messageID, device: device, places: places))
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {
+        current?.outcome = .deadLetter(code: letter.code.label, message: letter.message)
+    }
+
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        current?.outcome = .notSent(reason.label)
+    }
+
+    package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        openTimer(timer, type)
+        current?.outcome = .notSent(drop.label)
+    }
+
+    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+        current?.settled[drop.label, default: 0] += timers
+    }
+
+    /// Everything has come.
+    consuming func finish() -> [Explanation] {
+        close()
+        return explanations
+    }
+
+    /// Begins a timer, unless it is that of the record before.
+    private mutating func openTimer(_ timer: EventRecord, _ type: EventType) {
+        // What an event gives comes after it was seen.
+        if let current, !current.isTimer { return }
+        let order = timer.key.map { String(decoding: $0, as: UTF8.self) }
+        if let current, current.order == order, current.time == timer.timestamp?.milliseconds,
+            current.reading.types == [type.rawValue]
+        {
+            return
+        }
+        close()
+        var explanation = Explanation(
+            event: Coordinates(partition: timer.partition, offset: timer.offset), isTimer: true,
+            time: timer.timestamp?.milliseconds, order: order, step: step)
+        explanation.reading.orders = [order ?? ""]
+        explanation.reading.types = [type.rawValue]
+        current = explanation
+    }
+
+    /// Keeps the explanation at hand, if it is one that is asked for.
+    private mutating func close() {
+        guard var explanation = current else { return }
+        current = nil
+        guard explanations.count < Self.mostExplanations else { return }
+        switch subject {
+        case .events: break
+        case .message: if explanation.pushes.isEmpty { return }
+        case .device(let hash):
+            explanation.subscribed = subscribed(explanation, hash)
+            if explanation.pushes.isEmpty, explanation.subscribed == .never { return }
+        }
+        explanations.append(explanation)
+    }
+
+    private func subscribed(_ explanation: Explanation, _ hash: String) -> Explanation.Subscribed {
+        if !explanation.pushes.isEmpty { return .yes }
+        var found = Explanation.Subscribed.never
+        for place in Set(explanation.reading.places) {
+            guard let versions = try? history.versions(of: "place/\(place)", tokenHash: hash), !versions.isEmpty else {
+                continue
+            }
+            guard let then = versions.last(where: \.isBelowPositions) else {
+                if let first = versions.first(where: \.isSubscribed) { found = .notUntil(first.time) }
+                continue
+            }
+            guard then.isSubscribed else {
+                found = .notSince(then.time)
+                continue
+            }
+            if let seen = then.lastSeen?.milliseconds, let time = explanation.time, time - seen > maxAge {
+                return .stale(lastSeen: seen)
+            }
+            return .yes
+        }
+        return found
+    }
+}

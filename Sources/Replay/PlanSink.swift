@@ -1,0 +1,92 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+
+/// Counts what would be written, and writes nothing. Memory grows with the hours of the range, not with its events.
+package struct PlanSink: ~Copyable, ReplaySink {
+    package private(set) var plan = ReplayPlan()
+    private var last: (partition: Int32, offset: Int64, messageID: TextRange)?
+
+    package init() {}
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) {
+        let type = notification.eventType.rawValue
+        if last.map({ $0 != (event.partition, event.offset, notification.messageID) }) ?? true {
+            last = (event.partition, event.offset, notification.messageID)
+            plan.notifications += 1
+            plan.byType[type, default: ReplayPlan.Count()].notifications += 1
+        }
+        plan.devices += 1
+        plan.byType[type, default: ReplayPlan.Count()].devices += 1
+        plan.bytes += key.count + value.count
+        let time = event.timestamp?.milliseconds ?? notification.eventTime.milliseconds
+        plan.devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
+        if plan.first.map({ time < $0.time }) ?? true { plan.first = .init(time, type, key, headers) }
+        if plan.last.map({ time >= $0.time }) ?? true { plan.last = .init(time, type, key, headers) }
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {
+        plan.deadLetters[letter.code.label, default: 0] += 1
+    }
+
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        plan.suppressed[reason.label, default: 0] += 1
+    }
+
+    package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        plan.droppedTimers[drop.label, default: 0] += 1
+    }
+}
+
+/// What a replay would write.
+package struct ReplayPlan: Equatable, Sendable {
+    package struct Count: Equatable, Sendable {
+        package var notifications = 0
+        package var devices = 0
+    }
+
+    /// One record.
+    package struct Example: Equatable, Sendable {
+        /// Of its event, or when its timer was due; in milliseconds since 1970.
+        package var time: Int64
+        package var type: String
+        package var source = ""
+        package var messageID = ""
+        /// The SHA-256 of the device's token.
+        package var device: String
+
+        init(_ time: Int64, _ type: String, _ key: UnsafeRawBufferPointer, _ headers: UnsafeBufferPointer<EventHeader>)
+        {
+            self.time = time
+            self.type = type
+            device = String(decoding: key, as: UTF8.self)
+            for header in headers {
+                guard let value = header.value else { continue }
+                if header.name.elementsEqual("source".utf8) { source = String(decoding: value, as: UTF8.self) }
+                if header.name.elementsEqual("message-id".utf8) { messageID = String(decoding: value, as: UTF8.self) }
+            }
+        }
+    }
+
+    package var notifications = 0
+    package var devices = 0
+    /// Of keys and values.
+    package var bytes = 0
+    package var byType: [String: Count] = [:]
+    /// By the beginning of the hour, in milliseconds since 1970.
+    package var devicesByHour: [Int64: Int] = [:]
+    /// Events that notify nobody, dead letters, and timers that are not sent, by reason.
+    package var suppressed: [String: Int] = [:]
+    package var deadLetters: [String: Int] = [:]
+    package var droppedTimers: [String: Int] = [:]
+    package var first: Example?
+    package var last: Example?
+
+    package init() {}
+}

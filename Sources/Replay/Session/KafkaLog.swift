@@ -1,0 +1,163 @@
+import Extraction
+import KafkaClient
+import Pipeline
+
+/// Reads the topics that a replay needs, committed records only. One owner, one thread.
+package struct KafkaLog: ~Copyable {
+    private let configuration: PipelineConfiguration
+    private let sink: ClientLog.Sink
+    /// Asked between two batches; true ends the reading with ``ReplayStopped``.
+    private let isStopped: @Sendable () -> Bool
+    private var asker: Consumer
+    private static let patience: Duration = .seconds(30)
+
+    package init(
+        _ configuration: PipelineConfiguration, logger sink: @escaping ClientLog.Sink,
+        isStopped: @escaping @Sendable () -> Bool
+    ) throws(KafkaError) {
+        self.configuration = configuration
+        self.sink = sink
+        self.isStopped = isStopped
+        asker = try Consumer(assigning: configuration.kafka, logger: sink)
+    }
+
+    /// The first offset and the last stable one of each partition of a topic.
+    package mutating func bounds(of topic: String) throws(KafkaError) -> [Int32: Range<Int64>] {
+        try asker.explaining { consumer throws(KafkaError) in
+            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
+            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            let starts = try consumer.startOffsets(ids, timeout: Self.patience)
+            let ends = try consumer.endOffsets(ids, timeout: Self.patience)
+            var bounds: [Int32: Range<Int64>] = [:]
+            for id in ids {
+                let start = starts[id]?.value ?? 0
+                bounds[id.partition] = start..<max(start, ends[id]?.value ?? start)
+            }
+            return bounds
+        }
+    }
+
+    /// The first offset of each partition at or after a time; the end where there is none.
+    package mutating func offsets(
+        of topic: String, at times: [Int32: Int64]
+    ) throws(KafkaError) -> [Int32: Int64] {
+        var asked: [TopicPartition: Timestamp] = [:]
+        for (partition, time) in times {
+            asked[TopicPartition(topic: topic, partition: partition)] = Timestamp(milliseconds: max(0, time))
+        }
+        let found = try asker.offsets(at: asked, timeout: Self.patience)
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
+    }
+
+    /// Reads ranges of a topic.
+    ///
+    /// - Parameters:
+    ///   - take: gets the records as they come, by partition in the order of offsets; only those in the ranges.
+    ///   - progress: how many records came, and the fraction that was read.
+    package func read(
+        _ ranges: [Int32: Range<Int64>], of topic: String, headers: Bool = true,
+        take: (borrowing RecordBatch, [Int]) throws -> Void, progress: (Int, Double) -> Void = { _, _ in }
+    ) throws {
+        var starts: [TopicPartition: Offset] = [:]
+        var ends: [TopicPartition: Offset] = [:]
+        for (partition, range) in ranges where !range.isEmpty {
+            let id = TopicPartition(topic: topic, partition: partition)
+            starts[id] = Offset(range.lowerBound)
+            ends[id] = Offset(range.upperBound)
+        }
+        guard !starts.isEmpty else { return }
+        var settings = configuration.kafka
+        settings["auto.offset.reset"] = "error"
+        var consumer = try Consumer(assigning: settings, logger: sink)
+        var count = 0
+        var indices: [Int] = []
+        try TopicReader.read(from: starts, to: ends, with: &consumer) { records in
+            if isStopped() { throw ReplayStopped() }
+            indices.removeAll(keepingCapacity: true)
+            for index in 0..<records.count {
+                let record = records[index]
+                if let end = ranges[record.partition]?.upperBound, record.offset < end { indices.append(index) }
+            }
+            count += indices.count
+            try take(records, indices)
+        } progress: {
+            progress(count, $0)
+        }
+    }
+
+    /// From where the state of orders is to be folded so that it is whole at an offset: two horizons before the newest
+    /// record below it. A record that is older than others before it only makes that earlier.
+    ///
+    /// - Returns: by partition, the offset, and whether the log still reaches so far back.
+    package mutating func foldStarts(
+        _ offsets: [Int32: Int64], bounds: [Int32: Range<Int64>]
+    ) throws -> [Int32: (offset: Int64, isWhole: Bool)] {
+        let topic = configuration.topics.events
+        var found: [Int32: (offset: Int64, isWhole: Bool)] = [:]
+        var times: [Int32: Int64] = [:]
+        var window: Int64 = 128
+        var open = offsets
+        while !open.isEmpty {
+            if isStopped() { throw ReplayStopped() }
+            var ranges: [Int32: Range<Int64>] = [:]
+            for (partition, offset) in open {
+                let start = bounds[partition]?.lowerBound ?? 0
+                ranges[partition] = max(start, offset - window)..<max(start, offset)
+            }
+            var latest: [Int32: Int64] = [:]
+            try read(ranges, of: topic, headers: false) { records, indices in
+                for index in indices { latest[records[index].partition] = records[index].timestamp ?? 0 }
+            }
+            for (partition, offset) in open {
+                let start = bounds[partition]?.lowerBound ?? 0
+                if let time = latest[partition] {
+                    times[partition] = time
+                } else if offset - window <= start {
+                    // Nothing is before it.
+                    found[partition] = (min(start, offset), start == 0)
+                } else {
+                    continue
+                }
+                open[partition] = nil
+            }
+            window *= 16
+        }
+        let horizons = 2 * configuration.orders.horizon.wholeMilliseconds
+        for (partition, offset) in try self.offsets(of: topic, at: times.mapValues { $0 - horizons }) {
+            let start = bounds[partition]?.lowerBound ?? 0
+            let from = min(max(offset, start), offsets[partition] ?? offset)
+            // A record older than two horizons is still there.
+            found[partition] = (from, from > start || start == 0)
+        }
+        return found
+    }
+
+    /// The settings of a topic.
+    package func settings(of topic: String) throws(KafkaError) -> [String: String] {
+        try Admin(settings: configuration.kafka).describe(topics: [topic]).first?.configuration ?? [:]
+    }
+
+    /// Waits until every transaction that has written to a topic so far has ended, so that what it wrote can be read.
+    ///
+    /// - Returns: the ends then.
+    package mutating func settledBounds(of topic: String, timeout: Duration) throws -> [Int32: Range<Int64>] {
+        var settings = configuration.kafka
+        settings["isolation.level"] = "read_uncommitted"
+        var open = try Consumer(assigning: settings, logger: sink)
+        let written = try open.explaining { consumer throws(KafkaError) in
+            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
+            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            return try consumer.endOffsets(ids, timeout: Self.patience)
+        }
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            let bounds = try bounds(of: topic)
+            let isSettled = written.allSatisfy { id, end in (bounds[id.partition]?.upperBound ?? 0) >= end.value }
+            if isSettled { return bounds }
+            if isStopped() { throw ReplayStopped() }
+            guard .now < deadline else {
+                throw ReplayRefusal("\(topic): a transaction stays open, and what is behind it cannot be read")
+            }
+        }
+    }
+}

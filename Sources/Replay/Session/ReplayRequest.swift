@@ -1,0 +1,65 @@
+import FanOut
+import Pipeline
+
+/// What is to be replayed.
+package struct ReplayRequest: Sendable {
+    /// Times of records, in milliseconds since 1970: from the first one at or after `from` to the last one before `to`.
+    package var from: Int64?
+    package var to: Int64?
+    /// Offsets, in place of times.
+    package var offsets: Range<Int64>?
+    /// Nil: all.
+    package var partitions: Set<Int32>?
+    package var filter = FilterRules()
+    package var view = SubscriptionHistory.View.both
+    /// As if there were no journal.
+    package var ignoresJournal = false
+
+    package init() {}
+}
+
+/// Why a replay cannot be done, in a sentence for a person.
+package struct ReplayRefusal: Error, CustomStringConvertible {
+    package var description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// It was stopped from outside.
+package struct ReplayStopped: Error {
+    package init() {}
+}
+
+/// What a replay has found out about its input before it renders anything.
+package struct ReplayInput: Sendable {
+    /// By partition, what is asked for.
+    package var ranges: [Int32: Range<Int64>] = [:]
+    package var spans: [ReplaySpan] = []
+    package var surveys: [Int32: JournalSurvey] = [:]
+    /// How many steps of the journal were written under each hash of the rules.
+    package var stepsByRules: [String: Int] = [:]
+    /// Why what follows is not sure to be what the pipeline did; empty: it is.
+    package var approximations: [String] = []
+    /// What else is worth to know.
+    package var notes: [String] = []
+
+    package init() {}
+
+    package var isApproximate: Bool { !approximations.isEmpty }
+    package var steps: Int { surveys.values.reduce(0) { $0 + $1.steps } }
+    package var lanes: Int { (spans.map(\.lane).max() ?? -1) + 1 }
+    /// How many offsets are read, folded ones too.
+    package var offsets: Int64 { spans.reduce(0) { $0 + max(0, $1.end - $1.foldFrom) } }
+    /// By partition, what is done again: up to the last transaction, as far as it was asked for.
+    package var done: [Int32: Range<Int64>] {
+        var found: [Int32: Range<Int64>] = [:]
+        for span in spans {
+            guard let range = ranges[span.partition] else { continue }
+            let end = max(range.lowerBound, min(range.upperBound, span.end))
+            found[span.partition] = range.lowerBound..<max(end, found[span.partition]?.upperBound ?? end)
+        }
+        return found
+    }
+}

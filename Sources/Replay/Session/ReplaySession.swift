@@ -1,0 +1,310 @@
+import Extraction
+import FanOut
+import KafkaClient
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// A replay from Kafka: finds out what was done (``prepare(_:)``), then does it again into a sink, once or more often.
+///
+/// Writes nothing to Kafka. What it has to look up is in a ``Scratch``. One owner, one thread.
+package struct ReplaySession: ~Copyable {
+    /// What it is at, for a person who waits.
+    package enum Stage: String, Sendable {
+        case journal = "journal records"
+        case subscriptions = "subscriptions"
+        case dispatch = "dispatch records"
+        case events
+        case compared = "unequal records"
+    }
+
+    package typealias Progress = (Stage, Int, Double) -> Void
+
+    private let configuration: PipelineConfiguration
+    private let request: ReplayRequest
+    private let scratch: Scratch
+    private let journal: JournalIndex
+    private let subscriptions: SubscriptionHistory
+    private let now: Int64
+    private let progress: Progress
+    private var log: KafkaLog
+    private var journalRead: [Int32: Range<Int64>] = [:]
+    package private(set) var input = ReplayInput()
+
+    /// Less than the clocks of a cluster are apart.
+    private static let skew: Int64 = 60_000
+
+    /// - Parameter now: the clock, in milliseconds since 1970.
+    package init(
+        _ configuration: PipelineConfiguration, _ request: ReplayRequest, scratch: Scratch, now: Int64,
+        logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool = { false },
+        progress: @escaping Progress = { _, _, _ in }
+    ) throws {
+        let journal = JournalIndex(store: try scratch.store("journal"))
+        let subscriptions = SubscriptionHistory(store: try scratch.store("subscriptions"))
+        let log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
+        self.configuration = configuration
+        self.request = request
+        self.scratch = scratch
+        self.now = now
+        self.progress = progress
+        self.journal = journal
+        self.subscriptions = subscriptions
+        self.log = log
+    }
+
+    /// Reads the journal and the subscriptions, and decides what is done again.
+    ///
+    /// - Throws: ``ReplayRefusal`` where the subscriptions as of the events are no longer known.
+    package mutating func prepare() throws {
+        let topics = configuration.topics
+        let bounds = try log.bounds(of: topics.events)
+        let ranges = try ranges(in: bounds)
+        let isJournalWhole = try readJournal()
+        input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(ranges)
+        try findFoldStarts(bounds)
+        try readSubscriptions()
+        let others = input.stepsByRules.keys.filter { $0 != configuration.rulesHash }.sorted()
+        for hash in others {
+            input.notes.append(
+                "\(input.stepsByRules[hash] ?? 0) transactions were written under other rules (\(hash), these are "
+                    + "\(configuration.rulesHash))")
+        }
+    }
+
+    /// Does everything again.
+    ///
+    /// - Parameter other: rules in place of the session's own, for a comparison.
+    package mutating func run<Sink: ReplaySink & ~Copyable>(
+        into sink: consuming Sink, with other: PipelineConfiguration? = nil
+    ) throws -> Sink {
+        var sink = sink
+        let total = max(1, input.offsets)
+        var done = 0
+        let until = request.to ?? now
+        for lane in 0..<input.lanes {
+            let spans = input.spans.filter { $0.lane == lane }
+            var pass = try Reexecution(
+                other ?? configuration, spans: spans, journal: journal,
+                history: try subscriptions.makeReader(request.view), filter: request.filter, until: until, sink: sink)
+            var ranges: [Int32: Range<Int64>] = [:]
+            for span in spans { ranges[span.partition] = span.foldFrom..<max(span.foldFrom, span.end) }
+            var batch = EventBatch(topic: configuration.topics.events)
+            let before = done
+            try log.read(ranges, of: configuration.topics.events) { records, indices in
+                batch.removeAll()
+                for header in records.headers {
+                    batch.headers.append(EventHeader(name: header.name, value: header.value))
+                }
+                for index in indices { batch.records.append(EventRecord(records[index])) }
+                try pass.take(batch)
+                for end in records.endsOfPartition { try pass.reach(end.partition.partition, end.offset.value) }
+            } progress: { count, _ in
+                done = before + count
+                progress(.events, done, min(1, Double(done) / Double(total)))
+            }
+            sink = try pass.finish()
+        }
+        return sink
+    }
+
+    // MARK: What was sent
+
+    /// Reads the dispatch topic, and compares what is done again with it.
+    package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
+        let index = try readDispatch(topic)
+        let unequal = UnequalRecords(store: try scratch.store("unequal"))
+        var sink = try run(into: DiffSink(index, unequal: unequal))
+        var report = try sink.finish(
+            input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
+        try compare(unequal, topic, &report)
+        return (report, index.foreign)
+    }
+
+    /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
+    package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
+        let index = try readDispatch(configuration.topics.dispatch)
+        let history = try subscriptions.makeReader(request.view)
+        return try run(into: ExplainSink(subject, configuration, index: index, history: history)).finish()
+    }
+
+    /// The records of the dispatch topic that come from the range.
+    private mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
+        let index = try DispatchIndex(store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events)
+        let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
+        var dispatched = bounds
+        if let from = request.from {
+            // What an event gives is written after it.
+            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.skew })
+            for (partition, range) in bounds {
+                dispatched[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
+            }
+        }
+        let ranges = input.ranges
+        var headers: [EventHeader] = []
+        try log.read(dispatched, of: topic) { records, indices in
+            for at in indices {
+                let record = records[at]
+                headers.removeAll(keepingCapacity: true)
+                for header in records.headers[record.headers] {
+                    headers.append(EventHeader(name: header.name, value: header.value))
+                }
+                try headers.withUnsafeBufferPointer { headers in
+                    try index.append(
+                        key: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                        value: record.value ?? UnsafeRawBufferPointer(start: nil, count: 0), headers: headers,
+                        at: Coordinates(partition: record.partition, offset: record.offset), within: ranges)
+                }
+            }
+        } progress: {
+            progress(.dispatch, $0, $1)
+        }
+        try index.flush()
+        return index
+    }
+
+    /// Compares what the session's rules give with what others give. "There" is what the session's own give.
+    package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
+        let index = try DispatchIndex(store: try scratch.store("rendered"), eventsTopic: configuration.topics.events)
+        _ = try run(into: IndexSink(index))
+        try index.flush()
+        let unequal = UnequalRecords(store: try scratch.store("unequal"))
+        var sink = try run(into: DiffSink(index, unequal: unequal), with: other)
+        return try sink.finish(input.done)
+    }
+
+    private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {
+        guard !unequal.ranges.isEmpty else { return }
+        try unequal.flush()
+        let ranges = unequal.ranges.mapValues { $0.lowerBound..<$0.upperBound + 1 }
+        var found = report
+        try log.read(ranges, of: topic) { records, indices in
+            for at in indices {
+                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                let record = RenderedRecord(records.record(at: at))
+                try unequal.compare(record, at: place, &found)
+            }
+        } progress: {
+            progress(.compared, $0, $1)
+        }
+        report = found
+    }
+
+    /// The offsets at which timers have gone since the journal was read.
+    private mutating func laterTimers() throws -> Set<Coordinates> {
+        let topic = configuration.topics.journal
+        let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
+        var ranges: [Int32: Range<Int64>] = [:]
+        for (partition, range) in bounds {
+            let from = min(journalRead[partition]?.upperBound ?? range.lowerBound, range.upperBound)
+            ranges[partition] = max(from, range.lowerBound)..<range.upperBound
+        }
+        var parser = JournalParser(topic: configuration.topics.events)
+        var found: Set<Coordinates> = []
+        try log.read(ranges, of: topic, headers: false) { records, indices in
+            for at in indices {
+                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                for step in parser.steps(records[at].value, at: place) ?? [] where step.hasTick {
+                    found.insert(Coordinates(partition: step.partition, offset: step.to))
+                }
+            }
+        }
+        return found
+    }
+
+    // MARK: Preparing
+
+    private mutating func ranges(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
+        let topic = configuration.topics.events
+        if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
+            throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
+        }
+        let chosen = bounds.filter { request.partitions?.contains($0.key) ?? true }
+        var ranges = chosen
+        if let offsets = request.offsets {
+            ranges = chosen.mapValues { $0.clamped(to: offsets) }
+        }
+        if let from = request.from {
+            let starts = try log.offsets(of: topic, at: chosen.mapValues { _ in from })
+            for (partition, start) in starts { ranges[partition] = ranges[partition]?.clamped(to: start..<Int64.max) }
+        }
+        if let to = request.to {
+            let ends = try log.offsets(of: topic, at: chosen.mapValues { _ in to })
+            for (partition, end) in ends { ranges[partition] = ranges[partition]?.clamped(to: 0..<max(0, end)) }
+        }
+        return ranges
+    }
+
+    /// - Returns: whether nothing of the journal was lost.
+    private mutating func readJournal() throws -> Bool {
+        guard !request.ignoresJournal else { return false }
+        let topic = configuration.topics.journal
+        journalRead = try log.bounds(of: topic)
+        var parser = JournalParser(topic: configuration.topics.events)
+        try log.read(journalRead, of: topic, headers: false) { records, indices in
+            for at in indices {
+                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                try journal.append(parser.steps(records[at].value, at: place))
+            }
+        } progress: {
+            progress(.journal, $0, $1)
+        }
+        try journal.flush()
+        return journalRead.values.allSatisfy { $0.lowerBound == 0 }
+    }
+
+    private mutating func findFoldStarts(_ bounds: [Int32: Range<Int64>]) throws {
+        for lane in 0..<input.lanes {
+            var firsts: [Int32: Int64] = [:]
+            for span in input.spans where span.lane == lane { firsts[span.partition] = span.foldFrom }
+            let starts = try log.foldStarts(firsts, bounds: bounds)
+            for index in input.spans.indices where input.spans[index].lane == lane {
+                guard let start = starts[input.spans[index].partition] else { continue }
+                input.spans[index].foldFrom = start.offset
+                if !start.isWhole {
+                    input.approximations.append(
+                        "partition \(input.spans[index].partition): the log no longer has two times state.horizon before "
+                            + "the range, so what was known of orders may have been more")
+                }
+            }
+        }
+    }
+
+    private mutating func readSubscriptions() throws {
+        let topic = configuration.topics.subscriptions
+        let bounds = try log.bounds(of: topic)
+        let settings = try log.settings(of: topic)
+        let isCompacted = settings["cleanup.policy"]?.contains("compact") ?? true
+        let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
+        let youngFrom = isCompacted ? now - (lag ?? 0) + Self.skew : .min
+        var state = SubscriptionLog(bounds: bounds, youngFrom: youngFrom)
+        try log.read(bounds, of: topic, headers: false) { records, indices in
+            for at in indices {
+                let record = records[at]
+                state.note(partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+                try subscriptions.append(
+                    SubscriptionRecord(
+                        partition: record.partition, offset: record.offset, key: record.key, value: record.value),
+                    at: record.timestamp ?? 0)
+            }
+        } progress: {
+            progress(.subscriptions, $0, $1)
+        }
+        try subscriptions.flush()
+        state.finish(bounds: bounds)
+        guard request.view != .now else { return }
+        for survey in input.surveys.values where survey.steps > survey.withoutTable {
+            if let problem = state.problem(at: survey.oldestTable, topic: topic, lag: lag) {
+                throw ReplayRefusal(problem + "; --subscriptions now takes them as they are")
+            }
+        }
+    }
+}
+
+extension RenderedRecord {
+    init(_ record: ConsumerRecord) {
+        self.init(
+            key: record.key ?? [], value: record.value ?? [],
+            headers: record.headers.map { Header(name: $0.name, value: $0.value) })
+    }
+}

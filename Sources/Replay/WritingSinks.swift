@@ -1,0 +1,117 @@
+import Extraction
+import KafkaClient
+import NotificationPayload
+import Pipeline
+
+/// Writes the records for the dispatch topic and the dead letters as lines of JSON, as `carillon render` does.
+package struct LineSink: ~Copyable, ReplaySink {
+    private var writer: RecordLineWriter
+    private let eventsTopic: String
+    package private(set) var records = 0
+
+    package init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
+        writer = RecordLineWriter(descriptor: descriptor, topics: topics, explains: explains)
+        eventsTopic = topics.events
+    }
+
+    /// Writes what is left.
+    package mutating func flush() throws { try writer.flush() }
+
+    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+        writer.eventTopic = areTimers ? EventBatch.scheduleTopic : eventsTopic
+    }
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws {
+        records += 1
+        try writer.dispatch(key: key, value: value, headers: headers, for: notification, from: event)
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) throws {
+        records += 1
+        try writer.deadLetter(letter, key: key, value: value, headers: headers, from: event)
+    }
+
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        writer.suppress(event, because: reason)
+    }
+
+    package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        writer.drop(timer, type, because: drop)
+    }
+
+    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+        writer.settle(event, timers: timers, because: drop)
+    }
+}
+
+/// Writes the records for the dispatch topic to another topic, each with the header `replay`.
+package struct TopicSink: ~Copyable, ReplaySink {
+    private var producer: Producer
+    private let topic: ProducerTopic
+    private let id: [UInt8]
+    private var headers: [HeaderView] = []
+    package private(set) var records = 0
+
+    /// - Parameters:
+    ///   - name: of a topic that nobody delivers from.
+    ///   - id: of the replay, for the header.
+    /// - Throws: ``ReplayRefusal`` for a topic that is the pipeline's own.
+    package init(_ name: String, id: String, _ configuration: PipelineConfiguration, logger: @escaping ClientLog.Sink)
+        throws
+    {
+        let topics = configuration.topics
+        if name == topics.dispatch {
+            throw ReplayRefusal(
+                "\(name) is what is delivered: writing to it would notify people, which this command cannot do")
+        }
+        if [topics.events, topics.subscriptions, topics.deadLetters, topics.journal].contains(name) {
+            throw ReplayRefusal("\(name) is one of the pipeline's own topics; choose another one")
+        }
+        var producer = try Producer(settings: configuration.kafka, logger: logger)
+        let topic = try producer.topic(name)
+        self.producer = producer
+        self.topic = topic
+        self.id = Array(id.utf8)
+    }
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws {
+        records += 1
+        self.headers.removeAll(keepingCapacity: true)
+        for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
+        let name: StaticString = "replay"
+        try id.withUnsafeBytes { id in
+            self.headers.append(
+                HeaderView(
+                    name: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value: id))
+            try self.headers.withUnsafeBufferPointer { headers in
+                try producer.produce(to: topic, key: key, value: value, headers: headers, tag: 0)
+            }
+        }
+        if records % 1_000 == 0 { try takeFailures() }
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {}
+
+    /// Waits until everything is written.
+    package mutating func finish() throws {
+        try producer.flush(timeout: .seconds(60))
+        try takeFailures()
+    }
+
+    private mutating func takeFailures() throws {
+        producer.poll(timeout: .zero)
+        if let failure = producer.takeFailures().first { throw failure.error }
+    }
+}

@@ -1,0 +1,72 @@
+import Arguments
+import Foundation
+import Pipeline
+import Replay
+
+/// `carillon explain`
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say why somebody was notified, or was not.",
+        discussion: """
+            Does the events again with the orders and the subscriptions as they were, and tells of each what became of it, \
+            by which rules, in which transaction, and where its records stand. Needs the settings of 'carillon run'; writes \
+            nothing. --at looks an hour back and forth.
+            """,
+        examples: [
+            ("carillon explain --order 4711", "Everything that an order gave, and why some of it gave nothing."),
+            ("carillon explain --message-id msg-1725707721000-k3j9x2a1b", "Where a push comes from."),
+            (
+                "carillon explain --device-token-file token.txt --place 42 --at 2026-11-21T14:00:00Z",
+                "Why a device got nothing."
+            ),
+        ])
+
+    @OptionGroup(title: "Selection") var selection: ReplayOptions
+    @Option(name: [.customLong("message-id")], help: "The push with this message id.", valueName: "id")
+    var messageID: String?
+    @Option(help: "A file that holds a device's token.", valueName: "file", completion: .file)
+    var deviceTokenFile: String?
+    @Option(help: "About this time.", valueName: "time") var at: String?
+    @Flag(help: "Print JSON lines.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        var problems = selection.validate() + options.validate()
+        if selection.order.isEmpty, messageID == nil, deviceTokenFile == nil {
+            problems.append("nothing to explain: give --order, --message-id or --device-token-file")
+        }
+        if messageID != nil, deviceTokenFile != nil {
+            problems.append("--message-id and --device-token-file cannot be used together")
+        }
+        if let at, TimeText.milliseconds(at) == nil {
+            problems.append("--at \(at) is not allowed; it must be a time such as 2026-11-21T14:00:00Z")
+        }
+        return problems
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        var request = selection.request(view: .asOfEvent, now: Int64(Date().timeIntervalSince1970 * 1_000))
+        if let time = at.flatMap(TimeText.milliseconds) {
+            request.from = time - 3_600_000
+            request.to = time + 3_600_000
+        }
+        let subject = try subject()
+        let (input, explanations) = try ReplayWork.perform(configuration, request) { session in
+            (session.input, try session.explain(subject))
+        }
+        input.tell()
+        let texts = explanations.map { ExplanationText($0, configuration.topics) }
+        if json { return Terminal.write(try texts.map { try JSONOutput.text($0.document) }.joined()) }
+        Terminal.write(texts.map(\.text).joined(separator: "\n"))
+        if texts.isEmpty { Terminal.write("Nothing of it is in the range.\n") }
+    }
+
+    private func subject() throws(CommandFailure) -> Explanation.Subject {
+        if let messageID { return .message(id: messageID) }
+        guard let deviceTokenFile else { return .events }
+        let token = try TokenOptions.read(deviceTokenFile, of: "--device-token-file")
+        return .device(tokenHash: SubscriptionKey(audience: "user/-", token: token).tokenHash)
+    }
+}

@@ -1,0 +1,62 @@
+import Arguments
+import Foundation
+import Pipeline
+import Replay
+
+/// `carillon replay diff`
+struct ReplayDiffCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Compare what events give with what was sent, or with what other rules give.",
+        discussion: """
+            Compares value and headers of each record byte for byte. Ends with 0 where nothing differs, with 1 where \
+            something does, and with 2 where nothing differs but the journal, the log or the subscriptions no longer tell \
+            everything, so that it may be chance.
+            """,
+        examples: [
+            ("carillon replay diff --from -2h", "With what was sent."),
+            ("carillon replay diff --offsets 1200..1300 --partition 3 --json", "A part of a partition, as JSON."),
+            ("carillon replay diff --from -7d --with-config new.properties", "A change of rules, before it goes live."),
+        ])
+
+    @OptionGroup(title: "Selection") var selection: ReplayOptions
+    @Option(help: "What was sent: topic.dispatch by default.", valueName: "topic:NAME") var against: String?
+    @Option(
+        help: "A file in the place of --config: compare with what it gives. Flags go for both.", valueName: "file",
+        completion: .file)
+    var withConfig: String?
+    @Flag(help: "Print JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        var problems = selection.validate() + options.validate()
+        if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it wants topic:NAME") }
+        if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
+        return problems
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let other = try withConfig.map { try options.checked(inPlaceOfConfig: $0) }
+        // Who has unsubscribed since then has been sent what was sent.
+        let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)
+        let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
+        let (input, report, foreign) = try ReplayWork.perform(configuration, request) { session in
+            if let other { return (session.input, try session.diff(with: other), 0) }
+            let found = try session.diff(against: topic)
+            return (session.input, found.report, found.foreign)
+        }
+        let text = DiffText(
+            input: input, report: report, foreign: foreign, isOfRules: other != nil,
+            there: other == nil ? topic : "the present rules")
+        if json {
+            Terminal.write(try JSONOutput.text(text.document))
+        } else {
+            input.tell()
+            Terminal.write(text.text)
+        }
+        if !report.isZero { throw CommandFailure(.difference, lines: []) }
+        if input.isApproximate { throw CommandFailure(.approximate, lines: []) }
+    }
+}

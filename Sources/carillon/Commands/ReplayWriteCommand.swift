@@ -1,0 +1,72 @@
+import Arguments
+import Foundation
+import Pipeline
+import Replay
+
+/// `carillon replay write`
+struct ReplayWriteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "write",
+        abstract: "Write what events give: as JSON lines, or to a topic that is not delivered.",
+        discussion: """
+            The lines are those of 'carillon render'. Records of a topic get the header 'replay'. The dispatch topic and the \
+            pipeline's other topics are refused: nobody can be notified by this command.
+            """,
+        examples: [
+            (
+                "carillon replay write --order 4711 --output - --explain",
+                "An order's pushes, and where fields came from."
+            ),
+            ("carillon replay write --from -2h --output topic:replayed", "To a topic of your own."),
+            ("carillon replay write --from -2h --output nothing", "How fast it is."),
+        ])
+
+    @OptionGroup(title: "Selection") var selection: ReplayOptions
+    @Option(help: "Where to.", valueName: "-|FILE|topic:NAME|nothing", completion: .file) var output: String
+    @Flag(help: "As for 'carillon render'; with lines only.") var explain: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] { selection.validate() + options.validate() }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let request = selection.request(view: .both, now: now)
+        let began = ContinuousClock.now
+        let (input, count) = try ReplayWork.perform(configuration, request) { session in
+            (session.input, try write(&session, configuration, now))
+        }
+        input.tell()
+        let seconds = (ContinuousClock.now - began) / .seconds(1)
+        let rate = ProgressLine.grouped(Int(Double(input.eventOffsets) / max(seconds, 0.001)))
+        Terminal.complain(
+            "\(ProgressLine.grouped(Int(input.eventOffsets))) offsets in \(ProgressLine.grouped(input.steps)) transactions, "
+                + "\(ProgressLine.grouped(count)) records, \(ProgressLine.time(seconds)), \(rate)/s\n")
+    }
+
+    private func write(
+        _ session: inout ReplaySession, _ configuration: PipelineConfiguration, _ now: Int64
+    ) throws -> Int {
+        if output == "nothing" { return try session.run(into: NothingSink()).records }
+        if output.hasPrefix("topic:") {
+            let sink = try TopicSink(
+                String(output.dropFirst("topic:".count)), id: "replay-\(now)", configuration,
+                logger: configuration.clientSink)
+            var written = try session.run(into: sink)
+            try written.finish()
+            return written.records
+        }
+        let descriptor = output == "-" ? STDOUT_FILENO : open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError(path: output, code: errno) }
+        defer { if descriptor != STDOUT_FILENO { close(descriptor) } }
+        do {
+            var written = try session.run(
+                into: LineSink(descriptor: descriptor, topics: configuration.topics, explains: explain))
+            try written.flush()
+            return written.records
+        } catch let error as FileError where error.isBrokenPipe {
+            // The reader has seen enough: `carillon replay write … | head`.
+            return 0
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Arguments
+import FanOut
+import Foundation
+import Pipeline
+import Replay
+import Synchronization
+
+/// What is replayed; each of the replay's commands takes them as a group.
+struct ReplayOptions: ParsableArguments {
+    @Option(help: "From the first record at this time, or so long ago.", valueName: "time|-2h") var from: String?
+    @Option(help: "To the last record before this time, or so long ago.", valueName: "time|-2h") var to: String?
+    @Option(help: "These offsets, the second one not included; either may be left out.", valueName: "a..b")
+    var offsets: String?
+    @Option(help: "Only this partition.", valueName: "n") var partition: [Int] = []
+    @Option(help: "Only this order.", valueName: "id") var order: [String] = []
+    @Option(help: "Only this place.", valueName: "id") var place: [String] = []
+    @Option(help: "Only this event type, such as ORDER_CREATED.", valueName: "type") var type: [String] = []
+    @Option(help: "Only events with this status.", valueName: "status") var status: [String] = []
+    @Option(
+        help: "Who is notified: who was subscribed then, who is now, or who was and still is.",
+        completion: .list(SubscriptionHistory.View.allCases.map(\.rawValue)))
+    var subscriptions: SubscriptionHistory.View?
+    @Flag(help: "Do without the journal: each record by itself; what comes out is approximate.") var noJournal: Bool
+
+    func validate() -> [String] {
+        var problems: [String] = []
+        for (name, text) in [("--from", from), ("--to", to)] {
+            if let text, Self.time(text, now: 0) == nil {
+                problems.append(
+                    "\(name) \(text) is not allowed; it must be a time such as 2026-11-21T10:00:00Z, or -2h")
+            }
+        }
+        if let offsets, Self.range(offsets) == nil {
+            problems.append("--offsets \(offsets) is not allowed; it must be a range such as 1200..1300")
+        }
+        if offsets != nil, from != nil || to != nil { problems.append("--offsets cannot be used with --from and --to") }
+        problems += partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
+        return problems
+            + type.filter { FilterRules.typeName($0) == nil }.map { "--type \($0) is no event type" }
+    }
+
+    /// - Parameters:
+    ///   - view: where `--subscriptions` does not say.
+    ///   - now: milliseconds since 1970.
+    func request(view: SubscriptionHistory.View, now: Int64) -> ReplayRequest {
+        var request = ReplayRequest()
+        request.from = from.flatMap { Self.time($0, now: now) }
+        request.to = to.flatMap { Self.time($0, now: now) }
+        request.offsets = offsets.flatMap(Self.range)
+        request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
+        request.filter.orders = Set(order)
+        request.filter.places = Set(place)
+        request.filter.types = Set(type.compactMap(FilterRules.typeName))
+        request.filter.statuses = Set(status)
+        request.view = subscriptions ?? view
+        request.ignoresJournal = noJournal
+        return request
+    }
+
+    /// An ISO time, or one so long before `now`: `-90s`, `-15m`, `-2h`, `-1d`.
+    static func time(_ text: String, now: Int64) -> Int64? {
+        guard text.hasPrefix("-") else { return TimeText.milliseconds(text) }
+        let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+        guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropFirst().dropLast()),
+            (0...1_000_000).contains(number)
+        else { return nil }
+        return now - number * unit
+    }
+
+    /// `1200..1300`, `..1300`, `1200..`.
+    static func range(_ text: String) -> Range<Int64>? {
+        guard let dots = text.range(of: "..") else { return nil }
+        let (start, end) = (text[..<dots.lowerBound], text[dots.upperBound...])
+        guard let first = start.isEmpty ? 0 : Int64(start), let last = end.isEmpty ? .max : Int64(end), 0 <= first,
+            first < last
+        else { return nil }
+        return first..<last
+    }
+}
+
+extension SubscriptionHistory.View: ExpressibleByArgument {}
+
+/// A replay as a command does it: with a line that shows how far it is, and an end by Ctrl-C.
+struct ReplayWork {
+    /// Set by the first signal.
+    final class Stop: Sendable {
+        let isSet = Atomic<Bool>(false)
+    }
+
+    /// Runs `body` with a session that has found its input.
+    static func perform<Result>(
+        _ configuration: PipelineConfiguration, _ request: ReplayRequest,
+        _ body: (inout ReplaySession) throws -> Result
+    ) throws -> Result {
+        let stop = Stop()
+        let signals = Signals {
+            stop.isSet.store(true, ordering: .relaxed)
+        } again: {
+            exit(ExitCode.notInTime.rawValue)
+        }
+        defer { signals.cancel() }
+        let scratch = try Scratch()
+        let lines = ReplayProgress()
+        defer { lines.clear() }
+        var session = try ReplaySession(
+            configuration, request, scratch: scratch, now: Int64(Date().timeIntervalSince1970 * 1_000),
+            logger: configuration.clientSink, isStopped: { stop.isSet.load(ordering: .relaxed) },
+            progress: { lines.show($0, $1, $2) })
+        try session.prepare()
+        return try body(&session)
+    }
+}
+
+/// The progress line of each stage.
+private final class ReplayProgress {
+    private var stage: ReplaySession.Stage?
+    private var line = ProgressLine(unit: "")
+
+    func show(_ stage: ReplaySession.Stage, _ count: Int, _ fraction: Double) {
+        if stage != self.stage {
+            clear()
+            self.stage = stage
+            line = ProgressLine(unit: stage.rawValue)
+        }
+        line.show(count, fraction: fraction)
+    }
+
+    func clear() { line.clear() }
+}
+
+extension ReplayInput {
+    /// What has to be known to judge the result, on standard error.
+    func tell() {
+        for line in approximations { Terminal.complain("carillon: approximate: \(line)\n") }
+        for line in notes { Terminal.complain("carillon: \(line)\n") }
+    }
+
+    var eventOffsets: Int64 { done.values.reduce(0) { $0 + Int64($1.count) } }
+}

@@ -1,0 +1,107 @@
+import Extraction
+import FanOut
+import NotificationPayload
+import Pipeline
+import Replay
+import StateStore
+import Testing
+
+@Suite("Issue 7, 4: the difference between what was sent and what is rendered")
+struct DiffTests {
+    private struct Outcome {
+        var report: DiffReport
+        var isZero: Bool { report.isZero }
+    }
+
+    /// Compares a replay with a dispatch topic that holds these records.
+    private func compare(
+        _ toy: borrowing ToyPipeline, with dispatched: [RenderedRecord], filter: FilterRules = FilterRules(),
+        configuration: PipelineConfiguration? = nil, ranges: [Int32: Range<Int64>]? = nil
+    ) throws -> DiffReport {
+        let run = try ReplayRun(toy)
+        let input = try run.plan(toy, ranges)
+        let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+        for (offset, record) in dispatched.enumerated() {
+            try record.withEventHeaders { key, value, headers in
+                try index.append(
+                    key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)),
+                    within: input.ranges)
+            }
+        }
+        try index.flush()
+        let unequal = UnequalRecords(store: MemoryStore())
+        var sink = try run.perform(
+            toy, input, filter: filter, configuration: configuration, into: DiffSink(index, unequal: unequal))
+        var report = try sink.finish(input.done, hasTimers: filter.isEmpty)
+        try unequal.flush()
+        for (offset, record) in dispatched.enumerated() {
+            try unequal.compare(record, at: Coordinates(partition: 0, offset: Int64(offset)), &report)
+        }
+        return report
+    }
+
+    @Test("on unchanged rules it is zero, also after jumps and in part of the log", arguments: UInt64(20)..<24)
+    func zero(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed, jumps: seed % 2 == 1)
+        let whole = try compare(toy, with: toy.output.records)
+        #expect(whole.isZero && whole.equal == toy.output.records.count, "seed \(seed): \(whole)")
+        let part = try compare(toy, with: toy.output.records, ranges: [0: 20..<60, 1: 0..<31])
+        #expect(part.isZero && part.equal > 0, "seed \(seed): \(part)")
+        var filter = FilterRules()
+        filter.places = ["p1"]
+        let filtered = try compare(toy, with: toy.output.records, filter: filter)
+        #expect(filtered.isZero && filtered.equal > 0 && filtered.equal < whole.equal, "seed \(seed): \(filtered)")
+    }
+
+    @Test("a record more, one less, one twice and a changed byte are each told")
+    func planted() throws {
+        let toy = try ToyPipeline.lived(seed: 30)
+        let records = toy.output.records
+        let less = try compare(toy, with: Array(records.dropFirst()))
+        #expect(
+            less.missing == 1 && less.extra == 0 && less.missingExamples.first?.source == records[0].header("source"))
+        let twice = try compare(toy, with: records + [records[5]])
+        #expect(twice.duplicates == 1 && twice.extra == 0 && twice.missing == 0)
+        var stranger = records[5]
+        stranger.key = Array("another device".utf8)
+        let more = try compare(toy, with: records + [stranger])
+        #expect(more.extra == 1 && more.duplicates == 0 && more.missing == 0)
+        var changed = records
+        changed[7].value[changed[7].value.count - 1] = 0x20
+        #expect(try compare(toy, with: changed).unequal == 1)
+        changed = records
+        changed[7].headers[3].value = Array("0".utf8)
+        let header = try compare(toy, with: changed)
+        #expect(header.unequal == 1 && header.fields.fields.map(\.name) == ["header expires-at"])
+    }
+
+    @Test("a changed rule is told by the fields that it changes")
+    func rules() throws {
+        let toy = try ToyPipeline.lived(seed: 31)
+        var other = toy.configuration
+        other.rendering.timeToLive += .seconds(60)
+        let report = try compare(toy, with: toy.output.records, configuration: other)
+        #expect(report.unequal == toy.output.records.count && report.missing == 0 && report.extra == 0)
+        #expect(report.fields.fields.map(\.name).contains("header expires-at"))
+        #expect(report.fields.fields.first?.records == toy.output.records.count)
+    }
+}
+
+extension RenderedRecord {
+    /// The record as the pipeline hands one to its sink.
+    func withEventHeaders(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, UnsafeBufferPointer<EventHeader>) throws -> Void
+    ) throws {
+        let memory = Memory()
+        let headers = headers.map { header in
+            EventHeader(
+                name: memory.copy(header.name),
+                value: header.value.map { memory.copy(String(decoding: $0, as: UTF8.self)) })
+        }
+        try key.withUnsafeBytes { key in
+            try value.withUnsafeBytes { value in
+                try headers.withUnsafeBufferPointer { try body(key, value, $0) }
+            }
+        }
+    }
+}

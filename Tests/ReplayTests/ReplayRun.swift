@@ -1,0 +1,55 @@
+import Extraction
+import FanOut
+import Pipeline
+import Replay
+import StateStore
+
+/// What a replay of a ``ToyPipeline`` reads from, as it would read it from Kafka.
+struct ReplayRun {
+    let journal: JournalIndex
+    let history: SubscriptionHistory
+
+    init(_ toy: borrowing ToyPipeline) throws {
+        journal = JournalIndex(store: MemoryStore())
+        try journal.append(toy.journal)
+        try journal.flush()
+        history = SubscriptionHistory(store: MemoryStore())
+        for change in toy.subscriptions { try ToyPipeline.withRecord(change) { try history.append($0, at: $0.offset) } }
+        try history.flush()
+    }
+
+    func plan(_ toy: borrowing ToyPipeline, _ ranges: [Int32: Range<Int64>]? = nil, isWhole: Bool = true) throws
+        -> ReplayInput
+    {
+        var all: [Int32: Range<Int64>] = [:]
+        for (partition, log) in toy.logs.enumerated() { all[Int32(partition)] = 0..<Int64(log.count) }
+        return try ReplayPlanner(journal: journal, isJournalWhole: isWhole).plan(ranges ?? all)
+    }
+
+    /// Does it again, from the beginning of the logs, in uneven pieces.
+    func perform<Sink: ReplaySink & ~Copyable>(
+        _ toy: borrowing ToyPipeline, _ input: ReplayInput, view: SubscriptionHistory.View = .asOfEvent,
+        filter: FilterRules = FilterRules(), configuration: PipelineConfiguration? = nil, until: Int64 = .min,
+        piece: Int = 7, into sink: consuming Sink
+    ) throws -> Sink {
+        var sink = sink
+        for lane in 0..<input.lanes {
+            var spans = input.spans.filter { $0.lane == lane }
+            for index in spans.indices { spans[index].foldFrom = 0 }
+            var pass = try Reexecution(
+                configuration ?? toy.configuration, spans: spans, journal: journal,
+                history: try history.makeReader(view), filter: filter, until: until, sink: sink)
+            let longest = toy.logs.map(\.count).max() ?? 0
+            for start in stride(from: 0, to: longest, by: piece) {
+                for partition in toy.logs.indices where start < toy.logs[partition].count {
+                    let end = min(start + piece, toy.logs[partition].count)
+                    let batch = toy.batch(partition, start..<end)
+                    try pass.take(batch)
+                    if end == toy.logs[partition].count { try pass.reach(Int32(partition), Int64(end)) }
+                }
+            }
+            sink = try pass.finish()
+        }
+        return sink
+    }
+}

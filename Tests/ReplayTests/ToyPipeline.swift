@@ -1,0 +1,268 @@
+import Extraction
+import FanOut
+import KafkaClient
+import NotificationPayload
+import Pipeline
+import Replay
+import StateStore
+import TestSupport
+
+/// Bytes that stay where they are.
+final class Memory {
+    private var runs: [UnsafeMutableRawBufferPointer] = []
+
+    func copy(_ text: String) -> UnsafeRawBufferPointer {
+        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, text.utf8.count), alignment: 1)
+        run.copyBytes(from: text.utf8)
+        runs.append(run)
+        return UnsafeRawBufferPointer(rebasing: run[..<text.utf8.count])
+    }
+
+    deinit {
+        for run in runs { run.deallocate() }
+    }
+}
+
+struct LoggedEvent {
+    var timestamp: Int64
+    var key: String
+    var value: String
+}
+
+struct LoggedSubscription {
+    var partition: Int32
+    var offset: Int64
+    var key: String
+    var value: [UInt8]?
+}
+
+/// Keeps what is written, in order.
+struct KeepingSink: ReplaySink {
+    var records: [RenderedRecord] = []
+    var letters: [String] = []
+    var reasons: [String] = []
+
+    mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) {
+        records.append(RenderedRecord(key: key, value: value, headers: headers))
+    }
+
+    mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {
+        letters.append("\(event.partition)/\(event.offset) \(letter.code.label) \(letter.message)")
+    }
+
+    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        reasons.append("\(event.partition)/\(event.offset) \(reason.label)")
+    }
+
+    mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        reasons.append("\(timer.partition)/\(timer.offset) \(type) \(drop.label)")
+    }
+}
+
+/// A pipeline without Kafka that does what a worker does: transactions over several partitions, ticks, a table that changes
+/// between them, jumps; and the logs that it leaves behind.
+struct ToyPipeline: ~Copyable {
+    static let morning: Int64 = 1_751_871_600_000
+    static let minute: Int64 = 60_000
+    static let partitions: Int32 = 3
+
+    let configuration: PipelineConfiguration
+    private let table: SubscriptionTable
+    private var core: PipelineCore
+    private let memory = Memory()
+    private(set) var logs: [[LoggedEvent]] = Array(repeating: [], count: Int(partitions))
+    private(set) var subscriptions: [LoggedSubscription] = []
+    private var tableOffsets: [Int64] = [0, 0]
+    private(set) var journal: [JournalStep] = []
+    private(set) var output = KeepingSink()
+    private var committed = [Int](repeating: 0, count: Int(partitions))
+    private var watermarks = [Int64](repeating: morning - 1, count: Int(partitions))
+    private(set) var clock = morning
+
+    init(_ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }) throws {
+        var configuration = PipelineConfiguration(
+            kafka: [:], stateDirectory: "", rules: try ExtractionRules(timeZone: "Europe/Berlin"))
+        configuration.orders.horizon = .seconds(86_400)
+        configuration.orders.terminalRetention = .seconds(6 * 3_600)
+        configuration.maxDevicesPerEvent = 4
+        try adjust(&configuration)
+        let table = SubscriptionTable.inMemory(partitions: 2)
+        let fanOut = try FanOut(
+            audienceRule: PlaceAudience(), recipients: .table(table), maxAge: configuration.subscriptionsMaxAge,
+            maxDevices: configuration.maxDevicesPerEvent)
+        self.configuration = configuration
+        self.table = table
+        core = PipelineCore(
+            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+        for partition in 0..<Self.partitions { core.assign(partition, watermark: Self.morning - 1, newest: 0) }
+    }
+
+    mutating func append(_ event: LoggedEvent, to partition: Int) { logs[partition].append(event) }
+
+    mutating func pass(_ time: Int64) { clock += time }
+
+    /// A subscription, or an unsubscription, in the topic and in the table.
+    mutating func subscribe(
+        _ token: String, to place: String, lastSeen: Int64? = nil, app: String? = "com.example.shop"
+    ) throws {
+        let partition = token.utf8.reduce(0) { $0 + Int($1) } % 2
+        var subscription = Subscription(audience: "place/\(place)", token: token, platform: .fcm, app: app ?? "")
+        subscription.lastSeenAt = lastSeen.map(EventTime.init(milliseconds:))
+        let change = LoggedSubscription(
+            partition: Int32(partition), offset: tableOffsets[partition], key: subscription.key,
+            value: app == nil ? nil : subscription.encoded())
+        subscriptions.append(change)
+        tableOffsets[partition] += 1
+        try Self.withRecord(change) { record in
+            _ = try table.apply([record], nextOffsets: tableOffsets, at: EventTime(milliseconds: clock))
+        }
+    }
+
+    static func withRecord(_ change: LoggedSubscription, _ body: (SubscriptionRecord) throws -> Void) throws {
+        try Array(change.key.utf8).withUnsafeBytes { key in
+            try (change.value ?? []).withUnsafeBytes { value in
+                try body(
+                    SubscriptionRecord(
+                        partition: change.partition, offset: change.offset, key: key,
+                        value: change.value == nil ? nil : value))
+            }
+        }
+    }
+
+    /// One transaction: so many of the next records of each partition, then a tick in those named.
+    mutating func transact(_ counts: [Int], ticks: Set<Int> = []) throws {
+        var batch = EventBatch(topic: configuration.topics.events)
+        var ends = committed
+        for (partition, count) in counts.enumerated() {
+            ends[partition] = min(logs[partition].count, committed[partition] + count)
+            fill(&batch, partition, committed[partition]..<ends[partition])
+        }
+        try core.beginTransaction()
+        var next = 0
+        while next < batch.records.count {
+            let end = core.extract(&batch, from: next)
+            next = try core.emit(batch, next..<end, limit: .max, into: &output)
+        }
+        for partition in 0..<Int(Self.partitions) {
+            let before = watermarks[partition]
+            if ticks.contains(partition) {
+                let tick = Tick(
+                    partition: Int32(partition), time: clock - 1_000, clock: clock, offset: Int64(ends[partition]))
+                watermarks[partition] = try core.fire(tick, limit: 3, into: &output)
+            }
+            guard ends[partition] != committed[partition] || watermarks[partition] != before else { continue }
+            journal.append(
+                JournalStep(
+                    partition: Int32(partition), from: Int64(committed[partition]), to: Int64(ends[partition]),
+                    watermarkBefore: before, watermarkAfter: watermarks[partition], clock: clock,
+                    table: core.tableOffsets, rules: configuration.rulesHash,
+                    place: Coordinates(partition: 0, offset: Int64(journal.count))))
+        }
+        core.endTransaction()
+        core.commit()
+        committed = ends
+    }
+
+    /// What `offsets set` and a restart do: the state is folded anew up to the new offset, the watermark stays.
+    mutating func jump(_ partition: Int, to offset: Int) {
+        core.assign(Int32(partition), watermark: watermarks[partition], newest: 0)
+        var batch = EventBatch(topic: configuration.topics.events)
+        fill(&batch, partition, 0..<offset)
+        core.refold(&batch)
+        core.resume(Int32(partition), watermark: watermarks[partition])
+        committed[partition] = offset
+    }
+
+    /// Records of a partition, as a consumer would hand them over.
+    func batch(_ partition: Int, _ range: Range<Int>) -> EventBatch {
+        var batch = EventBatch(topic: configuration.topics.events)
+        fill(&batch, partition, range)
+        return batch
+    }
+
+    private func fill(_ batch: inout EventBatch, _ partition: Int, _ range: Range<Int>) {
+        for offset in range {
+            let event = logs[partition][offset]
+            let first = batch.headers.count
+            batch.headers.append(
+                EventHeader(name: memory.copy("traceparent"), value: memory.copy("00-\(event.key)-\(offset)")))
+            batch.records.append(
+                EventRecord(
+                    partition: Int32(partition), offset: Int64(offset),
+                    timestamp: EventTime(milliseconds: event.timestamp), key: memory.copy(event.key),
+                    value: memory.copy(event.value), headers: first..<batch.headers.count))
+        }
+    }
+}
+
+extension ToyPipeline {
+    /// A day in the life, from a seed.
+    static func lived(
+        seed: UInt64, jumps: Bool = false, orders: Int = 40,
+        _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
+    ) throws -> ToyPipeline {
+        var toy = try ToyPipeline(adjust)
+        var random = SeededGenerator(seed: seed)
+        for place in 0..<6 { try toy.subscribe("token-\(place)", to: "p\(place)") }
+        for index in 0..<300 {
+            toy.pass(Int64.random(in: 0...(12 * minute), using: &random))
+            let order = Int.random(in: 0..<orders, using: &random)
+            toy.append(event(order, index, at: toy.clock, &random), to: order % Int(partitions))
+            if Int.random(in: 0..<100, using: &random) < 25 {
+                let token = Int.random(in: 0..<12, using: &random)
+                let isGone = Int.random(in: 0..<3, using: &random) == 0
+                let seen = Int.random(in: 0..<8, using: &random) == 0 ? toy.clock - 400 * 86_400_000 : nil
+                // Each token has two places, so that there is something to unsubscribe from.
+                let place = Bool.random(using: &random) ? token % 6 : (token * 5 + 1) % 6
+                try toy.subscribe(
+                    "token-\(token)", to: "p\(place)", lastSeen: seen,
+                    app: isGone ? nil : "com.example.shop\(index)")
+            }
+            guard Int.random(in: 0..<100, using: &random) < 35 else { continue }
+            let ticks = (0..<Int(partitions)).filter { _ in Int.random(in: 0..<2, using: &random) == 0 }
+            let counts = (0..<Int(partitions)).map { _ in Int.random(in: 0..<12, using: &random) }
+            try toy.transact(counts, ticks: Set(ticks))
+            if jumps, Int.random(in: 0..<20, using: &random) == 0 {
+                let partition = Int.random(in: 0..<Int(partitions), using: &random)
+                toy.jump(partition, to: Int.random(in: 0...toy.logs[partition].count, using: &random))
+            }
+        }
+        toy.pass(5 * minute)
+        try toy.transact([1_000, 1_000, 1_000], ticks: [0, 1, 2])
+        try toy.transact([0, 0, 0], ticks: [0, 1, 2])
+        return toy
+    }
+
+    private static func event(
+        _ order: Int, _ index: Int, at time: Int64, _ random: inout SeededGenerator
+    ) -> LoggedEvent {
+        let types = ["ORDER_CREATED", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED", "ORDER_IDS_LISTED", "NONSENSE"]
+        let type = types[min(Int.random(in: 0..<24, using: &random), 27) % 6 % 5]
+        let statuses = ["pending", "processing", "picking", "picked", "cancelled"]
+        let status = statuses[Int.random(in: 0..<5, using: &random)]
+        let start = EventTime(
+            milliseconds: time + Int64.random(in: -20...90, using: &random) * minute + 2 * 60 * minute)
+        let text = LogTime(milliseconds: start.milliseconds).iso8601
+        let place = "p\(Int.random(in: 0..<10, using: &random) == 0 ? 7 : order % 6)"
+        let identity = Int.random(in: 0..<8, using: &random) == 0 ? index - 1 : index
+        var value = """
+            {"event_id":"e\(identity)","event_type":"\(type)","occurred_at":\(time),"order":{"id":"o\(order)",\
+            "order_number":"N\(order)","place_id":"\(place)","status":"\(status)","shipping_info":{"slot":\
+            {"date":"\(text.prefix(10))","start_time":"\(text.dropFirst(11).prefix(5))","end_time":"23:45"}}}}
+            """
+        if type == "ORDER_IDS_LISTED" {
+            value = """
+                {"event_id":"e\(identity)","event_type":"\(type)","occurred_at":\(time),"place_id":"\(place)",\
+                "order_ids":["a\(index)","b\(index)"]}
+                """
+        }
+        return LoggedEvent(timestamp: time, key: "o\(order)", value: value)
+    }
+}
