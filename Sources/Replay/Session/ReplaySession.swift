@@ -33,6 +33,8 @@ package struct ReplaySession: ~Copyable {
 
     /// Less than the clocks of a cluster are apart.
     private static let skew: Int64 = 60_000
+    /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
+    private static let mostAhead: Int64 = 3_600_000
 
     /// - Parameter now: the clock, in milliseconds since 1970.
     package init(
@@ -134,11 +136,14 @@ package struct ReplaySession: ~Copyable {
         let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
         var dispatched = bounds
         if let from = request.from {
-            // What an event gives is written after it.
-            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.skew })
+            // What an event gives is written after it, by a clock that its record may be ahead of.
+            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
             for (partition, range) in bounds {
                 dispatched[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
             }
+        }
+        if bounds.values.contains(where: { $0.lowerBound > 0 }) {
+            input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
         }
         let ranges = input.ranges
         var headers: [EventHeader] = []

@@ -54,7 +54,8 @@ struct ExplainCommand: ParsableCommand {
         }
         let subject = try subject()
         let (input, explanations) = try ReplayWork.perform(configuration, request) { session in
-            (session.input, try session.explain(subject))
+            let explanations = try session.explain(subject)
+            return (session.input, explanations)
         }
         input.tell()
         let texts = explanations.map { ExplanationText($0, configuration.topics) }

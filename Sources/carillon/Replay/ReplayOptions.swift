@@ -93,13 +93,14 @@ struct ReplayWork {
         _ body: (inout ReplaySession) throws -> Result
     ) throws -> Result {
         let stop = Stop()
+        let scratch = try Scratch()
         let signals = Signals {
             stop.isSet.store(true, ordering: .relaxed)
-        } again: {
+        } again: { [path = scratch.path] in
+            Scratch.remove(path)
             exit(ExitCode.notInTime.rawValue)
         }
         defer { signals.cancel() }
-        let scratch = try Scratch()
         let lines = ReplayProgress()
         defer { lines.clear() }
         var session = try ReplaySession(
