@@ -8,7 +8,7 @@ import StateStore
 /// A replay from Kafka: finds out what was done (``prepare(_:)``), then does it again into a sink, once or more often.
 ///
 /// Writes nothing to Kafka. What it has to look up is in a ``Scratch``. One owner, one thread.
-package struct ReplaySession: ~Copyable {
+package struct ReplaySession: ~Copyable, ReplaySource {
     /// What it is at, for a person who waits.
     package enum Stage: String, Sendable {
         case journal = "journal records"
@@ -74,11 +74,8 @@ package struct ReplaySession: ~Copyable {
         }
     }
 
-    /// Does everything again.
-    ///
-    /// - Parameter other: rules in place of the session's own, for a comparison.
     package mutating func run<Sink: ReplaySink & ~Copyable>(
-        into sink: consuming Sink, with other: PipelineConfiguration? = nil
+        into sink: consuming Sink, with other: PipelineConfiguration?
     ) throws -> Sink {
         var sink = sink
         let total = max(1, input.offsets)
@@ -168,14 +165,8 @@ package struct ReplaySession: ~Copyable {
         return index
     }
 
-    /// Compares what the session's rules give with what others give. "There" is what the session's own give.
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        let index = try DispatchIndex(store: try scratch.store("rendered"), eventsTopic: configuration.topics.events)
-        _ = try run(into: IndexSink(index))
-        try index.flush()
-        let unequal = UnequalRecords(store: try scratch.store("unequal"))
-        var sink = try run(into: DiffSink(index, unequal: unequal), with: other)
-        return try sink.finish(input.done)
+        try compare(with: other, eventsTopic: configuration.topics.events, scratch: scratch)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {

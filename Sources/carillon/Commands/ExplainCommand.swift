@@ -36,6 +36,7 @@ struct ExplainCommand: ParsableCommand {
         if selection.order.isEmpty, messageID == nil, deviceTokenFile == nil {
             problems.append("nothing to explain: give --order, --message-id or --device-token-file")
         }
+        if !selection.source.isEmpty { problems.append("--source: files do not say why something was sent") }
         if messageID != nil, deviceTokenFile != nil {
             problems.append("--message-id and --device-token-file cannot be used together")
         }
