@@ -5,7 +5,8 @@ import Pipeline
 /// Counts what would be written, and writes nothing. Memory grows with the hours of the range, not with its events.
 package struct PlanSink: ~Copyable, ReplaySink {
     package private(set) var plan = ReplayPlan()
-    private var last: (partition: Int32, offset: Int64, messageID: TextRange)?
+    /// The records of one notification come together.
+    private var lastMessageID: [UInt8] = []
 
     package init() {}
 
@@ -14,15 +15,18 @@ package struct PlanSink: ~Copyable, ReplaySink {
         for notification: Notification, from event: EventRecord
     ) {
         let type = notification.eventType.rawValue
-        if last.map({ $0 != (event.partition, event.offset, notification.messageID) }) ?? true {
-            last = (event.partition, event.offset, notification.messageID)
+        let messageID = headers.first { $0.name.elementsEqual("message-id".utf8) }?.value
+        if let messageID, !messageID.elementsEqual(lastMessageID) {
+            lastMessageID = Array(messageID)
             plan.notifications += 1
             plan.byType[type, default: ReplayPlan.Count()].notifications += 1
         }
         plan.devices += 1
         plan.byType[type, default: ReplayPlan.Count()].devices += 1
         plan.bytes += key.count + value.count
-        let time = event.timestamp?.milliseconds ?? notification.eventTime.milliseconds
+        // A record without a timestamp of its own, as a bare line of a file.
+        let stamp = event.timestamp?.milliseconds ?? 0
+        let time = stamp > 0 ? stamp : notification.eventTime.milliseconds
         plan.devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
         if plan.first.map({ time < $0.time }) ?? true { plan.first = .init(time, type, key, headers) }
         if plan.last.map({ time >= $0.time }) ?? true { plan.last = .init(time, type, key, headers) }

@@ -40,6 +40,9 @@ package struct ReplaySpan: Equatable, Sendable {
 package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private var core: PipelineCore
     private let history: SubscriptionHistoryReader
+    private let journal: JournalIndex
+    /// Of the events, where whole transactions have to be held.
+    private let heldTopic: String?
     private var sink: SelectedSink<Base>
     private var filter: EventFilter?
     private var runs: [Int32: PartitionRun] = [:]
@@ -67,11 +70,13 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
         var runs: [Int32: PartitionRun] = [:]
+        let heldTopic = core.needsWholeBatches ? configuration.topics.events : nil
         for span in spans {
             core.assign(span.partition, watermark: 0, newest: 0)
-            runs[span.partition] = try PartitionRun(
-                span, journal: journal, holding: core.needsWholeBatches ? configuration.topics.events : nil)
+            runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
         }
+        self.journal = journal
+        self.heldTopic = heldTopic
         self.core = core
         self.history = history
         self.runs = runs
@@ -81,6 +86,12 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             ? nil : EventFilter(filter, extraction: configuration.rules, topic: configuration.topics.events)
         self.sink = SelectedSink(sink, timers: filter.isEmpty ? nil : TimerFilter(rules: filter))
         work = RecordsAtHand(topic: configuration.topics.events)
+    }
+
+    /// Begins a partition that was not known at the start.
+    package mutating func begin(_ span: ReplaySpan) throws {
+        core.assign(span.partition, watermark: 0, newest: 0)
+        runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
     }
 
     /// Takes records in the order of the log, of any of the partitions.

@@ -20,7 +20,7 @@ MINUTE = 60_000
 SPREAD = "5s"
 DIFFERENCE, APPROXIMATE, REFUSED = 1, 2, 78
 # Of the first scenario; larger by --events and --rate.
-size = argparse.Namespace(events=4_000, rate=300)
+size = argparse.Namespace(events=3_000, rate=300)
 
 
 def replay(world, *arguments, expected=0, settings=None):

@@ -1,5 +1,6 @@
 import Extraction
 import FanOut
+import Foundation
 import NotificationPayload
 import Pipeline
 import Replay
@@ -112,5 +113,52 @@ struct ReexecutionTests {
         #expect(!type.isEmpty && type.allSatisfy { $0["event_type"] == "event_unpicked_orders_reminder" })
         let status = try pushes { $0.statuses = ["picked"] }
         #expect(!status.isEmpty && status.count < toy.output.records.count)
+    }
+
+    @Test("a plan counts what would be written")
+    func plan() throws {
+        let toy = try ToyPipeline.lived(seed: 6)
+        let run = try ReplayRun(toy)
+        let plan = try run.perform(toy, try run.plan(toy), into: PlanSink()).plan
+        #expect(plan.devices == toy.output.records.count)
+        let sent = Set(toy.output.records.map { "\($0.header("source") ?? "") \($0.header("message-id") ?? "")" })
+        #expect(plan.notifications == sent.count)
+        #expect(plan.byType.values.reduce(0) { $0 + $1.devices } == plan.devices)
+        #expect(plan.devicesByHour.values.reduce(0, +) == plan.devices)
+        #expect(plan.deadLetters.values.reduce(0, +) == toy.output.letters.count)
+        let reasons = plan.suppressed.values.reduce(0, +) + plan.droppedTimers.values.reduce(0, +)
+        #expect(reasons == toy.output.reasons.count)
+    }
+
+    @Test("files of lines: each record by itself, timers when they are due, and other rules are compared with")
+    func files() throws {
+        let folder = try Scratch()
+        func write(_ name: String, _ text: String) throws -> String {
+            let path = folder.path + "/" + name
+            try Data(text.utf8).write(to: URL(filePath: path))
+            return path
+        }
+        let events = try write(
+            "events.jsonl",
+            """
+            {"event_id":"1","event_type":"ORDER_CREATED","occurred_at":"2025-11-21T10:00:00Z","order":{"id":"o1",\
+            "order_number":"A","place_id":"p1","status":"pending","shipping_info":{"slot":{"date":"2025-11-21",\
+            "start_time":"14:00","end_time":"16:00"}}}}
+            {"event_id":"2","event_type":"ORDER_STATUS_CHANGED","occurred_at":"2025-11-21T14:20:00Z","order":{"id":"o1",\
+            "place_id":"p1","status":"picked"}}
+
+            """)
+        let subscriptions = try write("s.jsonl", #"{"audience":"place/p1","token":"t","platform":"fcm"}"# + "\n")
+        var configuration = PipelineConfiguration(
+            kafka: [:], stateDirectory: "", rules: try ExtractionRules(timeZone: "UTC"))
+        var replay = try FileReplay(
+            configuration, ReplayRequest(), files: [events], subscriptions: subscriptions, scratch: try Scratch(),
+            now: 1_800_000_000_000)
+        let plan = try replay.run(into: PlanSink()).plan
+        #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
+        #expect(replay.input.isApproximate && replay.input.done == [0: 0..<2])
+        configuration.rendering.timeToLive = .seconds(60)
+        let report = try replay.diff(with: configuration)
+        #expect(report.unequal == 4 && report.missing + report.extra == 0)
     }
 }

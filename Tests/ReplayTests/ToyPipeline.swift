@@ -215,6 +215,11 @@ extension ToyPipeline {
             toy.pass(Int64.random(in: 0...(12 * minute), using: &random))
             let order = Int.random(in: 0..<orders, using: &random)
             toy.append(event(order, index, at: toy.clock, &random), to: order % Int(partitions))
+            if Int.random(in: 0..<10, using: &random) == 0, var again = toy.logs[order % Int(partitions)].last {
+                // A producer that sends twice.
+                again.timestamp = toy.clock
+                toy.append(again, to: order % Int(partitions))
+            }
             if Int.random(in: 0..<100, using: &random) < 25 {
                 let token = Int.random(in: 0..<12, using: &random)
                 let isGone = Int.random(in: 0..<3, using: &random) == 0

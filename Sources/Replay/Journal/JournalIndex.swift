@@ -8,8 +8,6 @@ package final class JournalIndex {
 
     private let store: any OrderedStore
     private var pending: [JournalStep] = []
-    /// How many steps were written under each hash of the rules.
-    package private(set) var stepsByRules: [String: Int] = [:]
     /// Records of the journal that are none.
     package private(set) var malformed = 0
     package private(set) var count = 0
@@ -24,10 +22,7 @@ package final class JournalIndex {
             malformed += 1
             return
         }
-        for step in steps {
-            count += 1
-            stepsByRules[step.rules, default: 0] += 1
-        }
+        count += steps.count
         pending += steps
         if pending.count >= Self.flushLimit { try flush() }
     }
@@ -80,6 +75,8 @@ package struct JournalSurvey: Equatable, Sendable {
     /// Offsets between two steps that no transaction has covered: an operator's `offsets set`, or records that were gone.
     package var skipped: Int64 = 0
     package var ticks = 0
+    /// How many steps were written under each hash of the rules.
+    package var stepsByRules: [String: Int] = [:]
     private var reached: Int64?
 
     package init() {}
@@ -89,6 +86,7 @@ package struct JournalSurvey: Equatable, Sendable {
 
     mutating func note(_ step: JournalStep, lane: Int) {
         steps += 1
+        stepsByRules[step.rules, default: 0] += 1
         if step.hasTick { ticks += 1 }
         if lane == lanes.count {
             lanes.append(Lane(from: step.from, to: step.to))

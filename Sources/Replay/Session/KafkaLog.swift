@@ -1,4 +1,5 @@
 import Extraction
+import Glibc
 import KafkaClient
 import Pipeline
 
@@ -158,6 +159,8 @@ package struct KafkaLog: ~Copyable {
             guard .now < deadline else {
                 throw ReplayRefusal("\(topic): a transaction stays open, and what is behind it cannot be read")
             }
+            // The broker keeps no queue of such questions: asking is the only way to know.
+            usleep(50_000)
         }
     }
 }

@@ -16,7 +16,6 @@ package struct ReplayPlanner {
     package func plan(_ ranges: [Int32: Range<Int64>]) throws -> ReplayInput {
         var input = ReplayInput()
         input.ranges = ranges
-        input.stepsByRules = journal.stepsByRules
         for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) where !range.isEmpty {
             try plan(partition, range, &input)
         }

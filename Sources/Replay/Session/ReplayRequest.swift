@@ -38,8 +38,6 @@ package struct ReplayInput: Sendable {
     package var ranges: [Int32: Range<Int64>] = [:]
     package var spans: [ReplaySpan] = []
     package var surveys: [Int32: JournalSurvey] = [:]
-    /// How many steps of the journal were written under each hash of the rules.
-    package var stepsByRules: [String: Int] = [:]
     /// Why what follows is not sure to be what the pipeline did; empty: it is.
     package var approximations: [String] = []
     /// What else is worth to know.
@@ -48,6 +46,10 @@ package struct ReplayInput: Sendable {
     package init() {}
 
     package var isApproximate: Bool { !approximations.isEmpty }
+    /// How many steps of the journal were written under each hash of the rules.
+    package var stepsByRules: [String: Int] {
+        surveys.values.reduce(into: [:]) { $0.merge($1.stepsByRules) { $0 + $1 } }
+    }
     package var steps: Int { surveys.values.reduce(0) { $0 + $1.steps } }
     package var lanes: Int { (spans.map(\.lane).max() ?? -1) + 1 }
     /// How many offsets are read, folded ones too.

@@ -8,7 +8,7 @@ import StateStore
 /// A replay from Kafka: finds out what was done (``prepare(_:)``), then does it again into a sink, once or more often.
 ///
 /// Writes nothing to Kafka. What it has to look up is in a ``Scratch``. One owner, one thread.
-package struct ReplaySession: ~Copyable {
+package struct ReplaySession: ~Copyable, ReplaySource {
     /// What it is at, for a person who waits.
     package enum Stage: String, Sendable {
         case journal = "journal records"
@@ -33,6 +33,8 @@ package struct ReplaySession: ~Copyable {
 
     /// Less than the clocks of a cluster are apart.
     private static let skew: Int64 = 60_000
+    /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
+    private static let mostAhead: Int64 = 3_600_000
 
     /// - Parameter now: the clock, in milliseconds since 1970.
     package init(
@@ -72,11 +74,8 @@ package struct ReplaySession: ~Copyable {
         }
     }
 
-    /// Does everything again.
-    ///
-    /// - Parameter other: rules in place of the session's own, for a comparison.
     package mutating func run<Sink: ReplaySink & ~Copyable>(
-        into sink: consuming Sink, with other: PipelineConfiguration? = nil
+        into sink: consuming Sink, with other: PipelineConfiguration?
     ) throws -> Sink {
         var sink = sink
         let total = max(1, input.offsets)
@@ -134,11 +133,14 @@ package struct ReplaySession: ~Copyable {
         let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
         var dispatched = bounds
         if let from = request.from {
-            // What an event gives is written after it.
-            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.skew })
+            // What an event gives is written after it, by a clock that its record may be ahead of.
+            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
             for (partition, range) in bounds {
                 dispatched[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
             }
+        }
+        if bounds.values.contains(where: { $0.lowerBound > 0 }) {
+            input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
         }
         let ranges = input.ranges
         var headers: [EventHeader] = []
@@ -163,14 +165,8 @@ package struct ReplaySession: ~Copyable {
         return index
     }
 
-    /// Compares what the session's rules give with what others give. "There" is what the session's own give.
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        let index = try DispatchIndex(store: try scratch.store("rendered"), eventsTopic: configuration.topics.events)
-        _ = try run(into: IndexSink(index))
-        try index.flush()
-        let unequal = UnequalRecords(store: try scratch.store("unequal"))
-        var sink = try run(into: DiffSink(index, unequal: unequal), with: other)
-        return try sink.finish(input.done)
+        try compare(with: other, eventsTopic: configuration.topics.events, scratch: scratch)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {

@@ -15,6 +15,11 @@ package final class Scratch {
     }
 
     deinit {
+        Self.remove(path)
+    }
+
+    /// For a process that ends without giving its objects up.
+    package static func remove(_ path: String) {
         try? FileManager.default.removeItem(atPath: path)
     }
 

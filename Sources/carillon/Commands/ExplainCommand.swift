@@ -36,6 +36,7 @@ struct ExplainCommand: ParsableCommand {
         if selection.order.isEmpty, messageID == nil, deviceTokenFile == nil {
             problems.append("nothing to explain: give --order, --message-id or --device-token-file")
         }
+        if !selection.source.isEmpty { problems.append("--source: files do not say why something was sent") }
         if messageID != nil, deviceTokenFile != nil {
             problems.append("--message-id and --device-token-file cannot be used together")
         }
@@ -54,7 +55,8 @@ struct ExplainCommand: ParsableCommand {
         }
         let subject = try subject()
         let (input, explanations) = try ReplayWork.perform(configuration, request) { session in
-            (session.input, try session.explain(subject))
+            let explanations = try session.explain(subject)
+            return (session.input, explanations)
         }
         input.tell()
         let texts = explanations.map { ExplanationText($0, configuration.topics) }

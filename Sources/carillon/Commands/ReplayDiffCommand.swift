@@ -32,21 +32,35 @@ struct ReplayDiffCommand: ParsableCommand {
         var problems = selection.validate() + options.validate()
         if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it wants topic:NAME") }
         if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
+        if !selection.source.isEmpty, withConfig == nil {
+            problems.append("--source wants --with-config: files do not say what was sent")
+        }
         return problems
     }
 
     func run() async throws {
-        let configuration = try options.checked()
+        let needsBroker = selection.source.isEmpty
+        let configuration = try options.checked(needsBroker: needsBroker)
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        let other = try withConfig.map { try options.checked(inPlaceOfConfig: $0) }
+        let other = try withConfig.map { try options.checked(needsBroker: needsBroker, inPlaceOfConfig: $0) }
         // Who has unsubscribed since then has been sent what was sent.
         let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
-        let (input, report, foreign) = try ReplayWork.perform(configuration, request) { session in
-            if let other { return (session.input, try session.diff(with: other), 0) }
-            let found = try session.diff(against: topic)
-            return (session.input, found.report, found.foreign)
-        }
+        let (input, report, foreign): (ReplayInput, DiffReport, Int) =
+            if let subscriptions = selection.subscriptionsFile, let other {
+                try ReplayWork.perform(
+                    configuration, request, files: selection.source, subscriptions: subscriptions
+                ) { files in
+                    let report = try files.diff(with: other)
+                    return (files.input, report, 0)
+                }
+            } else {
+                try ReplayWork.perform(configuration, request) { session in
+                    if let other { return (session.input, try session.diff(with: other), 0) }
+                    let found = try session.diff(against: topic)
+                    return (session.input, found.report, found.foreign)
+                }
+            }
         let text = DiffText(
             input: input, report: report, foreign: foreign, isOfRules: other != nil,
             there: other == nil ? topic : "the present rules")

@@ -20,14 +20,26 @@ struct ReplayPlanCommand: ParsableCommand {
     func validate() -> [String] { selection.validate() + options.validate() }
 
     func run() async throws {
-        let configuration = try options.checked()
+        let configuration = try options.checked(needsBroker: selection.source.isEmpty)
         let request = selection.request(view: .both, now: Int64(Date().timeIntervalSince1970 * 1_000))
-        let (input, plan) = try ReplayWork.perform(configuration, request) { session in
-            (session.input, try session.run(into: PlanSink()).plan)
-        }
+        let (input, plan) =
+            if let subscriptions = selection.subscriptionsFile {
+                try ReplayWork.perform(
+                    configuration, request, files: selection.source, subscriptions: subscriptions
+                ) { try Self.plan(&$0) }
+            } else {
+                try ReplayWork.perform(configuration, request) { try Self.plan(&$0) }
+            }
         let text = PlanText(input: input, plan: plan)
         if json { return Terminal.write(try JSONOutput.text(text.document)) }
         input.tell()
         Terminal.write(text.text)
+    }
+
+    private static func plan(
+        _ source: inout some ReplaySource & ~Copyable
+    ) throws -> (ReplayInput, ReplayPlan) {
+        let plan = try source.run(into: PlanSink()).plan
+        return (source.input, plan)
     }
 }

@@ -29,13 +29,18 @@ struct ReplayWriteCommand: ParsableCommand {
     func validate() -> [String] { selection.validate() + options.validate() }
 
     func run() async throws {
-        let configuration = try options.checked()
+        let configuration = try options.checked(needsBroker: selection.source.isEmpty || output.hasPrefix("topic:"))
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let request = selection.request(view: .both, now: now)
         let began = ContinuousClock.now
-        let (input, count) = try ReplayWork.perform(configuration, request) { session in
-            (session.input, try write(&session, configuration, now))
-        }
+        let (input, count) =
+            if let subscriptions = selection.subscriptionsFile {
+                try ReplayWork.perform(
+                    configuration, request, files: selection.source, subscriptions: subscriptions
+                ) { try write(&$0, configuration, now) }
+            } else {
+                try ReplayWork.perform(configuration, request) { try write(&$0, configuration, now) }
+            }
         input.tell()
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let rate = ProgressLine.grouped(Int(Double(input.eventOffsets) / max(seconds, 0.001)))
@@ -45,7 +50,14 @@ struct ReplayWriteCommand: ParsableCommand {
     }
 
     private func write(
-        _ session: inout ReplaySession, _ configuration: PipelineConfiguration, _ now: Int64
+        _ source: inout some ReplaySource & ~Copyable, _ configuration: PipelineConfiguration, _ now: Int64
+    ) throws -> (ReplayInput, Int) {
+        let count = try writeRecords(of: &source, configuration, now)
+        return (source.input, count)
+    }
+
+    private func writeRecords(
+        of session: inout some ReplaySource & ~Copyable, _ configuration: PipelineConfiguration, _ now: Int64
     ) throws -> Int {
         if output == "nothing" { return try session.run(into: NothingSink()).records }
         if output.hasPrefix("topic:") {

@@ -20,6 +20,12 @@ struct ReplayOptions: ParsableArguments {
         help: "Who is notified: who was subscribed then, who is now, or who was and still is.",
         completion: .list(SubscriptionHistory.View.allCases.map(\.rawValue)))
     var subscriptions: SubscriptionHistory.View?
+    @Option(
+        help: "Events from a file of JSON lines as kcat -J prints them, in place of Kafka; approximate.",
+        valueName: "file", completion: .file)
+    var source: [String] = []
+    @Option(help: "The subscriptions that go with --source.", valueName: "file", completion: .file)
+    var subscriptionsFile: String?
     @Flag(help: "Do without the journal: each record by itself; what comes out is approximate.") var noJournal: Bool
 
     func validate() -> [String] {
@@ -34,6 +40,12 @@ struct ReplayOptions: ParsableArguments {
             problems.append("--offsets \(offsets) is not allowed; it must be a range such as 1200..1300")
         }
         if offsets != nil, from != nil || to != nil { problems.append("--offsets cannot be used with --from and --to") }
+        if source.isEmpty != (subscriptionsFile == nil) {
+            problems.append("--source and --subscriptions-file go together")
+        }
+        if !source.isEmpty, from != nil || to != nil || subscriptions != nil {
+            problems.append("--source cannot be used with --from, --to and --subscriptions")
+        }
         problems += partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
         return problems
             + type.filter { FilterRules.typeName($0) == nil }.map { "--type \($0) is no event type" }
@@ -92,22 +104,46 @@ struct ReplayWork {
         _ configuration: PipelineConfiguration, _ request: ReplayRequest,
         _ body: (inout ReplaySession) throws -> Result
     ) throws -> Result {
+        try withScratch { scratch, isStopped in
+            let lines = ReplayProgress()
+            defer { lines.clear() }
+            var session = try ReplaySession(
+                configuration, request, scratch: scratch, now: now, logger: configuration.clientSink,
+                isStopped: isStopped, progress: { lines.show($0, $1, $2) })
+            try session.prepare()
+            return try body(&session)
+        }
+    }
+
+    /// The same from files.
+    static func perform<Result>(
+        _ configuration: PipelineConfiguration, _ request: ReplayRequest, files: [String], subscriptions: String,
+        _ body: (inout FileReplay) throws -> Result
+    ) throws -> Result {
+        try withScratch { scratch, isStopped in
+            var replay = try FileReplay(
+                configuration, request, files: files, subscriptions: subscriptions, scratch: scratch, now: now,
+                isStopped: isStopped)
+            return try body(&replay)
+        }
+    }
+
+    private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+    /// With a folder that goes with the process, also by a second signal; the first one sets what `isStopped` says.
+    private static func withScratch<Result>(
+        _ body: (_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws -> Result
+    ) throws -> Result {
         let stop = Stop()
+        let scratch = try Scratch()
         let signals = Signals {
             stop.isSet.store(true, ordering: .relaxed)
-        } again: {
+        } again: { [path = scratch.path] in
+            Scratch.remove(path)
             exit(ExitCode.notInTime.rawValue)
         }
         defer { signals.cancel() }
-        let scratch = try Scratch()
-        let lines = ReplayProgress()
-        defer { lines.clear() }
-        var session = try ReplaySession(
-            configuration, request, scratch: scratch, now: Int64(Date().timeIntervalSince1970 * 1_000),
-            logger: configuration.clientSink, isStopped: { stop.isSet.load(ordering: .relaxed) },
-            progress: { lines.show($0, $1, $2) })
-        try session.prepare()
-        return try body(&session)
+        return try body(scratch) { stop.isSet.load(ordering: .relaxed) }
     }
 }
 

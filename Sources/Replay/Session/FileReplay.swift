@@ -1,0 +1,100 @@
+import Extraction
+import FanOut
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// A replay from files of JSON lines, as `kcat -J` prints them: each record by itself, timers at the moment at which they are
+/// due, the subscriptions as a file has them. Always approximate. One owner, one thread.
+package struct FileReplay: ~Copyable, ReplaySource {
+    private let configuration: PipelineConfiguration
+    private let request: ReplayRequest
+    private let files: [String]
+    private let scratch: Scratch
+    private let subscriptions: SubscriptionHistory
+    private let now: Int64
+    private let isStopped: @Sendable () -> Bool
+    package private(set) var input = ReplayInput()
+
+    /// - Parameters:
+    ///   - files: `-` is standard input, which can be read once only.
+    ///   - subscriptions: a file of them.
+    ///   - now: until when timers go, in milliseconds since 1970.
+    package init(
+        _ configuration: PipelineConfiguration, _ request: ReplayRequest, files: [String], subscriptions: String,
+        scratch: Scratch, now: Int64, isStopped: @escaping @Sendable () -> Bool = { false }
+    ) throws {
+        let history = SubscriptionHistory(store: try scratch.store("subscriptions"))
+        let problems = try RenderRun.readSubscriptions(subscriptions) { record in
+            try history.append(record, at: 0)
+            return []
+        }
+        try history.flush()
+        self.configuration = configuration
+        self.request = request
+        self.files = files
+        self.scratch = scratch
+        self.subscriptions = history
+        self.now = now
+        self.isStopped = isStopped
+        input.approximations = ["the events come from files, without a journal"]
+        input.notes = problems.map { "\(subscriptions): \($0)" }
+    }
+
+    package mutating func run<Sink: ReplaySink & ~Copyable>(
+        into sink: consuming Sink, with other: PipelineConfiguration?
+    ) throws -> Sink {
+        input.spans = []
+        input.ranges = [:]
+        var pass = try Reexecution(
+            other ?? configuration, spans: [], journal: JournalIndex(store: MemoryStore()),
+            history: try subscriptions.makeReader(.now), filter: request.filter, until: now, sink: sink)
+        var batch = EventBatch(topic: configuration.topics.events)
+        var line = RecordLine()
+        var number: Int64 = 0
+        for file in files {
+            var lines = try LineReader(path: file)
+            while let text = try lines.next() {
+                defer { number += 1 }
+                if text.isEmpty { continue }
+                if isStopped() { throw ReplayStopped() }
+                line.read(text, bareTopic: configuration.topics.events, bareOffset: number)
+                if request.partitions?.contains(line.partition) == false { continue }
+                if input.ranges[line.partition] == nil { try begin(line.partition, in: &pass) }
+                batch.removeAll()
+                batch.headers.append(contentsOf: line.headers)
+                batch.records.append(
+                    EventRecord(
+                        partition: line.partition, offset: line.offset,
+                        timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
+                        headers: line.headers.indices))
+                try pass.take(batch)
+                note(line.partition, line.offset)
+            }
+        }
+        return try pass.finish()
+    }
+
+    package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
+        try compare(with: other, eventsTopic: configuration.topics.events, scratch: scratch)
+    }
+
+    private mutating func begin<Sink: ReplaySink & ~Copyable>(
+        _ partition: Int32, in pass: inout Reexecution<Sink>
+    ) throws {
+        let range = request.offsets ?? 0..<Int64.max
+        input.ranges[partition] = range.lowerBound..<range.lowerBound
+        try pass.begin(
+            ReplaySpan(partition: partition, range: range, foldFrom: 0, end: .max, approximateBelow: .max))
+    }
+
+    /// What is done ends with the last record that is in the range.
+    private mutating func note(_ partition: Int32, _ offset: Int64) {
+        guard let range = input.ranges[partition], request.offsets?.contains(offset) ?? true else { return }
+        let end = max(range.upperBound, offset + 1)
+        input.ranges[partition] = range.lowerBound..<end
+        input.spans.removeAll { $0.partition == partition }
+        input.spans.append(
+            ReplaySpan(partition: partition, range: range, foldFrom: range.lowerBound, end: end, approximateBelow: end))
+    }
+}

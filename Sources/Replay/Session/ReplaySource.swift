@@ -1,0 +1,34 @@
+import Pipeline
+
+/// What can be done again, wherever its records come from.
+package protocol ReplaySource: ~Copyable {
+    /// What is known of the input; of files after it was read.
+    var input: ReplayInput { get }
+
+    /// Does everything again.
+    ///
+    /// - Parameter other: rules in place of its own; nil: its own.
+    mutating func run<Sink: ReplaySink & ~Copyable>(
+        into sink: consuming Sink, with other: PipelineConfiguration?
+    ) throws -> Sink
+
+    /// Compares what its own rules give with what others give. "There" is what its own give.
+    mutating func diff(with other: PipelineConfiguration) throws -> DiffReport
+}
+
+extension ReplaySource where Self: ~Copyable {
+    package mutating func run<Sink: ReplaySink & ~Copyable>(into sink: consuming Sink) throws -> Sink {
+        try run(into: sink, with: nil)
+    }
+
+    mutating func compare(
+        with other: PipelineConfiguration, eventsTopic: String, scratch: Scratch
+    ) throws -> DiffReport {
+        let index = try DispatchIndex(store: try scratch.store("rendered"), eventsTopic: eventsTopic)
+        _ = try run(into: IndexSink(index), with: nil)
+        try index.flush()
+        let unequal = UnequalRecords(store: try scratch.store("unequal"))
+        var sink = try run(into: DiffSink(index, unequal: unequal), with: other)
+        return try sink.finish(input.done)
+    }
+}
