@@ -4,6 +4,7 @@ import NotificationPayload
 import Pipeline
 import Replay
 import StateStore
+import TestSupport
 import Testing
 
 @Suite("Issue 7, 4: the difference between what was sent and what is rendered")

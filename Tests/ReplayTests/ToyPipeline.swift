@@ -7,22 +7,6 @@ import Replay
 import StateStore
 import TestSupport
 
-/// Bytes that stay where they are.
-final class Memory {
-    private var runs: [UnsafeMutableRawBufferPointer] = []
-
-    func copy(_ text: String) -> UnsafeRawBufferPointer {
-        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, text.utf8.count), alignment: 1)
-        run.copyBytes(from: text.utf8)
-        runs.append(run)
-        return UnsafeRawBufferPointer(rebasing: run[..<text.utf8.count])
-    }
-
-    deinit {
-        for run in runs { run.deallocate() }
-    }
-}
-
 struct LoggedEvent {
     var timestamp: Int64
     var key: String

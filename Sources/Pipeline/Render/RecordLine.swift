@@ -26,6 +26,17 @@ package struct RecordLine: ~Copyable {
         for bytes in decoded { bytes.deallocate() }
     }
 
+    /// Makes the line the only record of a batch. The bytes stay the line's.
+    package func fill(_ batch: inout EventBatch) {
+        batch.removeAll()
+        batch.topic = topic
+        batch.headers.append(contentsOf: headers)
+        batch.records.append(
+            EventRecord(
+                partition: partition, offset: offset, timestamp: timestamp.map(EventTime.init(milliseconds:)), key: key,
+                value: value, headers: headers.indices))
+    }
+
     /// Reads a line; everything in it is valid until the next call, and as long as `line` is.
     ///
     /// - Parameters:

@@ -54,14 +54,7 @@ package struct RenderRun: ~Copyable {
             defer { lineNumber += 1 }
             if text.isEmpty { continue }
             line.read(text, bareTopic: eventsTopic, bareOffset: lineNumber)
-            batch.removeAll()
-            batch.headers.append(contentsOf: line.headers)
-            batch.records.append(
-                EventRecord(
-                    partition: line.partition, offset: line.offset,
-                    timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
-                    headers: line.headers.indices))
-            batch.topic = line.topic
+            line.fill(&batch)
             try renderRecord(of: line.partition, at: line.offset)
         }
         try writer.flush()

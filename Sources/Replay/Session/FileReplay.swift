@@ -61,13 +61,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
                 line.read(text, bareTopic: configuration.topics.events, bareOffset: number)
                 if request.partitions?.contains(line.partition) == false { continue }
                 if input.ranges[line.partition] == nil { try begin(line.partition, in: &pass) }
-                batch.removeAll()
-                batch.headers.append(contentsOf: line.headers)
-                batch.records.append(
-                    EventRecord(
-                        partition: line.partition, offset: line.offset,
-                        timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
-                        headers: line.headers.indices))
+                line.fill(&batch)
                 try pass.take(batch)
                 note(line.partition, line.offset)
             }

@@ -32,14 +32,7 @@ struct RenderCheck: ~Copyable {
     mutating func take(_ text: UnsafeRawBufferPointer) {
         line.read(text, bareTopic: "orders.events", bareOffset: 17)
         checkRoundTrip()
-        batch.removeAll()
-        batch.topic = line.topic
-        batch.headers.append(contentsOf: line.headers)
-        batch.records.append(
-            EventRecord(
-                partition: line.partition, offset: line.offset,
-                timestamp: line.timestamp.map(EventTime.init(milliseconds:)), key: line.key, value: line.value,
-                headers: line.headers.indices))
+        line.fill(&batch)
         var sink = CheckingSink()
         // With a state that knows of no other record: each input is on its own.
         let isOrdinary = (0..<64).contains(line.partition)

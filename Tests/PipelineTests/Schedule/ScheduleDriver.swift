@@ -1,6 +1,7 @@
 import Extraction
 import FanOut
 import NotificationPayload
+import TestSupport
 
 @testable import Pipeline
 
@@ -10,22 +11,6 @@ struct LoggedEvent {
     var key: String
     var value: String
     var headers: [(String, String)] = []
-}
-
-/// Bytes that stay where they are as long as the driver lives.
-final class Memory {
-    private var runs: [UnsafeMutableRawBufferPointer] = []
-
-    func copy(_ text: String) -> UnsafeRawBufferPointer {
-        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, text.utf8.count), alignment: 1)
-        run.copyBytes(from: text.utf8)
-        runs.append(run)
-        return UnsafeRawBufferPointer(rebasing: run[..<text.utf8.count])
-    }
-
-    deinit {
-        for run in runs { run.deallocate() }
-    }
 }
 
 /// Drives the core over the log of one partition as a worker does: transactions, ticks, aborts, crashes and refolds, with

@@ -1,4 +1,5 @@
 import Extraction
+import TestSupport
 import Testing
 
 @testable import Pipeline

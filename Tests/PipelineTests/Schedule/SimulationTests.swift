@@ -2,6 +2,7 @@ import Extraction
 import FanOut
 import Foundation
 import NotificationPayload
+import TestSupport
 import Testing
 
 @testable import Pipeline
