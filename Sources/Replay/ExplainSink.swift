@@ -108,16 +108,18 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         for notification: Notification, from event: EventRecord
     ) throws {
         openTimer(event, notification.eventType)
-        guard current != nil else { return }
+        // A copy: Swift 6.3 leaks a dictionary that is assigned through an optional of a noncopyable self.
+        guard var explanation = current else { return }
         let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
         let device = String(decoding: record.key, as: UTF8.self)
         let messageID = record.header("message-id") ?? ""
-        current?.outcome = .sent
-        current?.devices += 1
-        current?.sources = record.sources
-        if current?.isTimer == true, current?.reading.places.isEmpty == true {
-            current?.reading.places = [PushPayload(value: record.value)?["place_id"] ?? ""]
+        explanation.outcome = .sent
+        explanation.devices += 1
+        explanation.sources = record.sources
+        if explanation.isTimer, explanation.reading.places.isEmpty {
+            explanation.reading.places = [PushPayload(value: record.value)?["place_id"] ?? ""]
         }
+        current = explanation
         let isAsked =
             switch subject {
             case .events: true
