@@ -83,6 +83,14 @@ prepare_python() {
     cat "$list" "$alone" >"$home/requirements.txt"
 }
 
+# prepare_carillon: $CARILLON is a release build; one that is named already stays.
+prepare_carillon() {
+    [[ -z ${CARILLON:-} ]] || return 0
+    swift build --package-path "$root" -c release --product carillon >&2 || return 1
+    CARILLON=$(swift build --package-path "$root" -c release --show-bin-path)/carillon
+    export CARILLON
+}
+
 # What a broker is started with; 1 where KAFKA_HOME is not set.
 require_kafka() {
     [[ -n ${KAFKA_HOME:-} ]] || return 1

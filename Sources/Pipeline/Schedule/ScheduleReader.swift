@@ -77,7 +77,7 @@ package struct ScheduleReader: ~Copyable {
     /// Folds records, in the order of the log. Those of partitions that were not begun are passed over.
     package mutating func take(_ records: borrowing RecordBatch) {
         batch.removeAll()
-        for header in records.headers { batch.headers.append(EventHeader(name: header.name, value: header.value)) }
+        for header in records.headers { batch.headers.append(EventHeader(header)) }
         for index in 0..<records.count { batch.records.append(EventRecord(records[index])) }
         foldBatch()
     }

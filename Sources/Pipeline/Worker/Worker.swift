@@ -136,7 +136,7 @@ struct Worker: ~Copyable {
     private mutating func takeOver() {
         batch.removeAll()
         refoldBatch.removeAll()
-        for header in records.headers { batch.headers.append(EventHeader(name: header.name, value: header.value)) }
+        for header in records.headers { batch.headers.append(EventHeader(header)) }
         let isFolding = positions.foldingCount > 0
         for index in 0..<records.count {
             let record = records[index]
@@ -216,4 +216,9 @@ extension EventRecord {
             timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key, value: record.value,
             headers: record.headers)
     }
+}
+
+extension EventHeader {
+    /// The bytes stay the batch's that it comes from.
+    package init(_ header: HeaderView) { self.init(name: header.name, value: header.value) }
 }

@@ -92,9 +92,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
             let before = done
             try log.read(ranges, of: configuration.topics.events) { records, indices in
                 batch.removeAll()
-                for header in records.headers {
-                    batch.headers.append(EventHeader(name: header.name, value: header.value))
-                }
+                for header in records.headers { batch.headers.append(EventHeader(header)) }
                 for index in indices { batch.records.append(EventRecord(records[index])) }
                 try pass.take(batch)
                 for end in records.endsOfPartition { try pass.reach(end.partition.partition, end.offset.value) }
@@ -148,9 +146,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
             for at in indices {
                 let record = records[at]
                 headers.removeAll(keepingCapacity: true)
-                for header in records.headers[record.headers] {
-                    headers.append(EventHeader(name: header.name, value: header.value))
-                }
+                for header in records.headers[record.headers] { headers.append(EventHeader(header)) }
                 try headers.withUnsafeBufferPointer { headers in
                     try index.append(
                         key: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0),

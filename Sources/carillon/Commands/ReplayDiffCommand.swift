@@ -62,7 +62,7 @@ struct ReplayDiffCommand: ParsableCommand {
                 }
             }
         let text = DiffText(
-            input: input, report: report, foreign: foreign, isOfRules: other != nil,
+            input: input, report: report, foreign: foreign,
             there: other == nil ? topic : "the present rules")
         if json {
             Terminal.write(try JSONOutput.text(text.document))

@@ -5,8 +5,6 @@ struct DiffText {
     var input: ReplayInput
     var report: DiffReport
     var foreign: Int
-    /// Two sets of rules were compared.
-    var isOfRules: Bool
     var there: String
 
     private static let mostChanges = 3
@@ -44,7 +42,7 @@ struct DiffText {
     }
 
     private static func line(_ field: FieldDifferences.Field, of events: String) -> String {
-        let changes = field.changes.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }
+        let changes = field.sortedChanges
         let shown = changes.prefix(mostChanges).map { "\($0.key.text) (\(ProgressLine.grouped($0.value)))" }
         let rest = changes.count > mostChanges ? ", …" : ""
         return "\(ProgressLine.grouped(field.events)) of \(events) events change \(field.name): "
@@ -112,7 +110,7 @@ struct DiffText {
             fields: report.fields.fields.map { field in
                 Document.Field(
                     name: field.name, events: field.events, records: field.records,
-                    changes: field.changes.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }.prefix(20).map {
+                    changes: field.sortedChanges.prefix(20).map {
                         .init(then: $0.key.then, now: $0.key.now, records: $0.value)
                     })
             },
@@ -124,6 +122,13 @@ struct DiffText {
             source: example.source, messageID: example.messageID.isEmpty ? nil : example.messageID,
             device: example.key.isEmpty ? nil : example.key,
             at: example.place.map { "\(there)/\($0.partition)/\($0.offset)" })
+    }
+}
+
+extension FieldDifferences.Field {
+    /// The most frequent first.
+    fileprivate var sortedChanges: [(key: FieldDifferences.Change, value: Int)] {
+        changes.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }
     }
 }
 
