@@ -1,4 +1,4 @@
-import Glibc
+import NotificationPayload
 
 /// The orders of one partition by their ids: blocks in an arena, found by open addressing.
 ///
@@ -47,7 +47,7 @@ struct OrderTable: ~Copyable {
         let hash = Self.hash(id)
         var place = Int(hash) & (entries.count - 1)
         while entries[place].block != 0 {
-            if entries[place].hash == hash, Self.isEqual(block(entries[place].block).id, id) {
+            if entries[place].hash == hash, sameBytes(block(entries[place].block).id, id) {
                 return Match(hash: hash, name: entries[place].block)
             }
             place = (place + 1) & (entries.count - 1)
@@ -133,12 +133,5 @@ struct OrderTable: ~Copyable {
         var hasher = Hasher()
         hasher.combine(bytes: id)
         return UInt32(truncatingIfNeeded: hasher.finalize())
-    }
-
-    private static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
-            return left.count == right.count
-        }
-        return memcmp(first, second, left.count) == 0
     }
 }
