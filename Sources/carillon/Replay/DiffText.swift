@@ -35,6 +35,10 @@ struct DiffText {
         [
             (report.unequal, "differ:"),
             (report.missing, "are rendered and are not in \(there)"),
+            (
+                report.refused,
+                "are not in \(there) because the broker refused them: their events are dead letters, record_refused"
+            ),
             (report.extra, "are in \(there) and are not rendered"),
             (report.duplicates, "are in \(there) more than once"),
             (foreign, "records of \(there) have another source and were not looked at"),
@@ -86,6 +90,7 @@ struct DiffText {
         var equal: Int
         var unequal: Int
         var missing: Int
+        var refused: Int
         var extra: Int
         var duplicates: Int
         var foreign: Int
@@ -94,8 +99,8 @@ struct DiffText {
         var extraExamples: [Example]
 
         enum CodingKeys: String, CodingKey {
-            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, extra
-            case duplicates, foreign, fields
+            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, refused
+            case extra, duplicates, foreign, fields
             case missingExamples = "missing_examples"
             case extraExamples = "extra_examples"
         }
@@ -105,7 +110,8 @@ struct DiffText {
         Document(
             approximate: input.isApproximate, approximations: input.approximations, notes: input.notes,
             transactions: input.steps, offsets: input.eventOffsets, rendered: report.rendered, equal: report.equal,
-            unequal: report.unequal, missing: report.missing, extra: report.extra, duplicates: report.duplicates,
+            unequal: report.unequal, missing: report.missing, refused: report.refused, extra: report.extra,
+            duplicates: report.duplicates,
             foreign: foreign,
             fields: report.fields.fields.map { field in
                 Document.Field(
