@@ -68,7 +68,8 @@ package struct TopicSink: ~Copyable, ReplaySink {
         let topics = configuration.topics
         if name == topics.dispatch {
             throw ReplayRefusal(
-                "\(name) is what is delivered: writing to it would notify people, which this command cannot do")
+                "\(name) is what is delivered: writing to it would notify people, which 'carillon replay redrive' does, and "
+                    + "this command cannot")
         }
         if [topics.events, topics.subscriptions, topics.deadLetters, topics.journal].contains(name) {
             throw ReplayRefusal("\(name) is one of the pipeline's own topics; choose another one")

@@ -42,15 +42,20 @@ package struct DiffSink: ~Copyable, ReplaySink {
     ) throws {
         report.rendered += 1
         guard let identity = index.identity(key: key, headers: headers) else { return }
-        let there = try index.entries(of: identity)
+        let all = try index.entries(of: identity)
+        let there = all.filter { $0.replay == nil }
         if there.count > 1, suspects.count < Self.mostSuspects { suspects.insert(identity.bytes) }
         let content = index.content(value: value, headers: headers)
         if let equal = there.first(where: { $0.content == content }) {
             report.equal += 1
             return index.take(equal)
         }
+        if there.isEmpty, all.contains(where: { $0.content == content }) {
+            report.redriven += 1
+            return
+        }
         let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
-        guard let other = there.first else {
+        guard let other = there.first ?? all.first else {
             if refusals?.refusal(of: event, isTimer: areTimers) != nil {
                 report.refused += 1
                 return
@@ -99,6 +104,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
         for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) {
             try index.visitLeft(of: partition, from: range.lowerBound) { identity, entry in
                 guard identity.offset <= range.upperBound else { return false }
+                // A re-drive has its own reasons, and may send again.
+                if entry.replay != nil { return true }
                 let place = Coordinates(partition: identity.partition, offset: identity.offset)
                 if identity.isTimer {
                     if identity.offset == range.lowerBound || laterTimers.contains(place) || !hasTimers { return true }
@@ -142,6 +149,10 @@ package struct DiffReport {
 
     package var rendered = 0
     package var equal = 0
+    /// As rendered, and there only because a re-drive has sent it.
+    package var redriven = 0
+    /// Records that re-drives have sent, by id; they are looked at where the pipeline's own are missing.
+    package var redrives: [String: Int] = [:]
     package var unequal = 0
     /// Rendered, and not there.
     package var missing = 0

@@ -88,6 +88,9 @@ package struct RedriveProducer: ~Copyable {
         }
     }
 
+    /// Whether it was stopped from outside.
+    package var mustStop: Bool { isStopped() }
+
     // MARK: One transaction
 
     private mutating func attempt(_ records: [ProducerRecord], _ next: [Int32: RedrivePosition]) throws {

@@ -21,21 +21,21 @@ package struct ReplaySession: ~Copyable, ReplaySource {
 
     package typealias Progress = (Stage, Int, Double) -> Void
 
-    private let configuration: PipelineConfiguration
-    private let request: ReplayRequest
-    private let scratch: Scratch
+    let configuration: PipelineConfiguration
+    let request: ReplayRequest
+    let scratch: Scratch
     private let journal: JournalIndex
     private let subscriptions: SubscriptionHistory
     private let now: Int64
-    private let progress: Progress
-    private var log: KafkaLog
+    let progress: Progress
+    var log: KafkaLog
     private var journalRead: [Int32: Range<Int64>] = [:]
     package private(set) var input = ReplayInput()
 
     /// Less than the clocks of a cluster are apart.
-    private static let skew: Int64 = 60_000
+    static let skew: Int64 = 60_000
     /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
-    private static let mostAhead: Int64 = 3_600_000
+    static let mostAhead: Int64 = 3_600_000
 
     /// - Parameter now: the clock, in milliseconds since 1970.
     package init(
@@ -62,9 +62,10 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     package mutating func prepare() throws {
         let topics = configuration.topics
         let bounds = try log.bounds(of: topics.events)
-        let ranges = try ranges(in: bounds)
+        let selected = try ranges(in: bounds)
         let isJournalWhole = try readJournal()
-        input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(ranges)
+        input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(reach(selected))
+        input.selected = selected
         try findFoldStarts(bounds)
         try readSubscriptions()
         let others = input.stepsByRules.keys.filter { $0 != configuration.rulesHash }.sorted()
@@ -106,6 +107,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         return sink
     }
 
+    /// How long an open transaction of the pipeline may take to end.
+    private var settling: Duration { configuration.transactionTimeout + .seconds(20) }
+
     // MARK: What was sent
 
     /// Reads the dispatch topic, and compares what is done again with it.
@@ -116,6 +120,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
         var report = try sink.finish(
             input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
+        report.redrives = index.redriven
         try compare(unequal, topic, &report)
         return (report, index.foreign)
     }
@@ -131,7 +136,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     }
 
     /// The records of the dispatch topic that come from the range.
-    private mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
+    mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
         let index = try DispatchIndex(store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events)
         let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
@@ -180,7 +185,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     private mutating func written(
         to topic: String
     ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
-        let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
         guard let from = request.from else { return (bounds, bounds) }
         var ranges = bounds
         // What an event gives is written after it, by a clock that its record may be ahead of.
@@ -215,7 +220,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// The offsets at which timers have gone since the journal was read.
     private mutating func laterTimers() throws -> Set<Coordinates> {
         let topic = configuration.topics.journal
-        let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
         var ranges: [Int32: Range<Int64>] = [:]
         for (partition, range) in bounds {
             let from = min(journalRead[partition]?.upperBound ?? range.lowerBound, range.upperBound)
@@ -236,7 +241,26 @@ package struct ReplaySession: ~Copyable, ReplaySource {
 
     // MARK: Preparing
 
+    /// What is selected.
     private mutating func ranges(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
+        let asked = try request.known ?? asked(in: bounds)
+        guard let committed = request.committed else { return asked }
+        return asked.reduce(into: [:]) { ranges, each in
+            let end = max(each.value.lowerBound, committed[each.key] ?? each.value.lowerBound)
+            ranges[each.key] = each.value.clamped(to: each.value.lowerBound..<end)
+        }
+    }
+
+    /// What is done again for it.
+    private func reach(_ selected: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+        guard let committed = request.committed else { return selected }
+        return selected.reduce(into: [:]) { ranges, each in
+            let (start, end) = (each.value.lowerBound, each.value.upperBound)
+            ranges[each.key] = start..<(each.value.isEmpty ? end : max(end, committed[each.key] ?? end))
+        }
+    }
+
+    private mutating func asked(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
         let topic = configuration.topics.events
         if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
             throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
@@ -261,7 +285,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     private mutating func readJournal() throws -> Bool {
         guard !request.ignoresJournal else { return false }
         let topic = configuration.topics.journal
-        journalRead = try log.bounds(of: topic)
+        // What is committed is in the journal, but may stand behind the marker of a transaction that is still on its way.
+        journalRead =
+            try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
         var parser = JournalParser(topic: configuration.topics.events)
         try log.read(journalRead, of: topic, headers: false) { records, indices in
             for at in indices {

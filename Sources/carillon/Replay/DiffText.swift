@@ -16,6 +16,9 @@ struct DiffText {
                 + "\(ProgressLine.grouped(report.rendered)) records",
             "\(ProgressLine.grouped(report.equal)) are the same in \(there), byte for byte",
         ]
+        for (id, count) in report.redrives.sorted(by: { $0.key < $1.key }) {
+            lines.append("\(ProgressLine.grouped(count)) records were re-driven, by \(id)")
+        }
         for (count, sentence) in sentences where count > 0 {
             lines.append("\(ProgressLine.grouped(count)) \(sentence)")
         }
@@ -33,6 +36,7 @@ struct DiffText {
 
     private var sentences: [(Int, String)] {
         [
+            (report.redriven, "are there because they were re-driven"),
             (report.unequal, "differ:"),
             (report.missing, "are rendered and are not in \(there)"),
             (
@@ -88,6 +92,9 @@ struct DiffText {
         var offsets: Int64
         var rendered: Int
         var equal: Int
+        var redriven: Int
+        /// By the id of the re-drive.
+        var redrives: [String: Int]
         var unequal: Int
         var missing: Int
         var refused: Int
@@ -100,7 +107,7 @@ struct DiffText {
 
         enum CodingKeys: String, CodingKey {
             case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, refused
-            case extra, duplicates, foreign, fields
+            case extra, duplicates, foreign, fields, redriven, redrives
             case missingExamples = "missing_examples"
             case extraExamples = "extra_examples"
         }
@@ -110,8 +117,8 @@ struct DiffText {
         Document(
             approximate: input.isApproximate, approximations: input.approximations, notes: input.notes,
             transactions: input.steps, offsets: input.eventOffsets, rendered: report.rendered, equal: report.equal,
-            unequal: report.unequal, missing: report.missing, refused: report.refused, extra: report.extra,
-            duplicates: report.duplicates,
+            redriven: report.redriven, redrives: report.redrives, unequal: report.unequal, missing: report.missing,
+            refused: report.refused, extra: report.extra, duplicates: report.duplicates,
             foreign: foreign,
             fields: report.fields.fields.map { field in
                 Document.Field(

@@ -140,10 +140,10 @@ struct ReplayWork {
         }
     }
 
-    private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
     /// The first signal sets what `isStopped` says, the second one ends the process.
-    private static func withScratch<Result>(
+    static func withScratch<Result>(
         _ body: (_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws -> Result
     ) throws -> Result {
         let stop = Stop()
@@ -158,7 +158,7 @@ struct ReplayWork {
 }
 
 /// The progress line of each stage.
-private final class ReplayProgress {
+final class ReplayProgress {
     private var stage: ReplaySession.Stage?
     private var line = ProgressLine(unit: "")
 
