@@ -102,10 +102,13 @@ private struct FactsRecorder: OrderHistory {
 struct TimerFilter {
     let rules: FilterRules
 
-    /// - Parameter value: of the push; nil for a timer that is not sent, which has no place that could be asked for.
-    func selects(_ timer: EventRecord, _ type: EventType, _ value: UnsafeRawBufferPointer?) -> Bool {
+    /// - Parameters:
+    ///   - type: nil for a dead letter, which does not say.
+    ///   - value: of the push; nil for a timer that is not sent, which has no place that could be asked for.
+    func selects(_ timer: EventRecord, _ type: EventType?, _ value: UnsafeRawBufferPointer?) -> Bool {
         // A timer is no change of status.
-        guard rules.statuses.isEmpty, rules.types.isEmpty || rules.types.contains(type.rawValue) else { return false }
+        guard rules.statuses.isEmpty, rules.types.isEmpty || type.map({ rules.types.contains($0.rawValue) }) ?? true
+        else { return false }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let payload = value.flatMap { PushPayload(value: Array($0)) }
         if !rules.orders.isEmpty, !rules.orders.contains(order),

@@ -19,13 +19,21 @@ package struct DiffSink: ~Copyable, ReplaySink {
     private let index: DispatchIndex
     /// Those that have to be read from the topic before they can be compared.
     private let unequal: UnequalRecords
+    private let refusals: Refusals?
+    private var areTimers = false
     package private(set) var report = DiffReport()
     /// Identities that are there more often than they were looked for: what is left of them are duplicates.
     private var suspects: Set<[UInt8]> = []
 
-    package init(_ index: DispatchIndex, unequal: UnequalRecords) {
+    /// - Parameter refusals: of the pipeline that wrote what is there; nil: no broker was asked.
+    package init(_ index: DispatchIndex, unequal: UnequalRecords, refusals: Refusals? = nil) {
         self.index = index
         self.unequal = unequal
+        self.refusals = refusals
+    }
+
+    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+        self.areTimers = areTimers
     }
 
     package mutating func dispatch(
@@ -48,6 +56,10 @@ package struct DiffSink: ~Copyable, ReplaySink {
         }
         let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
         guard let other = there.first ?? all.first else {
+            if refusals?.refusal(of: event, isTimer: areTimers) != nil {
+                report.refused += 1
+                return
+            }
             report.missing += 1
             if report.missingExamples.count < Self.mostExamples { report.missingExamples.append(.init(record)) }
             return
@@ -144,6 +156,8 @@ package struct DiffReport {
     package var unequal = 0
     /// Rendered, and not there.
     package var missing = 0
+    /// Rendered, and not there because the broker refused them: their event is a dead letter. No difference.
+    package var refused = 0
     /// There, and not rendered.
     package var extra = 0
     /// There more often than rendered.

@@ -14,6 +14,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         case journal = "journal records"
         case subscriptions = "subscriptions"
         case dispatch = "dispatch records"
+        case deadLetters = "dead letters"
         case events
         case compared = "unequal records"
     }
@@ -114,8 +115,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// Reads the dispatch topic, and compares what is done again with it.
     package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
         let index = try readDispatch(topic)
+        let refusals = try readRefusals()
         let unequal = UnequalRecords(store: try scratch.store("unequal"))
-        var sink = try run(into: DiffSink(index, unequal: unequal))
+        var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
         var report = try sink.finish(
             input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
         report.redrives = index.redriven
@@ -126,22 +128,17 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
     package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
         let index = try readDispatch(configuration.topics.dispatch)
+        let refusals = try readRefusals()
         let history = try subscriptions.makeReader(request.view)
-        return try run(into: ExplainSink(subject, configuration, index: index, history: history)).finish()
+        return try run(
+            into: ExplainSink(subject, configuration, index: index, refusals: refusals, history: history)
+        ).finish()
     }
 
     /// The records of the dispatch topic that come from the range.
     mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
         let index = try DispatchIndex(store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events)
-        let bounds = try log.settledBounds(of: topic, timeout: settling)
-        var dispatched = bounds
-        if let from = request.from {
-            // What an event gives is written after it, by a clock that its record may be ahead of.
-            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
-            for (partition, range) in bounds {
-                dispatched[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
-            }
-        }
+        let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
         }
@@ -164,6 +161,39 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         }
         try index.flush()
         return index
+    }
+
+    /// What the broker refused of the range; it is told by the dead letters alone.
+    private mutating func readRefusals() throws -> Refusals {
+        let topic = configuration.topics.deadLetters
+        var refusals = Refusals(eventsTopic: configuration.topics.events)
+        try log.read(try written(to: topic).range, of: topic) { records, indices in
+            for at in indices {
+                let record = records[at]
+                refusals.note(
+                    key: record.key, headers: records.headers[record.headers].map { EventHeader($0) },
+                    at: Coordinates(partition: record.partition, offset: record.offset))
+            }
+        } progress: {
+            progress(.deadLetters, $0, $1)
+        }
+        return refusals
+    }
+
+    /// The bounds of a topic that the pipeline writes to, with everything that has been written to it so far, and the part
+    /// of it where what the range of events gave can stand.
+    private mutating func written(
+        to topic: String
+    ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
+        guard let from = request.from else { return (bounds, bounds) }
+        var ranges = bounds
+        // What an event gives is written after it, by a clock that its record may be ahead of.
+        let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
+        for (partition, range) in bounds {
+            ranges[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
+        }
+        return (bounds, ranges)
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {

@@ -39,6 +39,10 @@ struct DiffText {
             (report.redriven, "are there because they were re-driven"),
             (report.unequal, "differ:"),
             (report.missing, "are rendered and are not in \(there)"),
+            (
+                report.refused,
+                "are not in \(there) because the broker refused them: their events are dead letters, record_refused"
+            ),
             (report.extra, "are in \(there) and are not rendered"),
             (report.duplicates, "are in \(there) more than once"),
             (foreign, "records of \(there) have another source and were not looked at"),
@@ -93,6 +97,7 @@ struct DiffText {
         var redrives: [String: Int]
         var unequal: Int
         var missing: Int
+        var refused: Int
         var extra: Int
         var duplicates: Int
         var foreign: Int
@@ -101,8 +106,8 @@ struct DiffText {
         var extraExamples: [Example]
 
         enum CodingKeys: String, CodingKey {
-            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, extra
-            case duplicates, foreign, fields, redriven, redrives
+            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, refused
+            case extra, duplicates, foreign, fields, redriven, redrives
             case missingExamples = "missing_examples"
             case extraExamples = "extra_examples"
         }
@@ -113,7 +118,7 @@ struct DiffText {
             approximate: input.isApproximate, approximations: input.approximations, notes: input.notes,
             transactions: input.steps, offsets: input.eventOffsets, rendered: report.rendered, equal: report.equal,
             redriven: report.redriven, redrives: report.redrives, unequal: report.unequal, missing: report.missing,
-            extra: report.extra, duplicates: report.duplicates,
+            refused: report.refused, extra: report.extra, duplicates: report.duplicates,
             foreign: foreign,
             fields: report.fields.fields.map { field in
                 Document.Field(
