@@ -113,7 +113,9 @@ package struct TopicSink: ~Copyable, ReplaySink {
         of name: String, _ configuration: PipelineConfiguration, _ logger: @escaping ClientLog.Sink
     ) throws {
         var log = try KafkaLog(configuration, logger: logger, isStopped: { false })
-        let tails = try log.bounds(of: name).mapValues { $0.clamped(to: max(0, $0.upperBound - tailLength)..<Int64.max) }
+        let tails = try log.bounds(of: name).mapValues {
+            $0.clamped(to: max(0, $0.upperBound - tailLength)..<Int64.max)
+        }
         try log.read(tails, of: name) { records, indices in
             for index in indices {
                 let headers = records.headers[records[index].headers]

@@ -24,7 +24,9 @@ struct RedriveCursorTests {
         #expect(RedriveCursor(cursor.text) == cursor)
         cursor.isDone = true
         #expect(RedriveCursor(cursor.text + " later=1") == cursor)
-        #expect(try OwnedPosition(.init(offset: 12, text: cursor.text), owner: "12345678-1234").committed().metadata.utf8.count < 400)
+        #expect(
+            try OwnedPosition(.init(offset: 12, text: cursor.text), owner: "12345678-1234").committed().metadata.utf8
+                .count < 400)
         var first = RedriveCursor()
         first.request = "x"
         #expect(RedriveCursor(first.text) == first)
