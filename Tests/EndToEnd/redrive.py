@@ -230,7 +230,24 @@ def killed():
     found = json.loads(output)
     expect("the difference", (code, found["redriven"], found["redrives"], found["missing"], found["duplicates"], found["extra"]),
            (0, total, {"after-a-kill": total}, 0, 0, 0))
+    _, said, _ = run("explain", "--order", "o7", settings=world.settings("redrive"))
+    if "no_subscriber" not in said or f"re-driven    to {devices} devices by after-a-kill" not in said:
+        raise Failure(f"carillon explain --order o7 says: {said}")
+    check_writing(world)
     check_options(world, total)
+
+
+def check_writing(world):
+    """Nothing else writes to what is delivered, by whatever name the settings call it."""
+    live, before = world.topics["dispatch"], len(dispatched(world))
+    world.cluster.create_topics({f"{world.name}.elsewhere": (1, {})})
+    # It stands for the topic of another pipeline: there are records that no replay has written.
+    world.cluster.produce(live, [Input(b"x", b"{}")])
+    for more in ({}, {"topic.dispatch": f"{world.name}.elsewhere"}):
+        code, _, said = run("replay", "write", "--output", f"topic:{live}", settings=world.settings("redrive") | more)
+        if code != REFUSED or "redrive" not in said:
+            raise Failure(f"replay write to {live} ended with {code}: {said}")
+    expect("records of the dispatch topic", len(dispatched(world)), before + 1)
 
 
 def check_bytes(world, records):
@@ -244,22 +261,29 @@ def check_bytes(world, records):
 
 
 def check_options(world, total):
-    """An id goes on only with what it was begun with."""
-    words = (FLAG, "--subscriptions", "now", "--include-sent", "--confirm-devices", str(total), "--id", "other", "--rate", "100")
-    process = Redrive(world, *words)
-    wait_for_sent(world, total + 1, process)
+    """Where nothing but its cursor says what was sent; an id goes on only with what it was begun with."""
+    words = (FLAG, "--subscriptions", "now", "--include-sent", "--confirm-devices", str(total), "--id", "other")
+    for point in (30, 120):
+        process = Redrive(world, *words, "--rate", "70")
+        wait_for_sent(world, total + 1 + point, process)
+        process.kill()
+    process = Redrive(world, *words, "--rate", "70")
+    wait_for_sent(world, total + 1 + 200, process)
     process.process.send_signal(signal.SIGTERM)
     said = process.wait(NOT_IN_TIME)
     if "--id other" not in said or f"of {total} devices are sent" not in said:
         raise Failure(f"after SIGTERM it says: {said}")
     before = len(dispatched(world))
-    _, said = redrive(world, *words, "--place", "p1", expected=REFUSED)
+    said = redrive(world, *words, "--place", "p1", expected=REFUSED)[1]
     if "other options" not in said:
         raise Failure(f"with another option it says: {said}")
     redrive(world, *words[:5], str(total - 1), *words[6:], expected=REFUSED)
     expect("records after refusals", len(dispatched(world)), before)
-    (_, outcome), _ = redrive(world, *words[:-1], "10000")
-    expect("the outcome of the second", (outcome["sent"], len(dispatched(world))), (total, 2 * total))
+    (_, outcome), _ = redrive(world, *words, "--rate", "10000")
+    expect("the outcome of the second", (outcome["sent"], len(dispatched(world))), (total, 2 * total + 1))
+    again = collections.Counter((dict(each.headers)["source"], each.key) for each in dispatched(world)
+                                if dict(each.headers).get("replay") == b"other")
+    expect("pushes sent again", (len(again), set(again.values())), (total, {1}))
 
 
 @scenario("a second start of an id shuts the first one out, which says so and sends nothing more", background=True)

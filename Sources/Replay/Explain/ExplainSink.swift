@@ -78,11 +78,17 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             case .device(let hash): hash == device
             }
         guard isAsked, current?.pushes.count ?? 0 < Self.mostPushes else { return }
-        var places: [Coordinates] = []
+        var push = Explanation.Push(messageID: messageID, device: device, places: [])
         if let identity = index.identity(key: key, headers: headers) {
-            places = try index.entries(of: identity).map(\.place)
+            for entry in try index.entries(of: identity) {
+                if let id = entry.replay {
+                    push.redriven.append(Explanation.Redriven(id: id, place: entry.place))
+                } else {
+                    push.places.append(entry.place)
+                }
+            }
         }
-        current?.pushes.append(Explanation.Push(messageID: messageID, device: device, places: places))
+        current?.pushes.append(push)
     }
 
     package mutating func deadLetter(
@@ -145,6 +151,11 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         case .device(let hash):
             explanation.subscribed = subscribed(explanation, hash)
             if explanation.pushes.isEmpty, explanation.subscribed == .never { return }
+        }
+        if !explanation.isTimer, !index.redriven.isEmpty {
+            for entry in (try? index.entries(of: explanation.event)) ?? [] {
+                if let id = entry.replay { explanation.redrives[id, default: 0] += 1 }
+            }
         }
         explanations.append(explanation)
     }

@@ -31,6 +31,14 @@ package struct Explanation: Equatable, Sendable {
         package var device: String
         /// Where it stands in the dispatch topic; empty where it does not.
         package var places: [Coordinates]
+        /// Where re-drives have put it.
+        package var redriven: [Redriven] = []
+    }
+
+    /// A record that a re-drive has sent.
+    package struct Redriven: Equatable, Sendable {
+        package var id: String
+        package var place: Coordinates
     }
 
     /// The subscription of the device that is asked about, in the table that the transaction saw.
@@ -60,5 +68,7 @@ package struct Explanation: Equatable, Sendable {
     package var subscribed: Subscribed?
     /// Timers that it settles, by reason.
     package var settled: [TimerDrop: Int] = [:]
+    /// How many of an event's pushes re-drives have sent, by their ids, to whomever.
+    package var redrives: [String: Int] = [:]
     package var step: JournalStep?
 }

@@ -27,10 +27,17 @@ struct ExplanationText {
             lines.append("  timers       \(number): \(reason.sentence)")
         }
         if let transaction { lines.append("  transaction  \(transaction)") }
+        for (id, count) in explanation.redrives.sorted(by: { $0.key < $1.key }) {
+            lines.append("  re-driven    to \(count) \(count == 1 ? "device" : "devices") by \(id)")
+        }
         for push in explanation.pushes {
             let places = push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" }.joined(separator: ", ")
             let place = places.isEmpty ? "is not in \(topics.dispatch)" : "at \(places)"
-            lines.append("  \(push.messageID) to \(push.device.prefix(12))… \(place)")
+            let again = push.redriven.map { each in
+                "re-driven by \(each.id) at \(topics.dispatch)/\(each.place.partition)/\(each.place.offset)"
+            }
+            let told = push.places.isEmpty && !again.isEmpty ? again : [place] + again
+            lines.append("  \(push.messageID) to \(push.device.prefix(12))… \(told.joined(separator: ", "))")
         }
         let others = explanation.devices - explanation.pushes.count
         if !explanation.pushes.isEmpty, others > 0 {
@@ -95,12 +102,18 @@ struct ExplanationText {
 
     struct Document: Encodable {
         struct Push: Encodable {
+            struct Redriven: Encodable {
+                var id: String
+                var at: String
+            }
+
             var messageID: String
             var device: String
             var at: [String]
+            var redriven: [Redriven]
 
             enum CodingKeys: String, CodingKey {
-                case device, at
+                case device, at, redriven
                 case messageID = "message_id"
             }
         }
@@ -130,6 +143,7 @@ struct ExplanationText {
         var fields: [String: String]
         var subscribed: String?
         var settledTimers: [String: Int]
+        var redrives: [String: Int]
         var transaction: Transaction?
 
         enum CodingKeys: String, CodingKey {
@@ -138,6 +152,7 @@ struct ExplanationText {
             case orderID = "order_id"
             case deadLetter = "dead_letter"
             case placeID = "place_id"
+            case redrives
             case settledTimers = "settled_timers"
         }
     }
@@ -162,9 +177,13 @@ struct ExplanationText {
             pushes: explanation.pushes.map { push in
                 .init(
                     messageID: push.messageID, device: push.device,
-                    at: push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" })
+                    at: push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" },
+                    redriven: push.redriven.map { each in
+                        .init(id: each.id, at: "\(topics.dispatch)/\(each.place.partition)/\(each.place.offset)")
+                    })
             }, fields: explanation.sources, subscribed: subscribedText,
             settledTimers: Dictionary(uniqueKeysWithValues: explanation.settled.map { ($0.key.label, $0.value) }),
+            redrives: explanation.redrives,
             transaction: explanation.step.map { step in
                 .init(
                     from: step.from, to: step.to, clock: TimeText.iso8601(step.clock), rules: step.rules,
