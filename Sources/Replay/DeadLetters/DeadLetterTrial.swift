@@ -65,7 +65,8 @@ struct DeadLetterTrial: ~Copyable {
         let type = reading.types.first ?? ""
         return .candidate(
             DeadLetterCandidate(
-                place: place, event: reason.place, code: reason.code, type: type, order: reading.orders.first,
+                place: place, event: reason.place, code: reason.code, type: type,
+                order: reading.orders.first { !$0.isEmpty },
                 time: time, key: event.key, touchesState: type != EventType.orderIDsListed.rawValue),
             event)
     }

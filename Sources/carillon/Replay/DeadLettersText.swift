@@ -10,8 +10,9 @@ struct DeadLettersText {
     var text: String {
         let topics = configuration.topics
         func count(_ number: Int) -> String { ProgressLine.grouped(number) }
+        func count(_ number: Int, _ unit: String) -> String { "\(count(number)) \(unit)\(number == 1 ? "" : "s")" }
         var lines = [
-            "\(count(plan.found)) dead letters in \(topics.deadLetters) → \(count(plan.events)) events to put back into "
+            "\(count(plan.found, "dead letter")) in \(topics.deadLetters) → \(count(plan.events, "event")) to put back into "
                 + "\(topics.events)", "",
         ]
         var table = TextTable(["CODE", "DEAD LETTERS", "PUT BACK"])
@@ -47,7 +48,7 @@ struct DeadLettersText {
     }
 
     private func line(_ example: DeadLetterPlan.Example) -> String {
-        "\(TimeText.iso8601(example.time)) \(example.code)" + (example.order.map { " of order \($0)" } ?? "")
+        "\(TimeText.iso8601(example.time)) \(example.code)\(example.order.map { " of order \($0)" } ?? "")"
             + " at \(configuration.topics.deadLetters)/\(example.place.partition)/\(example.place.offset)"
     }
 
