@@ -137,7 +137,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
             ($0.key.partition, $0.key.offset) < ($1.key.partition, $1.key.offset)
         }
         for (place, value) in values {
-            parts += ["\(place.partition)/\(place.offset)", String(decoding: value, as: UTF8.self)]
+            parts += ["\(place.partition)/\(place.offset)", Data(value).base64EncodedString()]
         }
         // Each behind its length, so that no two lists look the same.
         return SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
