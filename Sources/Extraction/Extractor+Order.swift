@@ -54,7 +54,7 @@ extension Extractor {
     ) -> Bool {
         guard let new else { return false }
         guard let previous else { return !event.isSnapshot }
-        return !previous.elementsEqual(new)
+        return !sameBytes(previous, new)
     }
 
     /// What the order's state may be folded from; fallbacks are no facts.
@@ -110,8 +110,7 @@ extension Extractor {
     }
 
     private func isKey(_ orderID: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer?) -> Bool {
-        guard let key, key.count == orderID.count else { return false }
-        return key.elementsEqual(orderID)
+        key.map { sameBytes($0, orderID) } ?? false
     }
 
     /// Writes one notification: its texts and its payload.

@@ -1,3 +1,5 @@
+import NotificationPayload
+
 /// The order ids that one event has been notified for: equal ids collapse into one (push-rules §5.3 row 9).
 ///
 /// A table of indices into the batch's notifications, reused from event to event; the first few are compared one by one.
@@ -66,7 +68,6 @@ struct NotificationIDs: ~Copyable {
 
 extension EventBatch {
     fileprivate borrowing func isOrderID(_ id: UnsafeRawBufferPointer, of index: Int) -> Bool {
-        let range = notifications[index].orderID
-        return range.count == id.count && bytes(range).elementsEqual(id)
+        sameBytes(bytes(notifications[index].orderID), id)
     }
 }

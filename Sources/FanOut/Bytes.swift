@@ -1,12 +1,3 @@
-import Glibc
-
-/// Whether two runs of bytes are equal.
-func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-    guard left.count == right.count else { return false }
-    guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-    return memcmp(first, second, left.count) == 0
-}
-
 extension UnsafeRawBufferPointer {
     init(_ text: StaticString) {
         self.init(start: text.utf8Start, count: text.utf8CodeUnitCount)

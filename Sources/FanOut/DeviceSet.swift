@@ -1,3 +1,5 @@
+import NotificationPayload
+
 /// Which devices of a list were chosen already, by the hash of their token. The memory is used again.
 struct DeviceSet: ~Copyable {
     /// Open addressing; a place holds a position in the list, plus one.

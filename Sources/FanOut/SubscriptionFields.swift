@@ -1,5 +1,6 @@
 import Extraction
 import JSONReader
+import NotificationPayload
 
 /// A subscription as bytes that belong to somebody else, checked without making a string.
 struct SubscriptionFields {

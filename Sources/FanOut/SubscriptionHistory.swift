@@ -1,5 +1,6 @@
 import Extraction
 import Glibc
+import NotificationPayload
 import StateStore
 
 /// Every version of every subscription that notifications.subscriptions still has, for a replay: who was subscribed where

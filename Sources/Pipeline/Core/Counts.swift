@@ -80,9 +80,9 @@ public struct Counts: Sendable {
     }
 }
 
-/// One count for each of a few labels.
+/// One count for each of a few labels, 16 at most: in place, since every event counts.
 struct LabelledCounts<Label: CaseIterable & RawRepresentable<UInt8>>: Sendable {
-    private var counts = [Int](repeating: 0, count: Label.allCases.count)
+    private var counts = InlineArray<16, Int>(repeating: 0)
     private(set) var total = 0
 
     subscript(label: Label) -> Int {

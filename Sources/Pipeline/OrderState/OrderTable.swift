@@ -1,4 +1,4 @@
-import Glibc
+import NotificationPayload
 
 /// The orders of one partition by their ids: blocks in an arena, found by open addressing.
 ///
@@ -9,6 +9,15 @@ struct OrderTable: ~Copyable {
         var hash: UInt32
         /// 0: none.
         var block: UInt32
+    }
+
+    /// What was found of an id; its hash is not counted twice.
+    struct Match {
+        fileprivate let hash: UInt32
+        /// 0: there is no order with this id.
+        let name: UInt32
+
+        static let nothing = Match(hash: 0, name: 0)
     }
 
     private var arena = OrderArena()
@@ -34,32 +43,31 @@ struct OrderTable: ~Copyable {
         header.pointee.flags.remove(.isDirty)
     }
 
-    /// - Returns: 0 where there is none.
-    func find(_ id: UnsafeRawBufferPointer) -> UInt32 {
+    func find(_ id: UnsafeRawBufferPointer) -> Match {
         let hash = Self.hash(id)
         var place = Int(hash) & (entries.count - 1)
         while entries[place].block != 0 {
-            if entries[place].hash == hash, Self.isEqual(block(entries[place].block).id, id) {
-                return entries[place].block
+            if entries[place].hash == hash, sameBytes(block(entries[place].block).id, id) {
+                return Match(hash: hash, name: entries[place].block)
             }
             place = (place + 1) & (entries.count - 1)
         }
-        return 0
+        return Match(hash: hash, name: 0)
     }
 
-    /// Writes an order in place of the one in `existing`, or as a new one where that is 0.
+    /// Writes an order in place of the one that was found for its id, or as a new one where there was none.
     ///
     /// The texts of the draft may not be in the block that it replaces.
-    mutating func write(_ draft: inout OrderDraft, replacing existing: UInt32) {
+    mutating func write(_ draft: inout OrderDraft, replacing existing: Match) {
         let units = OrderArena.units(for: draft.size)
-        if existing != 0 {
-            let before = OrderArena.units(for: block(existing).size)
+        if existing.name != 0 {
+            let before = OrderArena.units(for: block(existing.name).size)
             if before == units {
-                draft.write(to: arena.address(of: existing))
+                draft.write(to: arena.address(of: existing.name))
                 return
             }
-            let place = place(of: existing)
-            arena.release(existing, units: before)
+            let place = place(of: existing.name, hash: existing.hash)
+            arena.release(existing.name, units: before)
             let moved = arena.allocate(units: units)
             draft.write(to: arena.address(of: moved))
             entries[place].block = moved
@@ -68,12 +76,12 @@ struct OrderTable: ~Copyable {
         if (count + 1) * 4 > entries.count * 3 { grow() }
         let new = arena.allocate(units: units)
         draft.write(to: arena.address(of: new))
-        insert(Entry(hash: Self.hash(draft.id), block: new))
+        insert(Entry(hash: existing.hash, block: new))
         count += 1
     }
 
     mutating func remove(_ name: UInt32) {
-        var hole = place(of: name)
+        var hole = place(of: name, hash: Self.hash(block(name).id))
         arena.release(name, units: OrderArena.units(for: block(name).size))
         count -= 1
         let mask = entries.count - 1
@@ -98,8 +106,8 @@ struct OrderTable: ~Copyable {
     /// The next order that cannot be inserted without making the index larger.
     var isFull: Bool { (count + 1) * 4 > entries.count * 3 }
 
-    private func place(of name: UInt32) -> Int {
-        var place = Int(Self.hash(block(name).id)) & (entries.count - 1)
+    private func place(of name: UInt32, hash: UInt32) -> Int {
+        var place = Int(hash) & (entries.count - 1)
         while entries[place].block != name { place = (place + 1) & (entries.count - 1) }
         return place
     }
@@ -125,12 +133,5 @@ struct OrderTable: ~Copyable {
         var hasher = Hasher()
         hasher.combine(bytes: id)
         return UInt32(truncatingIfNeeded: hasher.finalize())
-    }
-
-    private static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
-            return left.count == right.count
-        }
-        return memcmp(first, second, left.count) == 0
     }
 }

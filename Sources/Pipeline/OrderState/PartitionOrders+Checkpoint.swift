@@ -20,7 +20,7 @@ extension PartitionOrders {
             let count = Int(rest.loadUnaligned(as: UInt16.self))
             let id = UnsafeRawBufferPointer(rebasing: rest[2..<2 + count])
             rest = UnsafeRawBufferPointer(rebasing: rest[(2 + count)...])
-            let name = table.find(id)
+            let name = table.find(id).name
             if name == 0 {
                 try body(id, nil)
             } else {

@@ -159,7 +159,7 @@ package struct ScheduleReader: ~Copyable {
 
     /// The order that is asked for, as far as this partition knows it.
     private func watched(in partition: PartitionOrders) -> Watched? {
-        let name = orderID?.withUnsafeBytes { partition.table.find($0) } ?? 0
+        let name = orderID?.withUnsafeBytes { partition.table.find($0).name } ?? 0
         guard name != 0 else { return nil }
         let order = OrderDraft(reading: partition.table.block(name))
         return Watched(

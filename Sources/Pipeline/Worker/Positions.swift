@@ -21,6 +21,13 @@ package struct Positions {
 
         /// The state is not yet that of the committed offset.
         package var isFolding: Bool { folded < committed }
+
+        fileprivate mutating func advance(to offset: Int64, timestamp: Int64) {
+            next = offset
+            folded = offset
+            reached = max(reached, offset)
+            newestTimestamp = max(newestTimestamp, timestamp)
+        }
     }
 
     /// The partition count of the topic, which every commit carries.
@@ -81,12 +88,7 @@ package struct Positions {
 
     /// Counts a record as processed.
     package mutating func advance(partition: Int32, offset: Int64, timestamp: Int64) {
-        partitions[Int(partition)]!.next = offset + 1
-        partitions[Int(partition)]!.folded = offset + 1
-        partitions[Int(partition)]!.reached = max(partitions[Int(partition)]!.reached, offset + 1)
-        if timestamp > partitions[Int(partition)]!.newestTimestamp {
-            partitions[Int(partition)]!.newestTimestamp = timestamp
-        }
+        partitions[Int(partition)]!.advance(to: offset + 1, timestamp: timestamp)
     }
 
     /// The timers of a partition have gone up to a watermark.
