@@ -67,7 +67,7 @@ def documented(purpose, world, group=None):
     def rename(resource, name):
         if resource == "topic":
             return world.topics[name.removeprefix("orders.").removeprefix("notifications.")]
-        if name == "carillon-replay-":
+        if name.startswith("carillon-replay-"):
             return name
         return name.replace("carillon", group or world.name)
 
@@ -111,7 +111,8 @@ class Guarded:
                 raise Failure(f"{grant} was not granted to {user}")
 
 
-USERS = ["operator", "writer", "lister", "caller", "reader", "replayer", "mender", "carillon-run", *[f"user-{number}" for number in range(16)]]
+USERS = ["operator", "writer", "lister", "caller", "reader", "redriver", "replayer", "mender", "carillon-run",
+         *[f"user-{number}" for number in range(16)]]
 guarded = None
 # What a crash prints where a host asks for all of it.
 os.environ["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
@@ -172,6 +173,12 @@ def enough():
                                 "payload": json.dumps(mended)}))
     command("replay", "dead-letters", "--repaired", str(file), "--i-understand-this-notifies-people", "--confirm-events", "1",
             settings=settings | guarded.login("mender"))
+    guarded.grant("redriver", documented("carillon replay redrive", world))
+    redriver = settings | guarded.login("redriver")
+    words = ("replay", "redrive", "--subscriptions", "now", "--include-sent", "--json")
+    plan = json.loads(command(*words, "--dry-run", settings=redriver).splitlines()[0])["plan"]
+    command(*words, "--i-understand-this-notifies-people", "--confirm-devices", str(plan["devices"]), "--max-devices", "1000000",
+            "--rate", "100000", "--id", world.name, settings=redriver)
     command("offsets", "show", settings=runner)
     command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:

@@ -29,7 +29,7 @@ struct ReplayDiffCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        var problems = selection.validate() + options.validate()
+        var problems: [String] = []
         if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it wants topic:NAME") }
         if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
         if !selection.source.isEmpty, withConfig == nil {

@@ -17,8 +17,6 @@ struct ReplayPlanCommand: ParsableCommand, ReplayUse {
     @Flag(help: "Print JSON.") var json: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
-    func validate() -> [String] { selection.validate() + options.validate() }
-
     func run() async throws {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty)
         let request = selection.request(view: .both, now: Int64(Date().timeIntervalSince1970 * 1_000))

@@ -32,7 +32,7 @@ struct ReplayRedriveCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        var problems = selection.validate() + redrive.validate() + options.validate()
+        var problems: [String] = []
         if !selection.source.isEmpty {
             problems.append("--source cannot be re-driven: files do not say what was sent, or to whom")
         }
@@ -43,7 +43,7 @@ struct ReplayRedriveCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = ReplayWork.now
-        let id = try redrive.replayID(now: now)
+        let id = redrive.replayID(now: now)
         var request = RedriveRequest()
         request.replay = selection.request(view: .both, now: now)
         request.maxAge = redrive.maxAgeMilliseconds ?? 0

@@ -26,8 +26,6 @@ struct ReplayWriteCommand: ParsableCommand {
     @Flag(help: "As for 'carillon render'; with lines only.") var explain: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
-    func validate() -> [String] { selection.validate() + options.validate() }
-
     func run() async throws {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty || output.hasPrefix("topic:"))
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
