@@ -162,17 +162,22 @@ def once():
     expect("dead letters afterwards", len(letters(world)), count + 3)
 
 
-@scenario("killed in the middle it goes on, and a second start of the same id shuts the first one out: each goes back once", background=True)
+@scenario("killed or stopped in the middle it goes on, and a second start of the same id shuts the first one out: each goes back once", background=True)
 def kills():
     count = 30
     world = strict_world("kills", count)
     arguments = (FLAG, "--confirm-events", str(count), "--id", "k", "--rate", "6")
-    for part in (6, 18):
-        running = Running(world, *arguments)
-        wait_for("some are put back", lambda: len(returned(world)) >= part, 30)
-        running.kill()
+    running = Running(world, *arguments)
+    wait_for("some are put back", lambda: len(returned(world)) >= 6, 30)
+    running.kill()
+    stopped = Running(world, *arguments)
+    wait_for("more are put back", lambda: len(returned(world)) >= 15, 30)
+    stopped.process.terminate()
+    said = stopped.wait(NOT_IN_TIME)
+    if "of 30 events are put back. It goes on with:\n" not in said:
+        raise Failure(f"one that was stopped says: {said}")
     first = Running(world, *arguments)
-    wait_for("more are put back", lambda: len(returned(world)) >= 24, 30)
+    wait_for("more are put back", lambda: len(returned(world)) >= 22, 30)
     second = Running(world, *arguments)
     said = first.wait(IN_USE)
     if "another process was started with the same --id" not in said:

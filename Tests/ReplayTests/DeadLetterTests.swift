@@ -181,11 +181,13 @@ struct DeadLetterTests {
     @Test("a cursor is read as it is written; another version's, or a re-drive's, is refused")
     func cursor() throws {
         let cursor = DeadLetterCursor(next: 7, range: 3..<9, oldest: -5, confirmed: 12, digest: "d")
-        #expect(try DeadLetterCursor(cursor.position) == cursor && !cursor.isDone)
+        #expect(try DeadLetterCursor(cursor.position, id: "i") == cursor && !cursor.isDone)
         #expect(DeadLetterCursor(next: 9, range: 3..<9, oldest: 0, confirmed: 1, digest: "d").isDone)
         let position = cursor.position
         for text in ["", position.text.replacing("/1", with: "/2"), position.text + " x", "dead-letters/1 9 3 0 1 d"] {
-            #expect(throws: ReplayRefusal.self) { try DeadLetterCursor(RedrivePosition(offset: 7, text: text)) }
+            #expect(throws: ReplayRefusal.self) {
+                try DeadLetterCursor(RedrivePosition(offset: 7, text: text), id: "i")
+            }
         }
     }
 

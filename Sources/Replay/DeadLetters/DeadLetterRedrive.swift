@@ -59,11 +59,13 @@ package struct DeadLetterRedrive: ~Copyable {
     package mutating func resume(
         _ positions: [Int32: RedrivePosition]
     ) throws(ReplayRefusal) -> (confirmed: Int, isDone: Bool)? {
+        let id = id ?? ""
         for (partition, position) in positions {
-            let cursor = try DeadLetterCursor(position)
+            let cursor = try DeadLetterCursor(position, id: id)
             guard cursor.digest == request.digest else {
                 throw ReplayRefusal(
-                    "this --id was begun with other options, settings or another file; choose another one")
+                    "--id \(id) was begun with other options or other rules: give the same ones to go on, or another --id"
+                )
             }
             cursors[partition] = cursor
             request.oldest = cursor.oldest
@@ -159,7 +161,9 @@ package struct DeadLetterRedrive: ~Copyable {
                     try store.append(event, at: place)
                     candidates.append(candidate)
                     if candidates.count > Self.mostCandidates {
-                        throw ReplayRefusal("more than \(Self.mostCandidates) dead letters; choose fewer of them")
+                        throw ReplayRefusal(
+                            "more than \(Self.mostCandidates) dead letters could be put back; choose fewer by --from, --code or --partition"
+                        )
                     }
                 }
             }
@@ -188,7 +192,8 @@ package struct DeadLetterRedrive: ~Copyable {
         for candidate in candidates {
             let partition = candidate.event.partition
             guard let range = bounds[partition] else {
-                throw ReplayRefusal("\(topic) has no partition \(partition), where an event stood: keys have moved")
+                throw ReplayRefusal(
+                    "\(topic) has no partition \(partition), it has \(bounds.count): an event stood there")
             }
             let first = min(behind[partition]?.lowerBound ?? .max, candidate.event.offset + 1)
             behind[partition] = range.clamped(to: min(first, range.upperBound)..<range.upperBound)

@@ -53,11 +53,11 @@ struct DeadLetterCursor: Equatable {
     }
 
     /// - Throws: ``ReplayRefusal`` for what this version has not written.
-    init(_ position: RedrivePosition) throws(ReplayRefusal) {
+    init(_ position: RedrivePosition, id: String) throws(ReplayRefusal) {
         let words = position.text.split(separator: " ").map(String.init)
         guard words.count == 6, words[0] == Self.version, let start = Int64(words[1]), let end = Int64(words[2]),
             start <= end, let oldest = Int64(words[3]), let confirmed = Int(words[4])
-        else { throw ReplayRefusal("this --id was used for something else; choose another one") }
+        else { throw ReplayRefusal("--id \(id) is that of another command; choose another one") }
         self.init(
             next: position.offset, range: start..<end, oldest: oldest, confirmed: confirmed, digest: words[5])
     }

@@ -72,9 +72,14 @@ struct DeadLettersWork {
             }
         } catch {
             line.clear()
-            var failure = error is ReplayStopped ? CommandFailure(.notInTime, "stopped") : CommandFailure(error)
+            let (putBack, events) = (Self.count(done), Self.count(plan.events))
+            if error is ReplayStopped {
+                throw CommandFailure(
+                    .notInTime, "stopped; \(putBack) of \(events) events are put back. It goes on with:", resumingLine)
+            }
+            var failure = CommandFailure(error)
             if let error = error as? RecordRefused { failure = CommandFailure(.configuration, error.error.description) }
-            failure.lines.append("\(Self.count(done)) of \(Self.count(plan.events)) events were put back until then")
+            failure.lines.append("\(putBack) of \(events) events were put back until then")
             if !(error is RedriveTakenOver) { failure.lines += ["It goes on with:", resumingLine] }
             throw failure
         }
