@@ -31,6 +31,8 @@ def redrive(world, *arguments, expected=0):
     code, output, errors = run("replay", "redrive", *arguments, "--json", settings=world.settings("redrive"), timeout=120)
     if code != expected:
         raise Failure(f"redrive {' '.join(arguments)} ended with {code}, expected {expected}: {output[-800:]}{errors[-800:]}")
+    if "-device-" in output + errors:
+        raise Failure(f"a device's token is shown: {output}{errors}")
     return [json.loads(line) for line in output.splitlines()], errors
 
 

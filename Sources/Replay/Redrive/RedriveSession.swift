@@ -89,7 +89,6 @@ package struct RedriveSession: ~Copyable {
             rules, session.configuration, list: list, latest: try session.scratch.store("latest"))
         var plan = try session.run(into: sink, with: nil).finish(dispatched: dispatched)
         plan.input = session.input
-        noteRanges(&plan)
         let left = (resume?.cursor.devices ?? plan.devices) - (resume?.cursor.settled ?? 0)
         guard plan.devices <= left else {
             throw ReplayRefusal(
@@ -124,16 +123,6 @@ package struct RedriveSession: ~Copyable {
         }
         var sender = RedriveSender(list: list, ranges: selected, cursor: cursor, pace: pace)
         try sender.send(with: &producer, progress: progress)
-    }
-
-    /// Says which partitions have nothing to select, and why.
-    private func noteRanges(_ plan: inout RedrivePlan) {
-        let group = session.configuration.groupID
-        let committed = request.replay.committed ?? [:]
-        for partition in session.input.selected.keys.sorted() where committed[partition] == nil {
-            plan.input.notes.append(
-                "partition \(partition): group \(group) has committed nothing, so nothing is selected")
-        }
     }
 }
 

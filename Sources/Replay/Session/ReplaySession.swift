@@ -62,10 +62,12 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     package mutating func prepare() throws {
         let topics = configuration.topics
         let bounds = try log.bounds(of: topics.events)
-        let selected = try ranges(in: bounds)
+        let asked = try request.known ?? asked(in: bounds)
+        let selected = committed(asked)
         let isJournalWhole = try readJournal()
         input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(reach(selected))
         input.selected = selected
+        noteUncommitted(asked)
         try findFoldStarts(bounds)
         try readSubscriptions()
         let others = input.stepsByRules.keys.filter { $0 != configuration.rulesHash }.sorted()
@@ -241,13 +243,29 @@ package struct ReplaySession: ~Copyable, ReplaySource {
 
     // MARK: Preparing
 
-    /// What is selected.
-    private mutating func ranges(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
-        let asked = try request.known ?? asked(in: bounds)
+    /// What a group has committed of ranges, where that counts.
+    private func committed(_ asked: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
         guard let committed = request.committed else { return asked }
         return asked.reduce(into: [:]) { ranges, each in
             let end = max(each.value.lowerBound, committed[each.key] ?? each.value.lowerBound)
             ranges[each.key] = each.value.clamped(to: each.value.lowerBound..<end)
+        }
+    }
+
+    private mutating func noteUncommitted(_ asked: [Int32: Range<Int64>]) {
+        guard let committed = request.committed else { return }
+        let group = configuration.groupID
+        for (partition, range) in asked.sorted(by: { $0.key < $1.key }) where !range.isEmpty {
+            guard let end = committed[partition] else {
+                input.notes.append(
+                    "partition \(partition): group \(group) has committed nothing, so nothing is selected")
+                continue
+            }
+            if end < range.upperBound {
+                input.notes.append(
+                    "partition \(partition): group \(group) has not committed the offsets from \(end) on; it sends what "
+                        + "they give itself")
+            }
         }
     }
 
