@@ -60,7 +60,7 @@ let package = Package(
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload", "TestSupport"]),
-        .testTarget(name: "ReplayTests", dependencies: ["Replay", "StateStore", "TestSupport"]),
+        .testTarget(name: "ReplayTests", dependencies: ["carillon", "Replay", "StateStore", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),

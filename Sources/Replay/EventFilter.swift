@@ -31,6 +31,10 @@ package struct EventReading: Equatable, Sendable {
     package var places: [String] = []
     package var types: [String] = []
     package var status: String?
+    /// When it happened; nil where it cannot be read.
+    package var time: EventTime?
+    /// What becomes of it by the rules alone, whatever its order's past and the subscriptions say.
+    package var deadLetter: DeadLetter?
 }
 
 /// Reads events as the extraction does, each by itself. One owner.
@@ -51,12 +55,14 @@ struct EventReader: ~Copyable {
         record.headers = batch.headers.indices
         batch.records.append(record)
         facts.reading = EventReading()
-        _ = extractor.extract(0, in: &batch, history: &facts)
+        let outcome = extractor.extract(0, in: &batch, history: &facts)
         var reading = facts.reading
+        if case .deadLetter(let letter) = outcome { reading.deadLetter = letter }
         for push in batch.notifications {
             reading.orders.append(batch.string(push.orderID))
             reading.places.append(batch.string(push.placeID))
             reading.types.append(push.eventType.rawValue)
+            reading.time = push.eventTime
         }
         return reading
     }
@@ -92,6 +98,7 @@ private struct FactsRecorder: OrderHistory {
         reading.places = [text(event.place)]
         reading.types = [event.type.rawValue]
         reading.status = event.status.map(text)
+        reading.time = event.time
         return OrderVerdict()
     }
 
@@ -102,10 +109,13 @@ private struct FactsRecorder: OrderHistory {
 struct TimerFilter {
     let rules: FilterRules
 
-    /// - Parameter value: of the push; nil for a timer that is not sent, which has no place that could be asked for.
-    func selects(_ timer: EventRecord, _ type: EventType, _ value: UnsafeRawBufferPointer?) -> Bool {
+    /// - Parameters:
+    ///   - type: nil for a dead letter, which does not say.
+    ///   - value: of the push; nil for a timer that is not sent, which has no place that could be asked for.
+    func selects(_ timer: EventRecord, _ type: EventType?, _ value: UnsafeRawBufferPointer?) -> Bool {
         // A timer is no change of status.
-        guard rules.statuses.isEmpty, rules.types.isEmpty || rules.types.contains(type.rawValue) else { return false }
+        guard rules.statuses.isEmpty, rules.types.isEmpty || type.map({ rules.types.contains($0.rawValue) }) ?? true
+        else { return false }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let payload = value.flatMap { PushPayload(value: Array($0)) }
         if !rules.orders.isEmpty, !rules.orders.contains(order),

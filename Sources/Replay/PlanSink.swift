@@ -16,20 +16,14 @@ package struct PlanSink: ~Copyable, ReplaySink {
     ) {
         let type = notification.eventType.rawValue
         let messageID = headers.first { $0.name.elementsEqual("message-id".utf8) }?.value
-        if let messageID, !messageID.elementsEqual(lastMessageID) {
-            lastMessageID = Array(messageID)
-            plan.notifications += 1
-            plan.byType[type, default: ReplayPlan.Count()].notifications += 1
-        }
-        plan.devices += 1
-        plan.byType[type, default: ReplayPlan.Count()].devices += 1
-        plan.bytes += key.count + value.count
+        let begins = messageID.map { !$0.elementsEqual(lastMessageID) } ?? false
+        if begins, let messageID { lastMessageID = Array(messageID) }
         // A record without a timestamp of its own, as a bare line of a file.
         let stamp = event.timestamp?.milliseconds ?? 0
         let time = stamp > 0 ? stamp : notification.eventTime.milliseconds
-        plan.devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
-        if plan.first.map({ time < $0.time }) ?? true { plan.first = .init(time, type, key, headers) }
-        if plan.last.map({ time >= $0.time }) ?? true { plan.last = .init(time, type, key, headers) }
+        plan.note(
+            type: type, time: time, bytes: key.count + value.count, beginsNotification: begins,
+            example: ReplayPlan.Example(time, type, key, headers))
     }
 
     package mutating func deadLetter(
@@ -76,6 +70,14 @@ package struct ReplayPlan: Equatable, Sendable {
                 if header.name.elementsEqual("message-id".utf8) { messageID = String(decoding: value, as: UTF8.self) }
             }
         }
+
+        init(_ time: Int64, _ type: String, _ record: RenderedRecord) {
+            self.time = time
+            self.type = type
+            device = String(decoding: record.key, as: UTF8.self)
+            source = record.header("source") ?? ""
+            messageID = record.header("message-id") ?? ""
+        }
     }
 
     package var notifications = 0
@@ -93,4 +95,24 @@ package struct ReplayPlan: Equatable, Sendable {
     package var last: Example?
 
     package init() {}
+
+    /// Counts a record.
+    ///
+    /// - Parameters:
+    ///   - time: of its event, or when its timer was due; in milliseconds since 1970.
+    ///   - beginsNotification: whether the one before was of another notification.
+    mutating func note(
+        type: String, time: Int64, bytes: Int, beginsNotification: Bool, example: @autoclosure () -> Example
+    ) {
+        if beginsNotification {
+            notifications += 1
+            byType[type, default: Count()].notifications += 1
+        }
+        devices += 1
+        byType[type, default: Count()].devices += 1
+        self.bytes += bytes
+        devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
+        if first.map({ time < $0.time }) ?? true { first = example() }
+        if last.map({ time >= $0.time }) ?? true { last = example() }
+    }
 }

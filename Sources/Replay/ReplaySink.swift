@@ -65,6 +65,7 @@ struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) throws {
         if isMuted { return }
+        if hasTimers, timers?.selects(event, nil, nil) == false { return }
         try base.deadLetter(letter, key: key, value: value, headers: headers, from: event)
     }
 

@@ -57,24 +57,28 @@ package struct TopicSink: ~Copyable, ReplaySink {
     private let id: [UInt8]
     private var headers: [HeaderView] = []
     package private(set) var records = 0
+    /// How many of the last offsets of each partition are looked at.
+    private static let tailLength: Int64 = 100
 
     /// - Parameters:
     ///   - name: of a topic that nobody delivers from.
     ///   - id: of the replay, for the header.
-    /// - Throws: ``ReplayRefusal`` for a topic that is the pipeline's own.
+    /// - Throws: ``ReplayRefusal`` for a topic that is the pipeline's own, or that others write to.
     package init(_ name: String, id: String, _ configuration: PipelineConfiguration, logger: @escaping ClientLog.Sink)
         throws
     {
         let topics = configuration.topics
-        if name == topics.dispatch {
+        if name == topics.dispatch || name == PipelineConfiguration.Topics().dispatch {
             throw ReplayRefusal(
-                "\(name) is what is delivered: writing to it would notify people, which this command cannot do")
+                "\(name) is what is delivered: writing to it would notify people, which 'carillon replay redrive' does, and "
+                    + "this command cannot")
         }
         if [topics.events, topics.subscriptions, topics.deadLetters, topics.journal].contains(name) {
             throw ReplayRefusal("\(name) is one of the pipeline's own topics; choose another one")
         }
         var producer = try Producer(settings: configuration.kafka, logger: logger)
         let topic = try producer.topic(name)
+        try Self.checkRecords(of: name, configuration, logger)
         self.producer = producer
         self.topic = topic
         self.id = Array(id.utf8)
@@ -103,6 +107,26 @@ package struct TopicSink: ~Copyable, ReplaySink {
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) {}
+
+    /// The settings may be those of another pipeline than the one whose topic it is, so what is in it counts.
+    private static func checkRecords(
+        of name: String, _ configuration: PipelineConfiguration, _ logger: @escaping ClientLog.Sink
+    ) throws {
+        var log = try KafkaLog(configuration, logger: logger, isStopped: { false })
+        let tails = try log.bounds(of: name).mapValues {
+            $0.clamped(to: max(0, $0.upperBound - tailLength)..<Int64.max)
+        }
+        try log.read(tails, of: name) { records, indices in
+            for index in indices {
+                let headers = records.headers[records[index].headers]
+                guard headers.contains(where: { $0.name.elementsEqual("replay".utf8) }) else {
+                    throw ReplayRefusal(
+                        "\(name) has records that no replay has written, so it may be what is delivered: choose a topic that is "
+                            + "only for this; 'carillon replay redrive' is what notifies")
+                }
+            }
+        }
+    }
 
     /// Waits until everything is written.
     package mutating func finish() throws {

@@ -1,4 +1,5 @@
 import CLMDB
+import Glibc
 
 extension DiskStore {
     /// Opens the store in a folder, or makes one.
@@ -70,5 +71,28 @@ extension DiskStore {
         let folder = try StoreFolder(path)
         try folder.removeFiles()
         UseMarker(folder: path).remove()
+    }
+
+    /// An empty store whose files have no names: nobody else can open them, and the disk takes them back when the store or
+    /// the process ends, however it ends.
+    ///
+    /// - Parameters:
+    ///   - parent: an existing folder, whose file system takes the data.
+    ///   - name: in the folder's name, for the moment in which there is one.
+    package static func makeNameless(
+        in parent: String, _ name: String, largestSize: Int = defaultLargestSize
+    ) throws(StoreError) -> DiskStore {
+        var template = Array("\(parent)/\(name)-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw StoreError(code: errno, doing: "make a folder", in: parent) }
+        let path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
+        let folder = try StoreFolder(path)
+        defer {
+            // LMDB has both files open and mapped, and opens none of them again.
+            try? folder.removeFiles()
+            rmdir(path)
+            // The next folder may get the number of this one.
+            folder.release()
+        }
+        return DiskStore(try Environment(in: folder, largestSize: largestSize), folder, UseMarker(folder: path))
     }
 }

@@ -9,9 +9,10 @@ import tempfile
 import threading
 
 import scenarios
-from cluster import Cluster, Failure
+from cluster import Cluster, Failure, wait_for
 from daemon import wait_for_daemons
 from proxy import DROPPED, NOT_HELD, Faults, Hold, Proxy
+from redriving import FLAG, Redrive, check_once, missed, wait_for_sent
 from scenarios import broker, check, make_world, scenario
 
 # Short, so that a fault takes seconds: a request is given up after 2 s, a commit after 16 s.
@@ -146,6 +147,24 @@ def late_commits():
         journey.faults.commit = lambda count: Hold(request=2.6) if count % 4 == 0 else NOT_HELD
         journey.until("8 commits came late", lambda: journey.faults.late_answers.total() >= 8)
     journey.arrive()
+
+
+@scenario("a re-drive whose commits are not answered: replies that never come, and for longer than a commit may take", background=True)
+def redriven():
+    world = missed("redriven", 60, 5, cluster)
+    faults = proxy.faults["redriven"] = Faults(scenarios.seed)
+    faults.commit = lambda count: Hold(reply=DROPPED) if count % 3 == 0 else NOT_HELD
+    through = {name.replace(".", "_"): value for name, value in TIMES.items()} | {
+        "kafka_bootstrap_servers": f"127.0.0.1:{proxy.port}", "kafka_client_id": "redriven"}
+    process = Redrive(world, FLAG, "--subscriptions", "now", "--confirm-devices", "300", "--rate", "60", "--id", "unanswered",
+                      **through)
+    wait_for_sent(world, 60, process)
+    faults.commit = lambda count: Hold(reply=DROPPED)
+    wait_for("the producer is made anew after a commit", lambda: "anew after: commit_transaction" in process.said(), 60)
+    faults.commit = lambda count: NOT_HELD
+    process.wait(0, 60)
+    check_once(world, ["unanswered"], 300)
+    print(f"   {world.name}: {dict(faults.counts)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -262,6 +262,34 @@ def as_of_event():
     expect("now, after a compaction", replay(world, "plan", "--subscriptions", "now")["devices"], 4 * 2)
 
 
+@scenario("what the broker refused is told by its dead letter, and is no difference", background=True)
+def refused():
+    world = make_world("refused", partitions=1, places=2, crowd=1)
+    world.subscriptions = []
+    world.create_topics()
+    # Less than any push has, and more than a record of the journal.
+    world.cluster.configure(world.topics["dispatch"], {"max.message.bytes": "300"})
+    key = f"place/p1|{hashlib.sha256(b'device').hexdigest()}".encode()
+    value = {"audience": "place/p1", "token": "device", "platform": "fcm", "app": "com.example.shop"}
+    world.cluster.produce(world.topics["subscriptions"], [Input(key, compact(value))])
+    body = {"event_id": "e1", "event_type": "ORDER_CREATED", "order": {"id": "o1", "place_id": "p1", "status": "pending"}}
+    world.cluster.produce(world.topics["events"], [Input(b"o1", compact(body))])
+    daemon = started(world, schedule_spread=SPREAD)
+    world.wait_until_done()
+    daemon.stop()
+    letter, = world.cluster.read(world.topics["dead-letters"])
+    expect("the dead letter", dict(letter.headers)["x-error-code"], b"record_refused")
+    found = replay(world, "diff")
+    expect("refused, missing and rendered", (found["refused"], found["missing"], found["rendered"]), (1, 0, 1))
+    said, = explain(world, "--order", "o1")
+    place = f"{letter.topic}/{letter.partition}/{letter.offset}"
+    expect("what is explained", (said["outcome"], said["reason"], said["devices"], said["dead_letter"]),
+           ("dead_letter", "record_refused", 1, place))
+    text = command("explain", "--order", "o1", settings=settings_of(world))
+    if "not sent to 1 device: record_refused, the broker refuses" not in text or f"dead letter at {place}\n" not in text:
+        raise Failure(f"carillon explain --order o1 says: {text}")
+
+
 def explain(world, *arguments):
     """`carillon explain … --json`: what it says of each event."""
     return [json.loads(line) for line in command("explain", *arguments, "--json", settings=settings_of(world)).splitlines()]

@@ -2,10 +2,11 @@ import Extraction
 import FanOut
 import NotificationPayload
 import Pipeline
-import Replay
 import StateStore
 import TestSupport
 import Testing
+
+@testable import Replay
 
 @Suite("Issue 7, 4: the difference between what was sent and what is rendered")
 struct DiffTests {
@@ -74,6 +75,32 @@ struct DiffTests {
         changed[7].headers[3].value = Array("0".utf8)
         let header = try compare(toy, with: changed)
         #expect(header.unequal == 1 && header.fields.fields.map(\.name) == ["header expires-at"])
+    }
+
+    @Test("what a re-drive has sent is neither twice nor without a reason, and fills what is missing")
+    func redriven() throws {
+        let toy = try ToyPipeline.lived(seed: 32)
+        let records = toy.output.records
+        func marked(_ record: RenderedRecord) -> RenderedRecord {
+            var record = record
+            record.headers.append(.init(name: "replay", value: Array("r1".utf8)))
+            return record
+        }
+        let again = try compare(toy, with: records + [marked(records[5])])
+        #expect(again.isZero && again.redriven == 0 && again.equal == records.count)
+        let filled = try compare(toy, with: Array(records.dropFirst()) + [marked(records[0])])
+        #expect(filled.isZero && filled.redriven == 1 && filled.equal == records.count - 1)
+        var stranger = marked(records[5])
+        stranger.key = Array("another device".utf8)
+        #expect(try compare(toy, with: records + [stranger]).isZero)
+        var changed = marked(records[0])
+        changed.value[changed.value.count - 1] = 0x20
+        let other = try compare(toy, with: Array(records.dropFirst()) + [changed])
+        #expect(other.unequal == 1 && other.redriven == 0 && other.missing == 0)
+        // The mark is the last header, and has an id; anything else is the pipeline's own.
+        var unmarked = records[5]
+        unmarked.headers.insert(.init(name: "replay", value: Array("r1".utf8)), at: 0)
+        #expect(try compare(toy, with: records + [unmarked]).duplicates == 1)
     }
 
     @Test("a changed rule is told by the fields that it changes")

@@ -23,15 +23,18 @@ struct ExplainTests {
         }
         try index.flush()
         let sink = ExplainSink(
-            subject, toy.configuration, index: index, history: try run.history.makeReader(.asOfEvent))
+            subject, toy.configuration, index: index, refusals: Refusals(eventsTopic: "orders.events"),
+            history: try run.history.makeReader(.asOfEvent))
         return try run.perform(toy, try run.plan(toy), filter: filter, into: sink).finish()
     }
 
     private func label(_ outcome: Explanation.Outcome?) -> String {
         switch outcome {
         case .sent: "sent"
-        case .notSent(let reason): reason
-        case .deadLetter(let code, _): code
+        case .notSent(let reason): reason.label
+        case .dropped(let drop): drop.label
+        case .deadLetter(let letter): letter.code.label
+        case .refused: "refused"
         case nil: "nothing"
         }
     }
@@ -64,7 +67,7 @@ struct ExplainTests {
             ]), "\(labels)")
         let timers = Set(all.filter(\.isTimer).map { label($0.outcome) })
         #expect(timers.isSuperset(of: ["sent", "picked"]), "\(timers)")
-        #expect(all.contains { $0.settled["already_started"] != nil } && all.contains { $0.settled["ended"] != nil })
+        #expect(all.contains { $0.settled[.alreadyStarted] != nil } && all.contains { $0.settled[.ended] != nil })
         #expect(
             all.contains { $0.sources["time slot"] == "slot" } && all.contains { $0.sources["time slot"] == "state" })
     }

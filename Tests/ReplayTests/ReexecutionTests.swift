@@ -5,6 +5,7 @@ import NotificationPayload
 import Pipeline
 import Replay
 import StateStore
+import TestSupport
 import Testing
 
 @Suite("Issue 7, 2 and 4: what the journal says is done again, byte for byte")
@@ -132,7 +133,8 @@ struct ReexecutionTests {
 
     @Test("files of lines: each record by itself, timers when they are due, and other rules are compared with")
     func files() throws {
-        let folder = try Scratch()
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         func write(_ name: String, _ text: String) throws -> String {
             let path = folder.path + "/" + name
             try Data(text.utf8).write(to: URL(filePath: path))
@@ -152,10 +154,14 @@ struct ReexecutionTests {
         var configuration = PipelineConfiguration(
             kafka: [:], stateDirectory: "", rules: try ExtractionRules(timeZone: "UTC"))
         var replay = try FileReplay(
-            configuration, ReplayRequest(), files: [events], subscriptions: subscriptions, scratch: try Scratch(),
+            configuration, ReplayRequest(), files: [events], subscriptions: subscriptions,
+            scratch: Scratch(in: folder.path),
             now: 1_800_000_000_000)
         let plan = try replay.run(into: PlanSink()).plan
         #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
+        // What it looks up stands where nobody finds it.
+        #expect(
+            try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted() == ["events.jsonl", "s.jsonl"])
         #expect(replay.input.isApproximate && replay.input.done == [0: 0..<2])
         configuration.rendering.timeToLive = .seconds(60)
         let report = try replay.diff(with: configuration)

@@ -14,7 +14,9 @@ struct ReplayRun {
         try journal.append(toy.journal)
         try journal.flush()
         history = SubscriptionHistory(store: MemoryStore())
-        for change in toy.subscriptions { try ToyPipeline.withRecord(change) { try history.append($0, at: $0.offset) } }
+        for change in toy.subscriptions {
+            try ToyPipeline.withRecord(change) { try history.append($0, at: change.time) }
+        }
         try history.flush()
     }
 

@@ -10,12 +10,22 @@ import TestSupport
 struct LoggedEvent {
     var timestamp: Int64
     var key: String
-    var value: String
+    /// Nil: none.
+    var value: [UInt8]?
+
+    init(timestamp: Int64, key: String, value: [UInt8]?) {
+        (self.timestamp, self.key, self.value) = (timestamp, key, value)
+    }
+
+    init(timestamp: Int64, key: String, value: String) {
+        self.init(timestamp: timestamp, key: key, value: Array(value.utf8))
+    }
 }
 
 struct LoggedSubscription {
     var partition: Int32
     var offset: Int64
+    var time: Int64
     var key: String
     var value: [UInt8]?
 }
@@ -100,7 +110,7 @@ struct ToyPipeline: ~Copyable {
         var subscription = Subscription(audience: "place/\(place)", token: token, platform: .fcm, app: app ?? "")
         subscription.lastSeenAt = lastSeen.map(EventTime.init(milliseconds:))
         let change = LoggedSubscription(
-            partition: Int32(partition), offset: tableOffsets[partition], key: subscription.key,
+            partition: Int32(partition), offset: tableOffsets[partition], time: clock, key: subscription.key,
             value: app == nil ? nil : subscription.encoded())
         subscriptions.append(change)
         tableOffsets[partition] += 1
@@ -181,7 +191,7 @@ struct ToyPipeline: ~Copyable {
                 EventRecord(
                     partition: Int32(partition), offset: Int64(offset),
                     timestamp: EventTime(milliseconds: event.timestamp), key: memory.copy(event.key),
-                    value: memory.copy(event.value), headers: first..<batch.headers.count))
+                    value: event.value.map { memory.copy($0) }, headers: first..<batch.headers.count))
         }
     }
 }

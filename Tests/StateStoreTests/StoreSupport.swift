@@ -9,14 +9,15 @@ extension TemporaryFolder {
     var marker: URL { URL(fileURLWithPath: path + "/in-use") }
 }
 
-/// The two kinds of store, for the tests that both must pass.
+/// The kinds of store, for the tests that all must pass.
 enum StoreKind: CaseIterable {
-    case memory, disk
+    case memory, disk, nameless
 
     func make(in folder: TemporaryFolder) throws -> any OrderedStore {
         switch self {
         case .memory: MemoryStore()
         case .disk: try DiskStore.open(folder.path, largestSize: 1 << 30).store
+        case .nameless: try DiskStore.makeNameless(in: NSTemporaryDirectory(), "store", largestSize: 1 << 30)
         }
     }
 }

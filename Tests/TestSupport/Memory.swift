@@ -8,10 +8,12 @@ package final class Memory {
         for run in runs { run.deallocate() }
     }
 
-    package func copy(_ text: String) -> UnsafeRawBufferPointer {
-        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, text.utf8.count), alignment: 1)
-        run.copyBytes(from: text.utf8)
+    package func copy(_ text: String) -> UnsafeRawBufferPointer { copy(Array(text.utf8)) }
+
+    package func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+        run.copyBytes(from: bytes)
         runs.append(run)
-        return UnsafeRawBufferPointer(rebasing: run[..<text.utf8.count])
+        return UnsafeRawBufferPointer(rebasing: run[..<bytes.count])
     }
 }

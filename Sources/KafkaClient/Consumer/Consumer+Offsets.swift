@@ -25,6 +25,20 @@ extension Consumer {
         return committed
     }
 
+    /// The same, asked again while a dead predecessor's transaction is open; up to `timeout`.
+    package func committedWhenStable(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+        let deadline = Deadline(after: timeout)
+        while true {
+            do throws(KafkaError) {
+                return try committed(partitions, timeout: .seconds(5))
+            } catch {
+                guard error.recovery == .retry, !deadline.isOver else { throw error }
+            }
+        }
+    }
+
     /// Commits outside a transaction, for `--from` and `offsets set`. Works in a generation of this member, or while the group has no members.
     public func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {
         if offsets.isEmpty { return }

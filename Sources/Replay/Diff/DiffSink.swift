@@ -19,13 +19,21 @@ package struct DiffSink: ~Copyable, ReplaySink {
     private let index: DispatchIndex
     /// Those that have to be read from the topic before they can be compared.
     private let unequal: UnequalRecords
+    private let refusals: Refusals?
+    private var areTimers = false
     package private(set) var report = DiffReport()
     /// Identities that are there more often than they were looked for: what is left of them are duplicates.
     private var suspects: Set<[UInt8]> = []
 
-    package init(_ index: DispatchIndex, unequal: UnequalRecords) {
+    /// - Parameter refusals: of the pipeline that wrote what is there; nil: no broker was asked.
+    package init(_ index: DispatchIndex, unequal: UnequalRecords, refusals: Refusals? = nil) {
         self.index = index
         self.unequal = unequal
+        self.refusals = refusals
+    }
+
+    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+        self.areTimers = areTimers
     }
 
     package mutating func dispatch(
@@ -34,15 +42,24 @@ package struct DiffSink: ~Copyable, ReplaySink {
     ) throws {
         report.rendered += 1
         guard let identity = index.identity(key: key, headers: headers) else { return }
-        let there = try index.entries(of: identity)
+        let all = try index.entries(of: identity)
+        let there = all.filter { $0.replay == nil }
         if there.count > 1, suspects.count < Self.mostSuspects { suspects.insert(identity.bytes) }
         let content = index.content(value: value, headers: headers)
         if let equal = there.first(where: { $0.content == content }) {
             report.equal += 1
             return index.take(equal)
         }
+        if there.isEmpty, all.contains(where: { $0.content == content }) {
+            report.redriven += 1
+            return
+        }
         let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
-        guard let other = there.first else {
+        guard let other = there.first ?? all.first else {
+            if refusals?.refusal(of: event, isTimer: areTimers) != nil {
+                report.refused += 1
+                return
+            }
             report.missing += 1
             if report.missingExamples.count < Self.mostExamples { report.missingExamples.append(.init(record)) }
             return
@@ -87,6 +104,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
         for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) {
             try index.visitLeft(of: partition, from: range.lowerBound) { identity, entry in
                 guard identity.offset <= range.upperBound else { return false }
+                // A re-drive has its own reasons, and may send again.
+                if entry.replay != nil { return true }
                 let place = Coordinates(partition: identity.partition, offset: identity.offset)
                 if identity.isTimer {
                     if identity.offset == range.lowerBound || laterTimers.contains(place) || !hasTimers { return true }
@@ -130,9 +149,15 @@ package struct DiffReport {
 
     package var rendered = 0
     package var equal = 0
+    /// As rendered, and there only because a re-drive has sent it.
+    package var redriven = 0
+    /// Records that re-drives have sent, by id; they are looked at where the pipeline's own are missing.
+    package var redrives: [String: Int] = [:]
     package var unequal = 0
     /// Rendered, and not there.
     package var missing = 0
+    /// Rendered, and not there because the broker refused them: their event is a dead letter. No difference.
+    package var refused = 0
     /// There, and not rendered.
     package var extra = 0
     /// There more often than rendered.

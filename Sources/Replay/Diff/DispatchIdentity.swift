@@ -18,10 +18,27 @@ struct DispatchIdentity: Equatable {
     }
 
     var bytes: [UInt8] { place + digest.bytes }
+
+    init(partition: Int32, offset: Int64, isTimer: Bool, digest: Digest) {
+        self.partition = partition
+        self.offset = offset
+        self.isTimer = isTimer
+        self.digest = digest
+    }
+
+    /// From ``bytes``, and whatever is behind them.
+    init(decoding bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { bytes in
+            DispatchIdentity(
+                partition: Int32(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))),
+                offset: Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt64.self))),
+                isTimer: bytes[12] == 0, digest: Digest(UnsafeRawBufferPointer(rebasing: bytes[13..<29])))
+        }
+    }
 }
 
 /// 16 bytes of a SHA-256.
-struct Digest: Equatable {
+struct Digest: Hashable {
     private var high: UInt64
     private var low: UInt64
 
@@ -35,6 +52,10 @@ struct Digest: Equatable {
             if let start = hash.baseAddress { SHA256.hash(bytes, into: start) }
             return Digest(UnsafeRawBufferPointer(hash))
         }
+    }
+
+    init(hashing bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { Digest(hashing: $0) }
     }
 
     var bytes: [UInt8] { withUnsafeBytes(of: high) { Array($0) } + withUnsafeBytes(of: low) { Array($0) } }

@@ -9,6 +9,8 @@ import StateStore
 package final class DispatchIndex {
     private static let flushLimit = 100_000
     private static let identityCount = 29
+    /// A key: the identity, the place, and the id of a re-drive.
+    private static let placeEnd = identityCount + 12
 
     struct Entry {
         /// In the store.
@@ -18,6 +20,8 @@ package final class DispatchIndex {
         var place: Coordinates
         /// The record itself, where it cannot be read again.
         var record: RenderedRecord?
+        /// The id of the re-drive that sent it; nil: the pipeline did.
+        var replay: String?
     }
 
     private let store: any OrderedStore
@@ -30,6 +34,8 @@ package final class DispatchIndex {
     package private(set) var count = 0
     /// Records that do not come from the events of this pipeline.
     package private(set) var foreign = 0
+    /// How many records each re-drive has sent, by its id.
+    package private(set) var redriven: [String: Int] = [:]
 
     /// - Parameter store: an empty one of its own.
     package init(store: any OrderedStore, eventsTopic: String) throws(StoreError) {
@@ -57,14 +63,26 @@ package final class DispatchIndex {
             else { return }
         }
         count += 1
-        let content = parts.content(value: value, headers: headers)
+        let (plain, replay) = Self.withoutReplay(headers)
+        if let replay { redriven[String(decoding: replay, as: UTF8.self), default: 0] += 1 }
+        let content = parts.content(value: value, headers: plain)
         pending.append(
             (
                 identity.bytes + bigEndian(UInt32(bitPattern: place.partition))
-                    + bigEndian(UInt64(bitPattern: place.offset)),
+                    + bigEndian(UInt64(bitPattern: place.offset)) + (replay ?? []),
                 content.bytes + (record?.encoded() ?? [])
             ))
         if pending.count >= Self.flushLimit { try flush() }
+    }
+
+    /// The headers without the mark of a re-drive, which is the last one; and the id in it, as far as it may be one.
+    private static func withoutReplay(
+        _ headers: UnsafeBufferPointer<EventHeader>
+    ) -> (UnsafeBufferPointer<EventHeader>, replay: [UInt8]?) {
+        guard let last = headers.last, last.name.elementsEqual("replay".utf8), let id = last.value, !id.isEmpty else {
+            return (headers, nil)
+        }
+        return (UnsafeBufferPointer(rebasing: headers.dropLast()), Array(id.prefix(100)))
     }
 
     /// Writes what was appended or taken. To be called before looking.
@@ -144,7 +162,7 @@ package final class DispatchIndex {
             }
             for entry in found {
                 let key = Array(entry.key)
-                if !body(Self.identity(key), Self.entry(key, entry.value)) { return }
+                if !body(DispatchIdentity(decoding: key), Self.entry(key, entry.value)) { return }
             }
             guard found.count == 1_024, let last = found.last else { return }
             first = Array(last.key) + [0]
@@ -161,16 +179,8 @@ package final class DispatchIndex {
                         bigEndian: key.loadUnaligned(fromByteOffset: identityCount + 4, as: UInt64.self))))
         }
         let record = value.count > 16 ? RenderedRecord(decoding: UnsafeRawBufferPointer(rebasing: value[16...])) : nil
-        return Entry(key: key, content: Digest(value), place: place, record: record)
-    }
-
-    private static func identity(_ key: [UInt8]) -> DispatchIdentity {
-        key.withUnsafeBytes { key in
-            DispatchIdentity(
-                partition: Int32(bitPattern: UInt32(bigEndian: key.loadUnaligned(as: UInt32.self))),
-                offset: Int64(bitPattern: UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 4, as: UInt64.self))),
-                isTimer: key[12] == 0, digest: Digest(UnsafeRawBufferPointer(rebasing: key[13..<29])))
-        }
+        let replay = key.count > placeEnd ? String(decoding: key[placeEnd...], as: UTF8.self) : nil
+        return Entry(key: key, content: Digest(value), place: place, record: record, replay: replay)
     }
 }
 

@@ -38,6 +38,34 @@ package struct KafkaLog: ~Copyable {
         }
     }
 
+    /// What a group has committed in each partition of a topic where it has.
+    package mutating func committed(of topic: String, by group: String) throws(KafkaError) -> [Int32: Int64] {
+        var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)
+        let patience = configuration.transactionTimeout + .seconds(10)
+        let found = try reader.explaining { consumer throws(KafkaError) in
+            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
+            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            return try consumer.committedWhenStable(ids, timeout: patience)
+        }
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
+    }
+
+    /// The timestamps of the first records that are left in ranges of a topic, in milliseconds since 1970; none where a range has
+    /// none near its start.
+    package func firstTimestamps(
+        of topic: String, in ranges: [Int32: Range<Int64>]
+    ) throws -> [Int32: Int64] {
+        var found: [Int32: Int64] = [:]
+        // Markers of transactions take offsets, too.
+        let starts = ranges.mapValues { $0.clamped(to: $0.lowerBound..<$0.lowerBound + 1_000) }
+        try read(starts, of: topic, headers: false) { records, indices in
+            for index in indices where found[records[index].partition] == nil {
+                found[records[index].partition] = records[index].timestamp ?? 0
+            }
+        }
+        return found
+    }
+
     /// The first offset of each partition at or after a time; the end where there is none.
     package mutating func offsets(
         of topic: String, at times: [Int32: Int64]

@@ -14,6 +14,11 @@ package struct ReplayRequest: Sendable {
     package var view = SubscriptionHistory.View.both
     /// As if there were no journal.
     package var ignoresJournal = false
+    /// By partition, what is selected, where that is known already: in place of times, offsets and partitions.
+    package var known: [Int32: Range<Int64>]?
+    /// By partition, what a group has committed: nothing from there on is selected, and everything below is done again behind
+    /// what is selected, since it may replace it. Nil: what is selected ends by itself.
+    package var committed: [Int32: Int64]?
 
     package init() {}
 }
@@ -34,8 +39,10 @@ package struct ReplayStopped: Error {
 
 /// What a replay has found out about its input before it renders anything.
 package struct ReplayInput: Sendable {
-    /// By partition, what is asked for.
+    /// By partition, what is asked for; where it is done again up to a group's committed offsets, up to there.
     package var ranges: [Int32: Range<Int64>] = [:]
+    /// By partition, what of that is selected.
+    package var selected: [Int32: Range<Int64>] = [:]
     package var spans: [ReplaySpan] = []
     package var surveys: [Int32: JournalSurvey] = [:]
     /// Why what follows is not sure to be what the pipeline did; empty: it is.
@@ -49,6 +56,13 @@ package struct ReplayInput: Sendable {
     /// How many steps of the journal were written under each hash of the rules.
     package var stepsByRules: [String: Int] {
         surveys.values.reduce(into: [:]) { $0.merge($1.stepsByRules) { $0 + $1 } }
+    }
+    /// Whether some of what is selected has no journal.
+    package var lacksJournal: Bool {
+        spans.contains { span in
+            guard let selected = selected[span.partition], !selected.isEmpty else { return false }
+            return span.approximateBelow > selected.lowerBound
+        }
     }
     package var steps: Int { surveys.values.reduce(0) { $0 + $1.steps } }
     package var lanes: Int { (spans.map(\.lane).max() ?? -1) + 1 }

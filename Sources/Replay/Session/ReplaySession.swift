@@ -14,27 +14,28 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         case journal = "journal records"
         case subscriptions = "subscriptions"
         case dispatch = "dispatch records"
+        case deadLetters = "dead letters"
         case events
         case compared = "unequal records"
     }
 
     package typealias Progress = (Stage, Int, Double) -> Void
 
-    private let configuration: PipelineConfiguration
-    private let request: ReplayRequest
-    private let scratch: Scratch
+    let configuration: PipelineConfiguration
+    let request: ReplayRequest
+    let scratch: Scratch
     private let journal: JournalIndex
     private let subscriptions: SubscriptionHistory
     private let now: Int64
-    private let progress: Progress
-    private var log: KafkaLog
+    let progress: Progress
+    var log: KafkaLog
     private var journalRead: [Int32: Range<Int64>] = [:]
     package private(set) var input = ReplayInput()
 
     /// Less than the clocks of a cluster are apart.
-    private static let skew: Int64 = 60_000
+    static let skew: Int64 = 60_000
     /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
-    private static let mostAhead: Int64 = 3_600_000
+    static let mostAhead: Int64 = 3_600_000
 
     /// - Parameter now: the clock, in milliseconds since 1970.
     package init(
@@ -61,9 +62,12 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     package mutating func prepare() throws {
         let topics = configuration.topics
         let bounds = try log.bounds(of: topics.events)
-        let ranges = try ranges(in: bounds)
+        let asked = try request.known ?? asked(in: bounds)
+        let selected = committed(asked)
         let isJournalWhole = try readJournal()
-        input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(ranges)
+        input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(reach(selected))
+        input.selected = selected
+        noteUncommitted(asked)
         try findFoldStarts(bounds)
         try readSubscriptions()
         let others = input.stepsByRules.keys.filter { $0 != configuration.rulesHash }.sorted()
@@ -105,15 +109,20 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         return sink
     }
 
+    /// How long an open transaction of the pipeline may take to end.
+    private var settling: Duration { configuration.transactionTimeout + .seconds(20) }
+
     // MARK: What was sent
 
     /// Reads the dispatch topic, and compares what is done again with it.
     package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
         let index = try readDispatch(topic)
+        let refusals = try readRefusals()
         let unequal = UnequalRecords(store: try scratch.store("unequal"))
-        var sink = try run(into: DiffSink(index, unequal: unequal))
+        var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
         var report = try sink.finish(
             input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
+        report.redrives = index.redriven
         try compare(unequal, topic, &report)
         return (report, index.foreign)
     }
@@ -121,22 +130,17 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
     package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
         let index = try readDispatch(configuration.topics.dispatch)
+        let refusals = try readRefusals()
         let history = try subscriptions.makeReader(request.view)
-        return try run(into: ExplainSink(subject, configuration, index: index, history: history)).finish()
+        return try run(
+            into: ExplainSink(subject, configuration, index: index, refusals: refusals, history: history)
+        ).finish()
     }
 
     /// The records of the dispatch topic that come from the range.
-    private mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
+    mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
         let index = try DispatchIndex(store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events)
-        let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
-        var dispatched = bounds
-        if let from = request.from {
-            // What an event gives is written after it, by a clock that its record may be ahead of.
-            let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
-            for (partition, range) in bounds {
-                dispatched[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
-            }
-        }
+        let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
         }
@@ -159,6 +163,39 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         }
         try index.flush()
         return index
+    }
+
+    /// What the broker refused of the range; it is told by the dead letters alone.
+    private mutating func readRefusals() throws -> Refusals {
+        let topic = configuration.topics.deadLetters
+        var refusals = Refusals(eventsTopic: configuration.topics.events)
+        try log.read(try written(to: topic).range, of: topic) { records, indices in
+            for at in indices {
+                let record = records[at]
+                refusals.note(
+                    key: record.key, headers: records.headers[record.headers].map { EventHeader($0) },
+                    at: Coordinates(partition: record.partition, offset: record.offset))
+            }
+        } progress: {
+            progress(.deadLetters, $0, $1)
+        }
+        return refusals
+    }
+
+    /// The bounds of a topic that the pipeline writes to, with everything that has been written to it so far, and the part
+    /// of it where what the range of events gave can stand.
+    private mutating func written(
+        to topic: String
+    ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
+        guard let from = request.from else { return (bounds, bounds) }
+        var ranges = bounds
+        // What an event gives is written after it, by a clock that its record may be ahead of.
+        let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
+        for (partition, range) in bounds {
+            ranges[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
+        }
+        return (bounds, ranges)
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
@@ -185,7 +222,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// The offsets at which timers have gone since the journal was read.
     private mutating func laterTimers() throws -> Set<Coordinates> {
         let topic = configuration.topics.journal
-        let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
         var ranges: [Int32: Range<Int64>] = [:]
         for (partition, range) in bounds {
             let from = min(journalRead[partition]?.upperBound ?? range.lowerBound, range.upperBound)
@@ -206,7 +243,42 @@ package struct ReplaySession: ~Copyable, ReplaySource {
 
     // MARK: Preparing
 
-    private mutating func ranges(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
+    /// What a group has committed of ranges, where that counts.
+    private func committed(_ asked: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+        guard let committed = request.committed else { return asked }
+        return asked.reduce(into: [:]) { ranges, each in
+            let end = max(each.value.lowerBound, committed[each.key] ?? each.value.lowerBound)
+            ranges[each.key] = each.value.clamped(to: each.value.lowerBound..<end)
+        }
+    }
+
+    private mutating func noteUncommitted(_ asked: [Int32: Range<Int64>]) {
+        guard let committed = request.committed else { return }
+        let group = configuration.groupID
+        for (partition, range) in asked.sorted(by: { $0.key < $1.key }) where !range.isEmpty {
+            guard let end = committed[partition] else {
+                input.notes.append(
+                    "partition \(partition): group \(group) has committed nothing, so nothing is selected")
+                continue
+            }
+            if end < range.upperBound {
+                input.notes.append(
+                    "partition \(partition): group \(group) has not committed the offsets from \(end) on; it sends what "
+                        + "they give itself")
+            }
+        }
+    }
+
+    /// What is done again for it.
+    private func reach(_ selected: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+        guard let committed = request.committed else { return selected }
+        return selected.reduce(into: [:]) { ranges, each in
+            let (start, end) = (each.value.lowerBound, each.value.upperBound)
+            ranges[each.key] = start..<(each.value.isEmpty ? end : max(end, committed[each.key] ?? end))
+        }
+    }
+
+    private mutating func asked(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
         let topic = configuration.topics.events
         if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
             throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
@@ -231,7 +303,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     private mutating func readJournal() throws -> Bool {
         guard !request.ignoresJournal else { return false }
         let topic = configuration.topics.journal
-        journalRead = try log.bounds(of: topic)
+        // What is committed is in the journal, but may stand behind the marker of a transaction that is still on its way.
+        journalRead =
+            try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
         var parser = JournalParser(topic: configuration.topics.events)
         try log.read(journalRead, of: topic, headers: false) { records, indices in
             for at in indices {

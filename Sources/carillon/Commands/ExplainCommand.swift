@@ -32,7 +32,7 @@ struct ExplainCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        var problems = selection.validate() + options.validate()
+        var problems: [String] = []
         if selection.order.isEmpty, messageID == nil, deviceTokenFile == nil {
             problems.append("nothing to explain: give --order, --message-id or --device-token-file")
         }

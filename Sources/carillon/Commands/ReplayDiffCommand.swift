@@ -29,7 +29,7 @@ struct ReplayDiffCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        var problems = selection.validate() + options.validate()
+        var problems: [String] = []
         if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it wants topic:NAME") }
         if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
         if !selection.source.isEmpty, withConfig == nil {
@@ -46,19 +46,15 @@ struct ReplayDiffCommand: ParsableCommand {
         // Who has unsubscribed since then has been sent what was sent.
         let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
-        let (input, report, foreign): (ReplayInput, DiffReport, Int) =
-            if let subscriptions = selection.subscriptionsFile, let other {
-                try ReplayWork.perform(
-                    configuration, request, files: selection.source, subscriptions: subscriptions
-                ) { files in
-                    let report = try files.diff(with: other)
-                    return (files.input, report, 0)
-                }
+        var foreign = 0
+        let (input, report) =
+            if let other {
+                try ReplayWork.perform(Comparison(other: other), configuration, request, from: selection)
             } else {
                 try ReplayWork.perform(configuration, request) { session in
-                    if let other { return (session.input, try session.diff(with: other), 0) }
                     let found = try session.diff(against: topic)
-                    return (session.input, found.report, found.foreign)
+                    foreign = found.foreign
+                    return (session.input, found.report)
                 }
             }
         let text = DiffText(
@@ -72,5 +68,12 @@ struct ReplayDiffCommand: ParsableCommand {
         }
         if !report.isZero { throw CommandFailure(.difference, lines: []) }
         if input.isApproximate { throw CommandFailure(.approximate, lines: []) }
+    }
+
+    /// With what other rules give.
+    private struct Comparison: ReplayUse {
+        var other: PipelineConfiguration
+
+        func use(_ source: inout some ReplaySource & ~Copyable) throws -> DiffReport { try source.diff(with: other) }
     }
 }

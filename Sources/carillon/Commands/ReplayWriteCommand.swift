@@ -26,21 +26,13 @@ struct ReplayWriteCommand: ParsableCommand {
     @Flag(help: "As for 'carillon render'; with lines only.") var explain: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
-    func validate() -> [String] { selection.validate() + options.validate() }
-
     func run() async throws {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty || output.hasPrefix("topic:"))
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let request = selection.request(view: .both, now: now)
         let began = ContinuousClock.now
-        let (input, count) =
-            if let subscriptions = selection.subscriptionsFile {
-                try ReplayWork.perform(
-                    configuration, request, files: selection.source, subscriptions: subscriptions
-                ) { try write(&$0, configuration, now) }
-            } else {
-                try ReplayWork.perform(configuration, request) { try write(&$0, configuration, now) }
-            }
+        let writing = Writing(output: output, explains: explain, configuration: configuration, now: now)
+        let (input, count) = try ReplayWork.perform(writing, configuration, request, from: selection)
         input.tell()
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let rate = ProgressLine.grouped(Int(Double(input.eventOffsets) / max(seconds, 0.001)))
@@ -48,23 +40,22 @@ struct ReplayWriteCommand: ParsableCommand {
             "\(ProgressLine.grouped(Int(input.eventOffsets))) offsets in \(ProgressLine.grouped(input.steps)) transactions, "
                 + "\(ProgressLine.grouped(count)) records, \(ProgressLine.time(seconds)), \(rate)/s\n")
     }
+}
 
-    private func write(
-        _ source: inout some ReplaySource & ~Copyable, _ configuration: PipelineConfiguration, _ now: Int64
-    ) throws -> (ReplayInput, Int) {
-        let count = try writeRecords(of: &source, configuration, now)
-        return (source.input, count)
-    }
+/// Writes, and counts the records.
+private struct Writing: ReplayUse {
+    var output: String
+    var explains: Bool
+    var configuration: PipelineConfiguration
+    var now: Int64
 
-    private func writeRecords(
-        of session: inout some ReplaySource & ~Copyable, _ configuration: PipelineConfiguration, _ now: Int64
-    ) throws -> Int {
-        if output == "nothing" { return try session.run(into: NothingSink()).records }
+    func use(_ source: inout some ReplaySource & ~Copyable) throws -> Int {
+        if output == "nothing" { return try source.run(into: NothingSink()).records }
         if output.hasPrefix("topic:") {
             let sink = try TopicSink(
                 String(output.dropFirst("topic:".count)), id: "replay-\(now)", configuration,
                 logger: configuration.clientSink)
-            var written = try session.run(into: sink)
+            var written = try source.run(into: sink)
             try written.finish()
             return written.records
         }
@@ -72,8 +63,8 @@ struct ReplayWriteCommand: ParsableCommand {
         guard descriptor >= 0 else { throw FileError(path: output, code: errno) }
         defer { if descriptor != STDOUT_FILENO { close(descriptor) } }
         do {
-            var written = try session.run(
-                into: LineSink(descriptor: descriptor, topics: configuration.topics, explains: explain))
+            var written = try source.run(
+                into: LineSink(descriptor: descriptor, topics: configuration.topics, explains: explains))
             try written.flush()
             return written.records
         } catch let error as FileError where error.isBrokenPipe {

@@ -22,7 +22,7 @@ struct GroupPositions: Sendable {
         let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
         let starts = try consumer.startOffsets(ids, timeout: timeout)
         let ends = try consumer.endOffsets(ids, timeout: timeout)
-        let committed = try Self.committed(ids, consumer, timeout: timeout)
+        let committed = try consumer.committedWhenStable(ids, timeout: timeout)
         partitions = ids.map { id in
             Partition(id: id, start: starts[id] ?? Offset(0), end: ends[id] ?? Offset(0), committed: committed[id])
         }
@@ -30,19 +30,5 @@ struct GroupPositions: Sendable {
 
     init(partitions: [Partition]) {
         self.partitions = partitions
-    }
-
-    /// Behind a dead worker's open transaction the broker does not answer: kafka-rules 8.
-    private static func committed(
-        _ ids: [TopicPartition], _ consumer: borrowing Consumer, timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        let deadline = ContinuousClock.now + timeout
-        while true {
-            do {
-                return try consumer.committed(ids, timeout: .seconds(5))
-            } catch  where error.recovery == .retry && ContinuousClock.now < deadline {
-                continue
-            }
-        }
     }
 }

@@ -16,6 +16,9 @@ struct DiffText {
                 + "\(ProgressLine.grouped(report.rendered)) records",
             "\(ProgressLine.grouped(report.equal)) are the same in \(there), byte for byte",
         ]
+        for (id, count) in report.redrives.sorted(by: { $0.key < $1.key }) {
+            lines.append("\(ProgressLine.grouped(count)) records were re-driven, by \(id)")
+        }
         for (count, sentence) in sentences where count > 0 {
             lines.append("\(ProgressLine.grouped(count)) \(sentence)")
         }
@@ -33,8 +36,13 @@ struct DiffText {
 
     private var sentences: [(Int, String)] {
         [
+            (report.redriven, "are there because they were re-driven"),
             (report.unequal, "differ:"),
             (report.missing, "are rendered and are not in \(there)"),
+            (
+                report.refused,
+                "are not in \(there) because the broker refused them: their events are dead letters, record_refused"
+            ),
             (report.extra, "are in \(there) and are not rendered"),
             (report.duplicates, "are in \(there) more than once"),
             (foreign, "records of \(there) have another source and were not looked at"),
@@ -84,8 +92,12 @@ struct DiffText {
         var offsets: Int64
         var rendered: Int
         var equal: Int
+        var redriven: Int
+        /// By the id of the re-drive.
+        var redrives: [String: Int]
         var unequal: Int
         var missing: Int
+        var refused: Int
         var extra: Int
         var duplicates: Int
         var foreign: Int
@@ -94,8 +106,8 @@ struct DiffText {
         var extraExamples: [Example]
 
         enum CodingKeys: String, CodingKey {
-            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, extra
-            case duplicates, foreign, fields
+            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, refused
+            case extra, duplicates, foreign, fields, redriven, redrives
             case missingExamples = "missing_examples"
             case extraExamples = "extra_examples"
         }
@@ -105,7 +117,8 @@ struct DiffText {
         Document(
             approximate: input.isApproximate, approximations: input.approximations, notes: input.notes,
             transactions: input.steps, offsets: input.eventOffsets, rendered: report.rendered, equal: report.equal,
-            unequal: report.unequal, missing: report.missing, extra: report.extra, duplicates: report.duplicates,
+            redriven: report.redriven, redrives: report.redrives, unequal: report.unequal, missing: report.missing,
+            refused: report.refused, extra: report.extra, duplicates: report.duplicates,
             foreign: foreign,
             fields: report.fields.fields.map { field in
                 Document.Field(

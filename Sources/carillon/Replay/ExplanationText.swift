@@ -1,3 +1,4 @@
+import Extraction
 import Pipeline
 import Replay
 
@@ -20,18 +21,27 @@ struct ExplanationText {
             let sources = explanation.sources.sorted { $0.key < $1.key }.map { "\($0.key) from \($0.value)" }
             lines.append("  fields       \(sources.joined(separator: ", "))")
         }
-        for (reason, count) in explanation.settled.sorted(by: { $0.key < $1.key }) {
-            lines.append("  timers       \(count) will not go: \(Self.sentence(of: reason))")
+        for (reason, count) in explanation.settled.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            // An order without a slot has no timers that could be counted.
+            let number = reason == .noSlot ? "none will go" : "\(count) will not go"
+            lines.append("  timers       \(number): \(reason.sentence)")
         }
         if let transaction { lines.append("  transaction  \(transaction)") }
-        for push in explanation.pushes {
-            let places = push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" }
-            lines.append(
-                "  \(push.messageID) to \(push.device.prefix(12))… \(places.isEmpty ? "is not in \(topics.dispatch)" : "at \(places.joined(separator: ", "))")"
-            )
+        for (id, count) in explanation.redrives.sorted(by: { $0.key < $1.key }) {
+            lines.append("  re-driven    to \(count) \(count == 1 ? "device" : "devices") by \(id)")
         }
-        if explanation.devices > explanation.pushes.count {
-            lines.append("  and to \(explanation.devices - explanation.pushes.count) devices more")
+        for push in explanation.pushes {
+            let places = push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" }.joined(separator: ", ")
+            let place = places.isEmpty ? "is not in \(topics.dispatch)" : "at \(places)"
+            let again = push.redriven.map { each in
+                "re-driven by \(each.id) at \(topics.dispatch)/\(each.place.partition)/\(each.place.offset)"
+            }
+            let told = push.places.isEmpty && !again.isEmpty ? again : [place] + again
+            lines.append("  \(push.messageID) to \(push.device.prefix(12))… \(told.joined(separator: ", "))")
+        }
+        let others = explanation.devices - explanation.pushes.count
+        if !explanation.pushes.isEmpty, others > 0 {
+            lines.append("  and to \(others) \(others == 1 ? "device" : "devices") more")
         }
         return lines.map { $0 + "\n" }.joined()
     }
@@ -39,7 +49,8 @@ struct ExplanationText {
     private var time: String? { explanation.time.map(TimeText.iso8601) }
 
     private var subject: String {
-        let type = explanation.reading.types.first.map { String($0.trimmingPrefix("event_")) } ?? "an event"
+        let unknown = explanation.isTimer ? "a timer" : "an event"
+        let type = explanation.reading.types.first.map { String($0.trimmingPrefix("event_")) } ?? unknown
         let order = explanation.order.map { " of order \($0)" } ?? ""
         let place = explanation.reading.places.first.map { " at place \($0)" } ?? ""
         return type + order + place
@@ -51,11 +62,22 @@ struct ExplanationText {
 
     private var outcome: String {
         switch explanation.outcome {
-        case .sent: "sent to \(explanation.devices) \(explanation.devices == 1 ? "device" : "devices")"
-        case .notSent(let reason): "not sent: \(Self.sentence(of: reason))"
-        case .deadLetter(let code, let message): "a dead letter, \(code): \(message)"
+        case .sent:
+            "sent to \(devices)"
+                + (explanation.subscribed != nil && explanation.pushes.isEmpty ? ", not to this one" : "")
+        case .notSent(let reason): "not sent: \(reason.sentence)"
+        case .dropped(let reason): "not sent: \(reason.sentence)"
+        case .deadLetter(let letter): "not sent: a dead letter, \(letter.code.label): \(letter.message)"
+        case .refused(let refusal):
+            "not sent to \(devices): record_refused, \(refusal.message); dead letter at \(deadLetter(refusal))"
         case nil: "not sent"
         }
+    }
+
+    private var devices: String { "\(explanation.devices) \(explanation.devices == 1 ? "device" : "devices")" }
+
+    private func deadLetter(_ refusal: Refusals.Refusal) -> String {
+        "\(topics.deadLetters)/\(refusal.place.partition)/\(refusal.place.offset)"
     }
 
     private var transaction: String? {
@@ -76,35 +98,22 @@ struct ExplanationText {
         }
     }
 
-    /// What the label of a reason means.
-    static func sentence(of reason: String) -> String {
-        switch reason {
-        case "not_a_transition": "not_a_transition, the status was the same before"
-        case "no_subscriber": "no_subscriber, nobody had subscribed to the place"
-        case "stale_token": "stale_token, no device was seen for subscriptions.max-age"
-        case "no_order_ids": "no_order_ids, the list is empty"
-        case "duplicate": "duplicate, the order has had an event with this identity"
-        case "scheduled_here": "scheduled_here, with schedule=on the pipeline sends it by the clock itself"
-        case "superseded": "superseded, a newer one of its order followed at once"
-        case "too_late": "too_late, later than schedule.max-lateness"
-        case "already_started": "already_started, it was due before the event that named the slot"
-        case "picked": "picked, the order was past picking"
-        case "ended": "ended, the order was cancelled, had failed or was done"
-        case "no_slot": "no_slot, the order has no time slot"
-        default: reason
-        }
-    }
-
     // MARK: JSON
 
     struct Document: Encodable {
         struct Push: Encodable {
+            struct Redriven: Encodable {
+                var id: String
+                var at: String
+            }
+
             var messageID: String
             var device: String
             var at: [String]
+            var redriven: [Redriven]
 
             enum CodingKeys: String, CodingKey {
-                case device, at
+                case device, at, redriven
                 case messageID = "message_id"
             }
         }
@@ -128,39 +137,53 @@ struct ExplanationText {
         var outcome: String
         var reason: String?
         var message: String?
+        var deadLetter: String?
         var devices: Int
         var pushes: [Push]
         var fields: [String: String]
         var subscribed: String?
         var settledTimers: [String: Int]
+        var redrives: [String: Int]
         var transaction: Transaction?
 
         enum CodingKeys: String, CodingKey {
             case source, timer, time, status, outcome, reason, message, devices, pushes, fields, subscribed, transaction
             case eventType = "event_type"
             case orderID = "order_id"
+            case deadLetter = "dead_letter"
             case placeID = "place_id"
+            case redrives
             case settledTimers = "settled_timers"
         }
     }
 
     var document: Document {
         var (outcome, reason, message): (String, String?, String?) = ("not_sent", nil, nil)
+        var place: String?
         switch explanation.outcome {
         case .sent: outcome = "sent"
-        case .notSent(let label): reason = label
-        case .deadLetter(let code, let text): (outcome, reason, message) = ("dead_letter", code, text)
+        case .notSent(let suppression): (reason, message) = (suppression.label, suppression.sentence)
+        case .dropped(let drop): (reason, message) = (drop.label, drop.sentence)
+        case .deadLetter(let letter): (outcome, reason, message) = ("dead_letter", letter.code.label, letter.message)
+        case .refused(let refusal):
+            (outcome, reason, message) = ("dead_letter", DeadLetter.Code.recordRefused.label, refusal.message)
+            place = deadLetter(refusal)
         case nil: break
         }
         return Document(
             source: source, timer: explanation.isTimer, time: time, eventType: explanation.reading.types.first,
             orderID: explanation.order, placeID: explanation.reading.places.first, status: explanation.reading.status,
-            outcome: outcome, reason: reason, message: message, devices: explanation.devices,
+            outcome: outcome, reason: reason, message: message, deadLetter: place, devices: explanation.devices,
             pushes: explanation.pushes.map { push in
                 .init(
                     messageID: push.messageID, device: push.device,
-                    at: push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" })
-            }, fields: explanation.sources, subscribed: subscribedText, settledTimers: explanation.settled,
+                    at: push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" },
+                    redriven: push.redriven.map { each in
+                        .init(id: each.id, at: "\(topics.dispatch)/\(each.place.partition)/\(each.place.offset)")
+                    })
+            }, fields: explanation.sources, subscribed: subscribedText,
+            settledTimers: Dictionary(uniqueKeysWithValues: explanation.settled.map { ($0.key.label, $0.value) }),
+            redrives: explanation.redrives,
             transaction: explanation.step.map { step in
                 .init(
                     from: step.from, to: step.to, clock: TimeText.iso8601(step.clock), rules: step.rules,

@@ -92,6 +92,12 @@ struct ReplayOptions: ParsableArguments {
 
 extension SubscriptionHistory.View: ExpressibleByArgument {}
 
+/// What a command does with past events, wherever they come from.
+protocol ReplayUse {
+    associatedtype Outcome
+    func use(_ source: inout some ReplaySource & ~Copyable) throws -> Outcome
+}
+
 /// A replay as a command does it: with a line that shows how far it is, and an end by Ctrl-C.
 struct ReplayWork {
     /// Set by the first signal.
@@ -115,40 +121,44 @@ struct ReplayWork {
         }
     }
 
-    /// The same from files.
-    static func perform<Result>(
-        _ configuration: PipelineConfiguration, _ request: ReplayRequest, files: [String], subscriptions: String,
-        _ body: (inout FileReplay) throws -> Result
-    ) throws -> Result {
-        try withScratch { scratch, isStopped in
+    /// Puts the selected events, from Kafka or from files, to their use.
+    static func perform<Use: ReplayUse>(
+        _ use: Use, _ configuration: PipelineConfiguration, _ request: ReplayRequest, from selection: ReplayOptions
+    ) throws -> (input: ReplayInput, outcome: Use.Outcome) {
+        guard let subscriptions = selection.subscriptionsFile else {
+            return try perform(configuration, request) { session in
+                let outcome = try use.use(&session)
+                return (session.input, outcome)
+            }
+        }
+        return try withScratch { scratch, isStopped in
             var replay = try FileReplay(
-                configuration, request, files: files, subscriptions: subscriptions, scratch: scratch, now: now,
-                isStopped: isStopped)
-            return try body(&replay)
+                configuration, request, files: selection.source, subscriptions: subscriptions, scratch: scratch,
+                now: now, isStopped: isStopped)
+            let outcome = try use.use(&replay)
+            return (replay.input, outcome)
         }
     }
 
-    private static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// With a folder that goes with the process, also by a second signal; the first one sets what `isStopped` says.
-    private static func withScratch<Result>(
+    /// The first signal sets what `isStopped` says, the second one ends the process.
+    static func withScratch<Result>(
         _ body: (_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws -> Result
     ) throws -> Result {
         let stop = Stop()
-        let scratch = try Scratch()
         let signals = Signals {
             stop.isSet.store(true, ordering: .relaxed)
-        } again: { [path = scratch.path] in
-            Scratch.remove(path)
+        } again: {
             exit(ExitCode.notInTime.rawValue)
         }
         defer { signals.cancel() }
-        return try body(scratch) { stop.isSet.load(ordering: .relaxed) }
+        return try body(Scratch()) { stop.isSet.load(ordering: .relaxed) }
     }
 }
 
 /// The progress line of each stage.
-private final class ReplayProgress {
+final class ReplayProgress {
     private var stage: ReplaySession.Stage?
     private var line = ProgressLine(unit: "")
 

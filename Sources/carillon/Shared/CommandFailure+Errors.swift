@@ -16,6 +16,7 @@ extension CommandFailure {
         case let error as HTTPServerError: self.init(.configuration, error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
         case let error as ReplayRefusal: self.init(.configuration, error.description)
+        case let error as RedriveTakenOver: self.init(.inUse, error.description)
         case is ReplayStopped: self.init(.notInTime, "stopped; nothing was changed, start it again")
         case let error as FileError: self.init(.usage, error.description)
         case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)

@@ -3,62 +3,6 @@ import FanOut
 import NotificationPayload
 import Pipeline
 
-/// What became of one event or timer, and why.
-package struct Explanation: Equatable, Sendable {
-    /// What is asked about.
-    package enum Subject: Equatable, Sendable {
-        /// Everything that the filter selects.
-        case events
-        case message(id: String)
-        /// A device, by the SHA-256 of its token in hex.
-        case device(tokenHash: String)
-    }
-
-    package enum Outcome: Equatable, Sendable {
-        case sent
-        /// The label of its reason.
-        case notSent(String)
-        case deadLetter(code: String, message: String)
-    }
-
-    /// A record that it gives.
-    package struct Push: Equatable, Sendable {
-        package var messageID: String
-        /// The SHA-256 of the device's token.
-        package var device: String
-        /// Where it stands in the dispatch topic; empty where it does not.
-        package var places: [Coordinates]
-    }
-
-    /// The subscription of the device that is asked about, in the table that the transaction saw.
-    package enum Subscribed: Equatable, Sendable {
-        case yes
-        case never
-        /// Not yet: it subscribed at this time, in milliseconds since 1970.
-        case notUntil(Int64)
-        /// No longer: it unsubscribed at this time.
-        case notSince(Int64)
-        /// It is, and was last seen too long ago.
-        case stale(lastSeen: Int64)
-    }
-
-    package var event: Coordinates
-    /// A timer's coordinates are what its partition had been read to.
-    package var isTimer: Bool
-    /// Of the record, or when the timer was due; in milliseconds since 1970.
-    package var time: Int64?
-    package var order: String?
-    package var reading = EventReading()
-    package var outcome: Outcome?
-    package var pushes: [Push] = []
-    package var devices = 0
-    package var sources: [String: String] = [:]
-    package var subscribed: Subscribed?
-    /// Timers that it settles, by reason.
-    package var settled: [String: Int] = [:]
-    package var step: JournalStep?
-}
-
 /// Notes what becomes of each event and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {
     /// More is not for people. The devices of each are counted.
@@ -67,19 +11,22 @@ package struct ExplainSink: ~Copyable, ReplaySink {
 
     private let subject: Explanation.Subject
     private let index: DispatchIndex
+    private let refusals: Refusals
     private let history: SubscriptionHistoryReader
     private let maxAge: Int64
     private var reader: EventReader
     private var explanations: [Explanation] = []
     private var current: Explanation?
     private var step: JournalStep?
+    private var areTimers = false
 
     init(
         _ subject: Explanation.Subject, _ configuration: PipelineConfiguration, index: DispatchIndex,
-        history: SubscriptionHistoryReader
+        refusals: Refusals, history: SubscriptionHistoryReader
     ) {
         self.subject = subject
         self.index = index
+        self.refusals = refusals
         self.history = history
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
         reader = EventReader(configuration.rules, topic: configuration.topics.events)
@@ -90,6 +37,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
         close()
         self.step = step
+        self.areTimers = areTimers
         history.positions = step?.table ?? [Int64](repeating: .max, count: 10_000)
     }
 
@@ -113,7 +61,10 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
         let device = String(decoding: record.key, as: UTF8.self)
         let messageID = record.header("message-id") ?? ""
-        explanation.outcome = .sent
+        if explanation.devices == 0 {
+            let refusal = refusals.refusal(of: event, isTimer: explanation.isTimer)
+            explanation.outcome = refusal.map { .refused($0) } ?? .sent
+        }
         explanation.devices += 1
         explanation.sources = record.sources
         if explanation.isTimer, explanation.reading.places.isEmpty {
@@ -127,31 +78,38 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             case .device(let hash): hash == device
             }
         guard isAsked, current?.pushes.count ?? 0 < Self.mostPushes else { return }
-        var places: [Coordinates] = []
+        var push = Explanation.Push(messageID: messageID, device: device, places: [])
         if let identity = index.identity(key: key, headers: headers) {
-            places = try index.entries(of: identity).map(\.place)
+            for entry in try index.entries(of: identity) {
+                if let id = entry.replay {
+                    push.redriven.append(Explanation.Redriven(id: id, place: entry.place))
+                } else {
+                    push.places.append(entry.place)
+                }
+            }
         }
-        current?.pushes.append(Explanation.Push(messageID: messageID, device: device, places: places))
+        current?.pushes.append(push)
     }
 
     package mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) {
-        current?.outcome = .deadLetter(code: letter.code.label, message: letter.message)
+        if areTimers { openTimer(event, nil) }
+        current?.outcome = .deadLetter(letter)
     }
 
     package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
-        current?.outcome = .notSent(reason.label)
+        current?.outcome = .notSent(reason)
     }
 
     package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
         openTimer(timer, type)
-        current?.outcome = .notSent(drop.label)
+        current?.outcome = .dropped(drop)
     }
 
     package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
-        current?.settled[drop.label, default: 0] += timers
+        current?.settled[drop, default: 0] += timers
     }
 
     /// Everything has come.
@@ -161,12 +119,15 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     }
 
     /// Begins a timer, unless it is that of the record before.
-    private mutating func openTimer(_ timer: EventRecord, _ type: EventType) {
+    ///
+    /// - Parameter type: nil for a dead letter, which does not say.
+    private mutating func openTimer(_ timer: EventRecord, _ type: EventType?) {
         // What an event gives comes after it was seen.
         if let current, !current.isTimer { return }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) }
+        let types = type.map { [$0.rawValue] } ?? []
         if let current, current.order == order, current.time == timer.timestamp?.milliseconds,
-            current.reading.types == [type.rawValue]
+            current.reading.types == types
         {
             return
         }
@@ -175,7 +136,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             event: Coordinates(partition: timer.partition, offset: timer.offset), isTimer: true,
             time: timer.timestamp?.milliseconds, order: order, step: step)
         explanation.reading.orders = [order ?? ""]
-        explanation.reading.types = [type.rawValue]
+        explanation.reading.types = types
         current = explanation
     }
 
@@ -190,6 +151,11 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         case .device(let hash):
             explanation.subscribed = subscribed(explanation, hash)
             if explanation.pushes.isEmpty, explanation.subscribed == .never { return }
+        }
+        if !explanation.isTimer, !index.redriven.isEmpty {
+            for entry in (try? index.entries(of: explanation.event)) ?? [] {
+                if let id = entry.replay { explanation.redrives[id, default: 0] += 1 }
+            }
         }
         explanations.append(explanation)
     }

@@ -1,0 +1,39 @@
+import Extraction
+import Pipeline
+
+/// What the headers of a dead letter say of it. Its own are the last ones, from `x-error-code` on, behind those of the
+/// original record (ADR 10). One that failed before has a family for each time: the last one counts.
+package struct DeadLetterReason: Equatable, Sendable {
+    /// A label of ``DeadLetter/Code``, or one that this version does not know.
+    package var code: String
+    /// One sentence for a person.
+    package var message: String
+    /// Where the record stood, or of a timer `schedule`.
+    package var topic: String
+    package var place: Coordinates
+    /// How many headers the original record had.
+    package var originalHeaders: Int
+    /// The topic took the first 64 KiB of the value only.
+    package var isTruncated: Bool
+
+    /// - Returns: nil for a record that no pipeline of this kind has written.
+    package init?(_ headers: some RandomAccessCollection<EventHeader>) {
+        func isNamed(_ header: EventHeader, _ name: String) -> Bool { header.name.elementsEqual(name.utf8) }
+        guard let first = headers.lastIndex(where: { isNamed($0, "x-error-code") }) else { return nil }
+        let own = headers[first...]
+        func text(_ name: String) -> String? {
+            own.first { isNamed($0, name) }?.value.map { String(decoding: $0, as: UTF8.self) }
+        }
+        guard text("__connect.errors.connector.name") == "carillon", let code = text("x-error-code"),
+            let topic = text("__connect.errors.topic"),
+            let partition = text("__connect.errors.partition").flatMap({ Int32($0) }),
+            let offset = text("__connect.errors.offset").flatMap({ Int64($0) })
+        else { return nil }
+        self.code = code
+        self.topic = topic
+        message = text("__connect.errors.exception.message") ?? ""
+        place = Coordinates(partition: partition, offset: offset)
+        originalHeaders = headers.distance(from: headers.startIndex, to: first)
+        isTruncated = own.contains { isNamed($0, "x-truncated") }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+
+/// Where a re-drive stands, and what it takes to go on: the text of its positions. The one with the most that was sent has the
+/// latest word; the ranges are each partition's own.
+package struct RedriveCursor: Equatable, Sendable {
+    /// Of what was asked for: a digest of the options and the rules.
+    package var request = ""
+    /// The events of the partition that are selected.
+    package var range: Range<Int64> = 0..<0
+    /// From when on the dispatch topic has what they gave; nil: from its beginning. Milliseconds since 1970.
+    package var from: Int64?
+    /// When it was first started.
+    package var began: Int64 = 0
+    /// The number of devices that a person has confirmed.
+    package var devices = 0
+    package var sent = 0
+    /// What no broker takes.
+    package var refused = 0
+    /// The last push that was sent, by its place in the list; empty: none was.
+    package var key: [UInt8] = []
+    package var isDone = false
+
+    package init() {}
+
+    /// What was sent or left out for good.
+    package var settled: Int { sent + refused }
+
+    package var text: String {
+        var words = [
+            "request=\(request)", "range=\(range.lowerBound)..\(range.upperBound)", "began=\(began)",
+            "devices=\(devices)", "sent=\(sent)", "refused=\(refused)",
+        ]
+        if let from { words.append("from=\(from)") }
+        if !key.isEmpty { words.append("key=\(Data(key).base64EncodedString())") }
+        if isDone { words.append("done=1") }
+        return words.joined(separator: " ")
+    }
+
+    /// - Returns: nil for what is none. Words of later versions are passed over.
+    package init?(_ text: String) {
+        var words: [Substring: Substring] = [:]
+        for word in text.split(separator: " ") {
+            let pair = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2 else { return nil }
+            words[pair[0]] = pair[1]
+        }
+        func number(_ name: Substring) -> Int64? { words[name].flatMap { Int64($0) } }
+        guard let request = words["request"], let range = words["range"].flatMap(Self.range),
+            let began = number("began"), let devices = number("devices"), let sent = number("sent"),
+            let refused = number("refused"), devices >= 0, sent >= 0, refused >= 0
+        else { return nil }
+        if let encoded = words["key"] {
+            guard let key = Data(base64Encoded: String(encoded)) else { return nil }
+            self.key = Array(key)
+        }
+        self.request = String(request)
+        self.range = range
+        self.began = began
+        self.devices = Int(devices)
+        self.sent = Int(sent)
+        self.refused = Int(refused)
+        from = number("from")
+        isDone = words["done"] == "1"
+    }
+
+    private static func range(_ text: Substring) -> Range<Int64>? {
+        guard let dots = text.range(of: ".."), let start = Int64(text[..<dots.lowerBound]),
+            let end = Int64(text[dots.upperBound...]), 0 <= start, start <= end
+        else { return nil }
+        return start..<end
+    }
+}
+
+/// What a re-drive that was interrupted has left behind.
+package struct RedriveResume: Equatable, Sendable {
+    /// The latest word.
+    package var cursor: RedriveCursor
+    /// By partition, the events that are selected.
+    package var ranges: [Int32: Range<Int64>]
+
+    /// - Returns: nil where nothing was ever sent under the id.
+    /// - Throws: ``ReplayRefusal`` for positions of another command or another version.
+    package init?(_ positions: [Int32: RedrivePosition], id: String) throws(ReplayRefusal) {
+        ranges = [:]
+        var latest: RedriveCursor?
+        for (partition, position) in positions {
+            guard let cursor = RedriveCursor(position.text) else {
+                throw ReplayRefusal("--id \(id) is that of another command; choose another one")
+            }
+            ranges[partition] = cursor.range
+            guard let known = latest else {
+                latest = cursor
+                continue
+            }
+            if (known.settled, known.isDone ? 1 : 0) < (cursor.settled, cursor.isDone ? 1 : 0) { latest = cursor }
+        }
+        guard let latest else { return nil }
+        cursor = latest
+    }
+
+    /// - Throws: ``ReplayRefusal`` where it was begun with something else.
+    package func check(_ request: RedriveRequest, id: String) throws(ReplayRefusal) {
+        guard cursor.request != request.digest else { return }
+        throw ReplayRefusal(
+            "--id \(id) was begun with other options or other rules: give the same ones to go on, or another --id")
+    }
+}

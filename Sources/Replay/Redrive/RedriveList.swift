@@ -1,0 +1,141 @@
+import Pipeline
+import StateStore
+
+/// The pushes of a re-drive in the order in which they are sent, the same in every run: by the place of the event, then by
+/// hashes of the notification and of the device. In a scratch store. One owner, one thread.
+package final class RedriveList {
+    private static let flushLimit = 20_000
+    private static let blockSize = 1_024
+
+    /// A push on the list.
+    struct Candidate {
+        /// Of its order at its place, and of the notification: digests.
+        var order: Digest
+        var notification: Digest
+        /// When it happened, in milliseconds since 1970.
+        var time: Int64
+        var type: String
+        var record: RenderedRecord
+
+        func encoded() -> [UInt8] {
+            let name = Array(type.utf8)
+            return order.bytes + notification.bytes + bigEndian(UInt64(bitPattern: time))
+                + bigEndian(UInt16(truncatingIfNeeded: name.count)) + name + record.encoded()
+        }
+
+        init(order: Digest, notification: Digest, time: Int64, type: String, record: RenderedRecord) {
+            self.order = order
+            self.notification = notification
+            self.time = time
+            self.type = type
+            self.record = record
+        }
+
+        init(decoding bytes: UnsafeRawBufferPointer) {
+            func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[range]) }
+            order = Digest(part(0..<16))
+            notification = Digest(part(16..<32))
+            time = Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)))
+            let count = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 40, as: UInt16.self)))
+            type = String(decoding: part(42..<42 + count), as: UTF8.self)
+            record = RenderedRecord(decoding: part(42 + count..<bytes.count))
+        }
+    }
+
+    /// A push that is to be sent.
+    package struct Entry {
+        /// Its place in the list.
+        package var key: [UInt8]
+        package var record: RenderedRecord
+
+        /// Of its event.
+        package var place: Coordinates {
+            key.withUnsafeBytes { key in
+                Coordinates(
+                    partition: Int32(bitPattern: UInt32(bigEndian: key.loadUnaligned(as: UInt32.self))),
+                    offset: Int64(bitPattern: UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 4, as: UInt64.self))))
+            }
+        }
+    }
+
+    private let store: any OrderedStore
+    private let reader: any StoreReader
+    private var pending: [(key: [UInt8], value: [UInt8])] = []
+
+    /// - Parameter store: an empty one of its own.
+    package init(store: any OrderedStore) throws(StoreError) {
+        self.store = store
+        reader = try store.makeReader()
+    }
+
+    /// Adds a push; one that is on the list stays there once.
+    func append(_ candidate: Candidate, as identity: DispatchIdentity) throws(StoreError) {
+        pending.append((Self.key(identity, candidate.notification), candidate.encoded()))
+        if pending.count >= Self.flushLimit { try flush() }
+    }
+
+    /// Writes what was added. To be called before looking.
+    func flush() throws(StoreError) {
+        pending.sort { $0.key.lexicographicallyPrecedes($1.key) }
+        reader.end()
+        try store.write { writer throws(StoreError) in
+            for (key, value) in pending {
+                try key.withStored { key throws(StoreError) in
+                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
+                }
+            }
+        }
+        pending.removeAll()
+        try reader.begin()
+    }
+
+    /// Goes through the list in its order and takes off what `keeps` returns false for.
+    func filter(_ keeps: (_ key: [UInt8], DispatchIdentity, Candidate) throws -> Bool) throws {
+        var last: [UInt8] = []
+        while true {
+            let block = try entries(after: last, limit: Self.blockSize)
+            guard let end = block.last?.key else { return }
+            var dropped: [[UInt8]] = []
+            for (key, candidate) in block {
+                // A key is an identity with the notification between the event's place and the rest.
+                let identity = DispatchIdentity(decoding: Array(key[..<13] + key[29...]))
+                if try !keeps(key, identity, candidate) { dropped.append(key) }
+            }
+            if !dropped.isEmpty { try remove(dropped) }
+            last = end
+        }
+    }
+
+    /// The pushes behind one, `limit` of them at most.
+    ///
+    /// - Parameter key: of a push that need not be there any more; empty: from the first one on.
+    package func next(after key: [UInt8], limit: Int) throws(StoreError) -> [Entry] {
+        try entries(after: key, limit: limit).map { Entry(key: $0.key, record: $0.candidate.record) }
+    }
+
+    private static func key(_ identity: DispatchIdentity, _ notification: Digest) -> [UInt8] {
+        identity.place + notification.bytes + identity.digest.bytes
+    }
+
+    private func entries(
+        after key: [UInt8], limit: Int
+    ) throws(StoreError) -> [(key: [UInt8], candidate: Candidate)] {
+        var found: [StoreEntry] = []
+        // The least key that is greater.
+        let first = key + [0]
+        try [UInt8]().withStored { prefix throws(StoreError) in
+            try first.withStored { first throws(StoreError) in
+                try reader.append(startingWith: prefix, from: key.isEmpty ? nil : first, limit: limit, to: &found)
+            }
+        }
+        return found.map { (Array($0.key), Candidate(decoding: $0.value)) }
+    }
+
+    private func remove(_ keys: [[UInt8]]) throws(StoreError) {
+        reader.end()
+        try store.write { writer throws(StoreError) in
+            for key in keys { try key.withStored { key throws(StoreError) in try writer.remove(key) } }
+        }
+        try reader.begin()
+    }
+}

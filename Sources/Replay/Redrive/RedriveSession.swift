@@ -1,0 +1,148 @@
+import KafkaClient
+import Pipeline
+
+/// What a re-drive is asked for.
+package struct RedriveRequest: Sendable {
+    package var replay = ReplayRequest()
+    /// In milliseconds.
+    package var maxAge: Int64 = 3_600_000
+    package var includesSent = false
+    /// A digest of what decides what is selected, by which a run that goes on knows that it is the same.
+    package var digest = ""
+
+    package init() {}
+}
+
+/// A re-drive: does past events again, finds out which of their pushes nobody was sent, and sends those.
+///
+/// Reading comes first and writes nothing; ``send(_:with:pace:progress:)`` is what notifies. One owner, one thread.
+package struct RedriveSession: ~Copyable {
+    private let request: RedriveRequest
+    private let resume: RedriveResume?
+    private let rules: RedriveRules
+    private let list: RedriveList
+    private var session: ReplaySession
+    private let id: String
+    private let now: Int64
+
+    /// - Parameters:
+    ///   - resume: what an interrupted run of the same id has left; nil: there was none.
+    ///   - now: the clock, in milliseconds since 1970.
+    /// - Throws: ``ReplayRefusal`` where the run that is resumed was asked for something else.
+    package init(
+        _ configuration: PipelineConfiguration, _ request: RedriveRequest, id: String, resuming resume: RedriveResume?,
+        scratch: Scratch, now: Int64, logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool,
+        progress: @escaping ReplaySession.Progress = { _, _, _ in }
+    ) throws {
+        try resume?.check(request, id: id)
+        var replay = request.replay
+        let filter = replay.filter
+        // What is not selected may still replace what is, so all of it is done again.
+        replay.filter = FilterRules()
+        var log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
+        // Before anything else is read: what these cover is then in the journal and in the dispatch topic.
+        replay.committed = try log.committed(of: configuration.topics.events, by: configuration.groupID)
+        if let resume {
+            replay.known = resume.ranges
+            replay.from = resume.cursor.from
+        }
+        var rules = RedriveRules()
+        rules.filter = filter
+        rules.maxAge = request.maxAge
+        rules.includesSent = request.includesSent
+        rules.now = now
+        rules.began = resume?.cursor.began ?? now
+        rules.sentUpTo = resume?.cursor.key ?? []
+        let session = try ReplaySession(
+            configuration, replay, scratch: scratch, now: now, logger: logger, isStopped: isStopped, progress: progress)
+        let list = try RedriveList(store: try scratch.store("list"))
+        var kept = request
+        kept.replay = replay
+        self.request = kept
+        self.resume = resume
+        self.rules = rules
+        self.list = list
+        self.session = session
+        self.id = id
+        self.now = now
+    }
+
+    /// Finds out what is to be sent. Notifies nobody.
+    ///
+    /// - Throws: ``ReplayRefusal`` where that cannot be known.
+    package mutating func plan() throws -> RedrivePlan {
+        try session.prepare()
+        var rules = rules
+        rules.selected = session.input.selected
+        guard !session.input.lacksJournal else {
+            throw ReplayRefusal(
+                session.input.approximations.joined(separator: "; ")
+                    + ": what was sent then is not known; choose a later --from")
+        }
+        let dispatched = rules.includesSent ? nil : try session.readDispatched()
+        if resume == nil, let dispatched, dispatched.redriven[id] != nil {
+            throw ReplayRefusal(
+                "\(session.configuration.topics.dispatch) has records of --id \(id), and the broker has forgotten how far "
+                    + "it came: choose another --id")
+        }
+        let sink = try RedriveSink(
+            rules, session.configuration, list: list, latest: try session.scratch.store("latest"))
+        var plan = try session.run(into: sink, with: nil).finish(dispatched: dispatched)
+        plan.input = session.input
+        let left = (resume?.cursor.devices ?? plan.devices) - (resume?.cursor.settled ?? 0)
+        guard plan.devices <= left else {
+            throw ReplayRefusal(
+                "\(plan.devices) devices are left to be sent, \(left) were confirmed: who is subscribed has changed; "
+                    + "choose another --id")
+        }
+        return plan
+    }
+
+    /// Sends what ``plan()`` has found, and what was confirmed, each once whatever happens.
+    ///
+    /// - Parameters:
+    ///   - devices: that were confirmed, of the whole.
+    ///   - progress: how many of them were sent.
+    package mutating func send(
+        _ devices: Int, with producer: inout RedriveProducer, pace: RedrivePace, progress: (RedriveCursor) -> Void
+    ) throws {
+        var cursor = resume?.cursor ?? RedriveCursor()
+        let selected = session.input.selected.filter { !$0.value.isEmpty }
+        if resume == nil {
+            cursor.request = request.digest
+            cursor.from = request.replay.from
+            cursor.began = now
+            cursor.devices = devices
+            // Whoever goes on has to know the ranges and the number before anything is sent.
+            var positions: [Int32: RedrivePosition] = [:]
+            for (partition, range) in selected {
+                cursor.range = range
+                positions[partition] = RedrivePosition(offset: range.lowerBound, text: cursor.text)
+            }
+            try producer.send([], reaching: positions)
+        }
+        var sender = RedriveSender(list: list, ranges: selected, cursor: cursor, pace: pace)
+        try sender.send(with: &producer, progress: progress)
+    }
+}
+
+extension ReplaySession {
+    /// What was sent of the range.
+    ///
+    /// - Throws: ``ReplayRefusal`` where the first records are gone that may have been of it.
+    fileprivate mutating func readDispatched() throws -> DispatchIndex {
+        let topic = configuration.topics.dispatch
+        let cut = try log.bounds(of: topic).filter { $0.value.lowerBound > 0 }
+        let events = try log.firstTimestamps(of: configuration.topics.events, in: input.selected).values.min()
+        if !cut.isEmpty, let events {
+            let left = try log.firstTimestamps(of: topic, in: cut)
+            for partition in cut.keys.sorted()
+            where left[partition].map({ $0 > events - Self.mostAhead - Self.skew }) ?? true {
+                throw ReplayRefusal(
+                    "\(topic)/\(partition) no longer has its first records, and those of the range may be among them: "
+                        + "what was sent then is not known; choose a later --from, or --include-sent")
+            }
+        }
+        return try readDispatch(topic)
+    }
+}

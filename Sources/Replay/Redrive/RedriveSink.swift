@@ -1,0 +1,167 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// Puts the pushes on the list that a re-drive may send, and notes the latest notification of each order, whether that is
+/// selected or not. Reads no clock.
+package struct RedriveSink: ~Copyable, ReplaySink {
+    /// What is known of a notification, whose records come together.
+    private struct Current {
+        var messageID: [UInt8]
+        var source: [UInt8]
+        var order: Digest
+        var digest: Digest
+        var omission: RedriveOmission?
+        var isSelected: Bool
+    }
+
+    private let rules: RedriveRules
+    private let list: RedriveList
+    private let latest: LatestPushes
+    private var reader: DispatchReader
+    private var filter: EventFilter?
+    private var timers: TimerFilter?
+    private var isEventSelected = true
+    private var areTimers = false
+    private var clock: Int64?
+    private var current: Current?
+    /// Devices that are selected and left out, by reason.
+    package private(set) var omitted: [RedriveOmission: Int] = [:]
+
+    /// - Parameter scratch: empty stores: of the latest notifications, and of the list.
+    package init(
+        _ rules: RedriveRules, _ configuration: PipelineConfiguration, list: RedriveList, latest: any OrderedStore
+    ) throws {
+        self.latest = try LatestPushes(store: latest)
+        self.rules = rules
+        self.list = list
+        reader = DispatchReader(topic: configuration.topics.events)
+        guard !rules.filter.isEmpty else { return }
+        filter = EventFilter(
+            rules.filter, extraction: configuration.rules, topic: configuration.topics.events)
+        timers = TimerFilter(rules: rules.filter)
+    }
+
+    package var seesEvents: Bool { filter != nil }
+
+    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+        self.areTimers = areTimers
+        clock = step?.clock
+        current = nil
+    }
+
+    package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {
+        isEventSelected = filter?.selects(event, of: batch) ?? true
+    }
+
+    package mutating func dispatch(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        for notification: Notification, from event: EventRecord
+    ) throws {
+        guard let identity = reader.identity(key: key, headers: headers) else { return }
+        let known = try consider(value, headers, notification, event, identity)
+        guard known.isSelected else { return }
+        if let omission = known.omission {
+            omitted[omission, default: 0] += 1
+            return
+        }
+        try list.append(
+            RedriveList.Candidate(
+                order: known.order, notification: known.digest, time: notification.eventTime.milliseconds,
+                type: notification.eventType.rawValue, record: RenderedRecord(key: key, value: value, headers: headers)),
+            as: identity)
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {}
+
+    /// Judges a notification at its first record.
+    private mutating func consider(
+        _ value: UnsafeRawBufferPointer, _ headers: UnsafeBufferPointer<EventHeader>, _ notification: Notification,
+        _ event: EventRecord, _ identity: DispatchIdentity
+    ) throws -> Current {
+        let messageID = headers.value(of: "message-id")
+        let source = headers.value(of: "source")
+        if let current, current.messageID.elementsEqual(messageID), current.source.elementsEqual(source) {
+            return current
+        }
+        let payload = PushPayload(value: Array(value))
+        let order = payload?["order_id"] ?? ""
+        // Pushes without an order's id have nothing to do with each other.
+        let subject = order.isEmpty ? Array(source) + Array(messageID) : Array(order.utf8)
+        let digest = Digest(hashing: Array(source) + [0] + Array(messageID))
+        let time = notification.eventTime.milliseconds
+        let found = Current(
+            messageID: Array(messageID), source: Array(source),
+            order: Digest(hashing: subject + [0] + Array((payload?["place_id"] ?? "").utf8)), digest: digest,
+            omission: rules.reasonAgainst(
+                time: time, expiresAt: Int64(String(decoding: headers.value(of: "expires-at"), as: UTF8.self)),
+                clock: clock),
+            isSelected: rules.selects(identity.partition, identity.offset, isTimer: identity.isTimer)
+                && (areTimers ? timers?.selects(event, notification.eventType, value) ?? true : isEventSelected))
+        try latest.note(
+            digest, of: found.order,
+            LatestPushes.Rank(
+                partition: identity.partition, offset: identity.offset, isTimer: identity.isTimer,
+                time: event.timestamp?.milliseconds ?? time))
+        current = found
+        return found
+    }
+
+    /// Everything has come: takes off the list what is not to be sent.
+    ///
+    /// A notification that was replaced is off it whether the one in its place was sent or not.
+    /// - Parameter dispatched: what was sent already; nil: that does not matter.
+    package consuming func finish(dispatched: DispatchIndex?) throws -> RedrivePlan {
+        try latest.flush()
+        try list.flush()
+        var plan = RedrivePlan(omitted: omitted)
+        var last: Digest?
+        try list.filter { key, identity, candidate in
+            // What this re-drive has sent before it was interrupted.
+            if !rules.sentUpTo.isEmpty, !rules.sentUpTo.lexicographicallyPrecedes(key) { return false }
+            guard try latest.isLatest(candidate.notification, of: candidate.order) else {
+                plan.omitted[.replaced, default: 0] += 1
+                return false
+            }
+            if let dispatched, try !dispatched.entries(of: identity).isEmpty {
+                plan.omitted[.alreadySent, default: 0] += 1
+                return false
+            }
+            let record = candidate.record
+            plan.plan.note(
+                type: candidate.type, time: candidate.time, bytes: record.key.count + record.value.count,
+                beginsNotification: candidate.notification != last,
+                example: ReplayPlan.Example(candidate.time, candidate.type, record))
+            last = candidate.notification
+            return true
+        }
+        return plan
+    }
+}
+
+/// What a re-drive would send, and what it leaves out.
+package struct RedrivePlan: Sendable {
+    package var plan = ReplayPlan()
+    /// Devices, by reason.
+    package var omitted: [RedriveOmission: Int] = [:]
+    /// What was decided before anything was read again.
+    package var input = ReplayInput()
+
+    package init(omitted: [RedriveOmission: Int] = [:]) {
+        self.omitted = omitted
+    }
+
+    /// How many pushes are to be sent.
+    package var devices: Int { plan.devices }
+}
+
+extension UnsafeBufferPointer<EventHeader> {
+    /// Empty where there is none.
+    fileprivate func value(of name: String) -> UnsafeRawBufferPointer {
+        first { $0.name.elementsEqual(name.utf8) }?.value ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+}

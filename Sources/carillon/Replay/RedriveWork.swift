@@ -1,0 +1,138 @@
+import Foundation
+import Pipeline
+import Replay
+
+/// A re-drive as the command does it: the plan, the confirmation, the sending, and what is said of each.
+struct RedriveWork {
+    let configuration: PipelineConfiguration
+    let request: RedriveRequest
+    let options: RedriveOptions
+    let id: String
+    let isJSON: Bool
+    /// Milliseconds since 1970.
+    let now: Int64
+
+    /// Shows what would be sent.
+    func plan(_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws {
+        var session = try makeSession(nil, scratch, isStopped)
+        try show(try session.plan(), nil)
+    }
+
+    /// Sends what is confirmed.
+    func perform(_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws {
+        Terminal.complain("Re-drive \(id). Interrupted, it goes on with:\n  \(resumingLine)\n")
+        var producer = try RedriveProducer(
+            id: id, from: configuration.topics.events, to: configuration.topics.dispatch, configuration,
+            logger: configuration.clientSink, isStopped: isStopped, tell: { Terminal.complain("carillon: \($0)\n") })
+        let resume = try RedriveResume(try producer.takeOver(), id: id)
+        try resume?.check(request, id: id)
+        if let cursor = resume?.cursor, cursor.isDone { return try finish(cursor, isNew: false) }
+        var session = try makeSession(resume, scratch, isStopped)
+        let plan = try session.plan()
+        try show(plan, resume)
+        if resume == nil, plan.devices == 0 { return try finish(RedriveCursor(), isNew: false) }
+        try checkLimit(plan)
+        let confirmed = resume?.cursor.devices ?? plan.devices
+        do {
+            try NotifyConfirmation(
+                count: confirmed, unit: "devices", option: "--confirm-devices", given: options.confirmDevices
+            ).check { TypedLine.read(isStopped: isStopped) }
+        } catch {
+            if isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was sent") }
+            throw error
+        }
+        try send(confirmed, resume, &session, &producer)
+    }
+
+    private func send(
+        _ confirmed: Int, _ resume: RedriveResume?, _ session: inout RedriveSession, _ producer: inout RedriveProducer
+    ) throws {
+        var last = resume?.cursor ?? RedriveCursor()
+        last.devices = confirmed
+        var line = ProgressLine(unit: "devices")
+        defer { line.clear() }
+        let before = last.settled
+        do {
+            try session.send(
+                confirmed, with: &producer,
+                pace: RedrivePace(rate: options.rate ?? RedriveOptions.defaultRate, now: .now)
+            ) { cursor in
+                last = cursor
+                let left = max(1, confirmed - before)
+                line.show(cursor.settled - before, fraction: Double(cursor.settled - before) / Double(left))
+            }
+        } catch is ReplayStopped {
+            line.clear()
+            throw CommandFailure(
+                .notInTime,
+                "stopped; \(Self.count(last.sent)) of \(Self.count(confirmed)) devices are sent. It goes on with:",
+                resumingLine)
+        } catch {
+            line.clear()
+            var failure = CommandFailure(error)
+            failure.lines.append("\(Self.count(last.sent)) of \(Self.count(confirmed)) devices were sent until then")
+            if !(error is RedriveTakenOver) { failure.lines += ["It goes on with:", resumingLine] }
+            throw failure
+        }
+        line.clear()
+        try finish(last, isNew: true)
+    }
+
+    private func makeSession(
+        _ resume: RedriveResume?, _ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool
+    ) throws -> RedriveSession {
+        let lines = ReplayProgress()
+        return try RedriveSession(
+            configuration, request, id: id, resuming: resume, scratch: scratch, now: now,
+            logger: configuration.clientSink, isStopped: isStopped,
+            progress: { stage, count, fraction in
+                lines.show(stage, count, fraction)
+                if fraction >= 1 { lines.clear() }
+            })
+    }
+
+    private func checkLimit(_ plan: RedrivePlan) throws {
+        let most = options.maxDevices ?? RedriveOptions.defaultMaxDevices
+        guard plan.devices > most else { return }
+        throw CommandFailure(
+            .configuration,
+            "\(Self.count(plan.devices)) devices are more than --max-devices allows, which is \(Self.count(most)); "
+                + "nothing was sent")
+    }
+
+    // MARK: What is said
+
+    private func show(_ plan: RedrivePlan, _ resume: RedriveResume?) throws {
+        let text = RedriveText(plan: plan, resume: resume, id: id)
+        if isJSON { return Terminal.write(try JSONOutput.text(text.document)) }
+        plan.input.tell()
+        Terminal.write(text.text)
+    }
+
+    private func finish(_ cursor: RedriveCursor, isNew: Bool) throws {
+        if isJSON {
+            return Terminal.write(
+                try JSONOutput.text(
+                    RedriveOutcome(id: id, devices: cursor.devices, sent: cursor.sent, refused: cursor.refused)))
+        }
+        let refused = cursor.refused > 0 ? "; \(Self.count(cursor.refused)) are taken by no broker" : ""
+        let numbers = "\(Self.count(cursor.sent)) of \(Self.count(cursor.devices)) devices"
+        if cursor.devices == 0 { return Terminal.write("Nothing is to be sent.\n") }
+        Terminal.write(
+            isNew
+                ? "Sent to \(numbers)\(refused), by \(id).\n"
+                : "Re-drive \(id) was finished before: sent to \(numbers)\(refused). Nothing was sent now.\n")
+    }
+
+    private var resumingLine: String { ResumingLine.make(newID: options.id == nil ? id : nil) }
+
+    private static func count(_ number: Int) -> String { ProgressLine.grouped(number) }
+}
+
+/// What became of a re-drive, as JSON.
+struct RedriveOutcome: Encodable {
+    var id: String
+    var devices: Int
+    var sent: Int
+    var refused: Int
+}

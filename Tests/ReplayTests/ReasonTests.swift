@@ -1,0 +1,290 @@
+import Extraction
+import FanOut
+import Foundation
+import NotificationPayload
+import Pipeline
+import StateStore
+import TestSupport
+import Testing
+
+@testable import Replay
+@testable import carillon
+
+/// A reason that is not in one of the `switch`es below does not compile; one that no event or timer here has fails.
+@Suite("Issue 7, 5: each reason for which nobody was notified, as carillon explain tells it")
+struct ReasonTests {
+    private static let bound = 4
+
+    @Test("of events: the sentence, and reason and message in the JSON")
+    func events() throws {
+        let told = try Told(Self.day())
+        for reason in SuppressionReason.allCases {
+            let sentence =
+                switch reason {
+                case .notATransition: "not_a_transition, the status was the same before"
+                case .noSubscriber: "no_subscriber, nobody had subscribed to the place"
+                case .staleToken: "stale_token, no device of the place was seen for subscriptions.max-age"
+                case .noOrderIDs: "no_order_ids, the list is empty"
+                case .duplicate: "duplicate, the order has had an event with this identity"
+                case .scheduledHere: "scheduled_here, with schedule=on the pipeline sends it by the clock itself"
+                case .superseded: "superseded, a newer one of the same type and order was in its transaction"
+                }
+            let found = told.all.filter { $0.explanation.outcome == .notSent(reason) }
+            #expect(!found.isEmpty, "no event is \(reason.label)")
+            for each in found {
+                #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.text.text)")
+                #expect(each.json["outcome"] == "not_sent" && each.json["reason"] == reason.label, "\(each.json)")
+                #expect(each.json["message"] == sentence && each.json["transaction"] != nil, "\(each.json)")
+            }
+        }
+    }
+
+    @Test("of timers: the sentence, when it is due or when an event settles it")
+    func timers() throws {
+        let told = try Told(Self.day())
+        for drop in TimerDrop.allCases {
+            let (sentence, isSettledOnly) =
+                switch drop {
+                case .tooLate: ("too_late, the pipeline came to it later than schedule.max-lateness", false)
+                case .alreadyStarted:
+                    ("already_started, their time was over when the event that named the slot came", true)
+                case .superseded: ("superseded, a later reminder of the order was due by then", false)
+                case .picked: ("picked, the order was past picking", false)
+                case .ended: ("ended, the order was cancelled, had failed or was done", true)
+                case .noSlot: ("no_slot, the order has no time slot", true)
+                case .noSubscriber: ("no_subscriber, nobody had subscribed to the place", false)
+                case .staleToken: ("stale_token, no device of the place was seen for subscriptions.max-age", false)
+                }
+            let dropped = told.all.filter { $0.explanation.outcome == .dropped(drop) }
+            let settling = told.all.filter { $0.explanation.settled[drop] != nil }
+            #expect(isSettledOnly ? !settling.isEmpty : !dropped.isEmpty, "no timer is \(drop.label)")
+            for each in dropped {
+                #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.text.text)")
+                #expect(each.json["reason"] == drop.label && each.json["message"] == sentence, "\(each.json)")
+                #expect(each.json["timer"] == "true" && each.text.text.contains("timer at     schedule/0/"))
+            }
+            for each in settling {
+                let count = drop == .noSlot ? "none will go" : "\(each.explanation.settled[drop] ?? 0) will not go"
+                #expect(each.text.text.contains("  timers       \(count): \(sentence)\n"), "\(each.text.text)")
+                #expect(each.json["settled_timers"]?.contains("\"\(drop.label)\"") == true, "\(each.json)")
+            }
+        }
+        let sent = told.all.filter { $0.explanation.isTimer && $0.explanation.outcome == .sent }
+        let types = Set(sent.compactMap { $0.json["event_type"] })
+        #expect(types == ["event_timeslot_started", "event_unpicked_orders_reminder"], "\(types)")
+    }
+
+    @Test("of dead letters: code and message; of what the broker refused where its dead letter stands")
+    func deadLetters() throws {
+        let toy = try Self.day()
+        let refused = try #require(toy.logs[0].firstIndex { $0.key == "sent" })
+        let told = try Told(
+            toy, refusing: [Coordinates(partition: 0, offset: Int64(refused)): "the broker refuses it: TOO_LARGE"])
+        for code in DeadLetter.Code.allCases {
+            let found = told.all.filter {
+                switch $0.explanation.outcome {
+                case .deadLetter(let letter): letter.code == code
+                case .refused: code == .recordRefused
+                default: false
+                }
+            }
+            #expect(!found.isEmpty, "no event is a dead letter, \(code.label)")
+            for each in found {
+                let message = try #require(each.json["message"])
+                #expect(each.json["outcome"] == "dead_letter" && each.json["reason"] == code.label, "\(each.json)")
+                if code == .recordRefused {
+                    let sentence =
+                        "not sent to 1 device: record_refused, \(message); dead letter at notifications.dead-letters/1/7"
+                    #expect(each.firstLine.hasSuffix(sentence) && message.contains("TOO_LARGE"), "\(each.text.text)")
+                    #expect(each.json["dead_letter"] == "notifications.dead-letters/1/7")
+                } else {
+                    #expect(each.firstLine.hasSuffix("not sent: a dead letter, \(code.label): \(message)"))
+                }
+            }
+        }
+    }
+
+    @Test("a timer that becomes a dead letter is told as itself, and not for another one")
+    func deadTimer() throws {
+        let told = try Told(Self.day())
+        let dead = told.all.filter { $0.explanation.isTimer && $0.json["outcome"] == "dead_letter" }
+        #expect(dead.count == 2 && dead.allSatisfy { $0.json["order_id"] == "crowded" })
+        #expect(
+            dead.first?.firstLine.contains("a timer of order crowded: not sent: a dead letter, too_many_devices")
+                == true)
+    }
+
+    @Test("of a device: since when, until when, and that others got it")
+    func devices() throws {
+        let toy = try Self.day()
+        let told = try Told(toy, .device(tokenHash: SHA256.hex(of: "late")))
+        let first = try #require(told.all.first { $0.explanation.order == "sent" })
+        let time = TimeText.iso8601(ToyPipeline.morning + 3 * 3_600_000)
+        #expect(first.firstLine.hasSuffix(": sent to 1 device, not to this one"), "\(first.text.text)")
+        #expect(first.text.text.contains("  subscribed   not until \(time)\n") && !first.text.text.contains("more"))
+        #expect(first.json["subscribed"] == "not until \(time)")
+        let crowd = try #require(
+            try Told(toy).all.first { $0.explanation.order == "unpicked" && $0.explanation.devices > 0 })
+        #expect(crowd.firstLine.hasSuffix("sent to 1 device"))
+    }
+
+    // MARK: A day with everything in it
+
+    /// What is told of each event and timer.
+    private struct Told {
+        struct Each {
+            var explanation: Explanation
+            var text: ExplanationText
+            /// Of the document; what is no text as JSON.
+            var json: [String: String]
+            var firstLine: String { text.text.split(separator: "\n").first.map(String.init) ?? "" }
+        }
+
+        var all: [Each] = []
+
+        init(
+            _ toy: borrowing ToyPipeline, _ subject: Explanation.Subject = .events,
+            refusing refused: [Coordinates: String] = [:]
+        ) throws {
+            let run = try ReplayRun(toy)
+            let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+            try index.flush()
+            var refusals = Refusals(eventsTopic: "orders.events")
+            for (event, message) in refused {
+                Headers(of: event, message: message).with {
+                    refusals.note(key: nil, headers: $0, at: Coordinates(partition: 1, offset: 7))
+                }
+            }
+            let sink = ExplainSink(
+                subject, toy.configuration, index: index, refusals: refusals,
+                history: try run.history.makeReader(.asOfEvent))
+            for explanation in try run.perform(toy, try run.plan(toy), into: sink).finish() {
+                let text = ExplanationText(explanation, toy.configuration.topics)
+                let document = try JSONSerialization.jsonObject(with: Data(JSONOutput.text(text.document).utf8))
+                var members: [String: String] = [:]
+                for (name, value) in try #require(document as? [String: Any]) {
+                    if let value = value as? String {
+                        members[name] = value
+                    } else if let value = value as? Bool {
+                        members[name] = "\(value)"
+                    } else if value is [String: Any] || value is [Any] {
+                        members[name] = String(
+                            decoding: try JSONSerialization.data(withJSONObject: value), as: UTF8.self)
+                    }
+                }
+                all.append(Each(explanation: explanation, text: text, json: members))
+            }
+        }
+    }
+
+    /// The headers of a dead letter.
+    struct Headers {
+        private var pairs: [(String, String)]
+
+        init(of event: Coordinates, code: String = "record_refused", message: String, topic: String = "orders.events") {
+            pairs = [
+                ("traceparent", "00-x"), ("x-error-code", code), ("__connect.errors.topic", topic),
+                ("__connect.errors.partition", "\(event.partition)"), ("__connect.errors.offset", "\(event.offset)"),
+                ("__connect.errors.connector.name", "carillon"), ("__connect.errors.stage", "TASK_PUT"),
+                ("__connect.errors.exception.message", message),
+            ]
+        }
+
+        func with<Result>(_ body: ([EventHeader]) throws -> Result) rethrows -> Result {
+            let memory = Memory()
+            return try withExtendedLifetime(memory) {
+                try body(pairs.map { EventHeader(name: memory.copy($0.0), value: memory.copy($0.1)) })
+            }
+        }
+    }
+
+    private static func day() throws -> ToyPipeline {
+        var toy = try ToyPipeline {
+            $0.rules = try ExtractionRules(timeZone: "Europe/Berlin", onMissingOrderID: .deadLetter)
+            $0.maxDevicesPerEvent = bound
+            $0.orders.superseding = [.orderStatusChanged]
+            $0.orders.schedule?.maxLateness = .seconds(40 * 60)
+        }
+        try toy.subscribe("early", to: "shop")
+        try toy.subscribe("old", to: "forgotten", lastSeen: ToyPipeline.morning - 300 * 86_400_000)
+        // It is 9:00 in Berlin.
+        toy.order("sent", slot: "13:00", status: "pending")
+        toy.order("sent", slot: "13:00", status: "pending", id: "sent")
+        toy.order("lonely", place: "nowhere", slot: "13:00")
+        toy.order("stale", place: "forgotten", slot: "13:00")
+        toy.order("unslotted", slot: nil)
+        toy.order("yesterday", slot: "08:00")
+        toy.order("unpicked", slot: "11:20", status: "pending")
+        toy.order("picked", slot: "13:00", status: "picking")
+        toy.order("gone", slot: "13:00")
+        toy.order("crowded", place: "crowd", slot: "13:00")
+        try toy.transact([100, 0, 0])
+        toy.order("sent", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "pending")
+        toy.order("gone", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "cancelled")
+        toy.order("sent", slot: "13:00", type: "TIMESLOT_STARTED")
+        toy.order("sent", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "processing")
+        toy.order("sent", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "pending")
+        toy.event(#"{"event_id":"l","event_type":"ORDER_IDS_LISTED","place_id":"shop","order_ids":[]}"#)
+        for letter in Self.deadLetters {
+            toy.append(LoggedEvent(timestamp: toy.clock, key: "bad", value: letter), to: 0)
+        }
+        for number in 0...bound { try toy.subscribe("crowd-\(number)", to: "crowd") }
+        toy.order("crowded", place: "crowd", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "processing")
+        try toy.transact([100, 0, 0])
+        // At noon: the start at 11:20 has been due for 40 minutes and the first reminders for 25 and 10.
+        toy.pass(3 * 3_600_000)
+        try toy.subscribe("late", to: "shop")
+        toy.pass(3_000)
+        try toy.transact([100, 0, 0], ticks: [0])
+        try toy.unsubscribe("late", from: "shop")
+        // Two minutes after each start and reminder, so that none is late.
+        toy.pass(62 * ToyPipeline.minute)
+        try toy.transact([0, 0, 0], ticks: [0])
+        toy.pass(15 * ToyPipeline.minute)
+        try toy.transact([0, 0, 0], ticks: [0])
+        return toy
+    }
+
+    /// A value for each code that a value can have.
+    private static var deadLetters: [[UInt8]?] {
+        let texts = [
+            "no JSON", "[]", #"{"event_type":"NONSENSE","order":{"id":"x"}}"#, #"{"n":01}"#,
+            #"{"event_type":"ORDER_CREATED","order":{"id":"x"}}"#,
+            #"{"event_type":"ORDER_STATUS_CHANGED","order":{"id":"x","place_id":"shop"}}"#,
+            #"{"event_type":"ORDER_CREATED","order":{"place_id":"shop"}}"#,
+            #"{"event_type":"ORDER_CREATED","order":{"place_id":"shop","id":""# + String(repeating: "x", count: 5_000)
+                + #""}}"#,
+            #"{"event_type":"ORDER_IDS_LISTED","place_id":"shop","order_ids":["#
+                + (0...10_000).map { #""\#($0)""# }.joined(separator: ",") + "]}",
+            String(repeating: "[", count: 100) + String(repeating: "]", count: 100),
+            String(repeating: " ", count: 1 << 20) + "{}",
+        ]
+        return [nil, [0x22, 0xFF, 0x22]] + texts.map { Array($0.utf8) }
+    }
+}
+
+extension ToyPipeline {
+    fileprivate mutating func event(_ value: String) {
+        append(LoggedEvent(timestamp: clock, key: "l", value: value), to: 0)
+    }
+
+    /// - Parameter id: of the event; nil: a new one.
+    fileprivate mutating func order(
+        _ order: String, place: String = "shop", slot: String?, type: String = "ORDER_CREATED", status: String? = nil,
+        id: String? = nil
+    ) {
+        let identity = id ?? (type == "ORDER_CREATED" ? order : "\(order)-\(logs[0].count)")
+        let slot = slot.map {
+            #","shipping_info":{"slot":{"date":"2025-07-07","start_time":"\#($0)","end_time":"18:00"}}"#
+        }
+        let value = """
+            {"event_id":"\(identity)","event_type":"\(type)","occurred_at":\(clock),"order":{"id":"\(order)",\
+            "order_number":"N","place_id":"\(place)"\(status.map { #","status":"\#($0)""# } ?? "")\(slot ?? "")}}
+            """
+        append(LoggedEvent(timestamp: clock, key: order, value: value), to: 0)
+    }
+
+    fileprivate mutating func unsubscribe(_ token: String, from place: String) throws {
+        try subscribe(token, to: place, app: nil)
+    }
+}

@@ -1,0 +1,107 @@
+import KafkaClient
+import Testing
+
+@testable import Replay
+
+@Suite("Issue 7, 6: where a re-drive stands")
+struct RedriveCursorTests {
+    private var cursor: RedriveCursor {
+        var cursor = RedriveCursor()
+        cursor.request = "00112233445566aa"
+        cursor.range = 12..<Int64.max
+        cursor.from = -5
+        cursor.began = 1_751_871_600_000
+        cursor.devices = 10_000
+        cursor.sent = 4_000
+        cursor.refused = 3
+        cursor.key = Array(0...44)
+        return cursor
+    }
+
+    @Test("a cursor is read as it was written, and fits into an offset's metadata")
+    func roundTrip() throws {
+        var cursor = cursor
+        #expect(RedriveCursor(cursor.text) == cursor)
+        cursor.isDone = true
+        #expect(RedriveCursor(cursor.text + " later=1") == cursor)
+        #expect(
+            try OwnedPosition(.init(offset: 12, text: cursor.text), owner: "12345678-1234").committed().metadata.utf8
+                .count < 400)
+        var first = RedriveCursor()
+        first.request = "x"
+        #expect(RedriveCursor(first.text) == first)
+    }
+
+    @Test("what is no cursor is refused")
+    func refusals() {
+        let text = cursor.text
+        for wrong in [
+            "", "x", "v1 w=1 n=2 t=3", text.replacing("request=", with: "r="), text.replacing("12..", with: "12.."),
+            text.replacing("range=12", with: "range=-12"), text.replacing("devices=", with: "devices=-"),
+            text.replacing("sent=4000", with: "sent=many"), text.replacing("key=", with: "key=!"),
+        ] where wrong != text {
+            #expect(RedriveCursor(wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test("positions of pipelines, of other commands and of other versions are no re-drive's")
+    func positions() throws {
+        let own = OwnedPosition(.init(offset: 7, text: cursor.text), owner: "me")
+        #expect(try OwnedPosition(own.committed(), group: "g") == own)
+        for metadata in ["", "v1 w=1 n=2 t=3", "carillon-replay/2 me \(cursor.text)", "carillon-replay/1 me"] {
+            #expect(throws: ReplayRefusal.self) {
+                try OwnedPosition(CommittedOffset(offset: Offset(1), metadata: metadata), group: "g")
+            }
+        }
+        #expect(throws: ReplayRefusal.self) {
+            try OwnedPosition(.init(offset: 1, text: String(repeating: "x", count: 4_096)), owner: "me").committed()
+        }
+        #expect(throws: ReplayRefusal.self) { try RedriveResume([0: .init(offset: 1, text: "of=another")], id: "x") }
+    }
+
+    @Test("the partition with the most that was sent has the latest word, the ranges are each their own")
+    func resume() throws {
+        var one = cursor
+        var other = cursor
+        other.range = 0..<3
+        other.sent = 4_500
+        other.key = [9]
+        let found = try #require(
+            try RedriveResume([0: .init(offset: 1, text: one.text), 1: .init(offset: 1, text: other.text)], id: "x"))
+        #expect(found.cursor == other && found.ranges == [0: one.range, 1: 0..<3])
+        one.sent = 4_500
+        one.isDone = true
+        let done = try #require(
+            try RedriveResume([0: .init(offset: 1, text: one.text), 1: .init(offset: 1, text: other.text)], id: "x"))
+        #expect(done.cursor.isDone)
+        #expect(try RedriveResume([:], id: "x") == nil)
+        var request = RedriveRequest()
+        request.digest = "other"
+        #expect(throws: ReplayRefusal.self) { try found.check(request, id: "x") }
+        request.digest = cursor.request
+        #expect(throws: Never.self) { try found.check(request, id: "x") }
+    }
+
+    @Test("an id has 1 to 100 characters that are good in names; one that is made has the time in it")
+    func ids() {
+        for good in ["a", "2026-11-22_x.Y", String(repeating: "z", count: 100)] {
+            #expect(RedriveID(good)?.text == good)
+        }
+        for bad in ["", "a b", "a/b", "ä", "a\n", String(repeating: "z", count: 101)] { #expect(RedriveID(bad) == nil) }
+        let made = RedriveID(time: "2026-11-22T05:30:00.123Z", random: 42)
+        #expect(made.text == "20261122T053000-0000016")
+        #expect(RedriveID(made.text) == made)
+    }
+
+    @Test("transactions are as far apart as the rate wants, and of a second or 5,000 records at most")
+    func pace() {
+        let start = ContinuousClock.now
+        var pace = RedrivePace(rate: 100, now: start)
+        #expect(pace.recordsAtOnce == 100)
+        #expect(pace.next(after: 100, now: start) == start + .seconds(1))
+        #expect(pace.next(after: 50, now: start + .milliseconds(200)) == start + .milliseconds(1_500))
+        // A pause is not made up for.
+        #expect(pace.next(after: 10, now: start + .seconds(9)) == start + .milliseconds(9_100))
+        #expect(RedrivePace(rate: 100_000, now: start).recordsAtOnce == 5_000)
+    }
+}

@@ -1,0 +1,212 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+import StateStore
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("Issue 7, 6: what a re-drive sends")
+struct RedriveTests {
+    private static let day: Int64 = 86_400_000
+
+    private struct Selection {
+        var plan: RedrivePlan
+        var entries: [RedriveList.Entry]
+        var records: [RenderedRecord] { entries.map(\.record) }
+        func omitted(_ reason: RedriveOmission) -> Int { plan.omitted[reason] ?? 0 }
+    }
+
+    /// The list of a re-drive over a dispatch topic that holds these records; nil: what was sent does not matter.
+    private func select(
+        _ toy: borrowing ToyPipeline, dispatched: [RenderedRecord]?, ranges: [Int32: Range<Int64>]? = nil,
+        piece: Int = 7, _ adjust: (inout RedriveRules) -> Void = { _ in }
+    ) throws -> Selection {
+        let run = try ReplayRun(toy)
+        let input = try run.plan(toy)
+        var index: DispatchIndex?
+        if let dispatched {
+            let filled = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+            for (offset, record) in dispatched.enumerated() {
+                try record.withEventHeaders { key, value, headers in
+                    try filled.append(
+                        key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)))
+                }
+            }
+            try filled.flush()
+            index = filled
+        }
+        var rules = RedriveRules()
+        rules.selected = ranges ?? input.ranges
+        rules.now = toy.clock
+        rules.maxAge = 365 * Self.day
+        adjust(&rules)
+        let list = try RedriveList(store: MemoryStore())
+        let sink = try run.perform(
+            toy, input, piece: piece,
+            into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore()))
+        let plan = try sink.finish(dispatched: index)
+        return Selection(plan: plan, entries: try list.next(after: rules.sentUpTo, limit: .max))
+    }
+
+    /// One device at place p1, and events of order 1 there, a minute apart, each in a transaction of its own.
+    private func toy(_ statuses: [String?], orders: [Int]? = nil) throws -> ToyPipeline {
+        // Nothing expires unless a test wants it.
+        var toy = try ToyPipeline { $0.rendering.timeToLive = .seconds(20 * 86_400) }
+        try toy.subscribe("token-1", to: "p1")
+        for (index, status) in statuses.enumerated() {
+            toy.pass(ToyPipeline.minute)
+            let order = orders?[index] ?? 1
+            let type = status == nil ? "ORDER_CREATED" : "ORDER_STATUS_CHANGED"
+            let value = """
+                {"event_id":"e\(index)","event_type":"\(type)","occurred_at":\(toy.clock),"order":{"id":"o\(order)",\
+                "order_number":"N\(order)","place_id":"p1","status":"\(status ?? "pending")"}}
+                """
+            toy.append(LoggedEvent(timestamp: toy.clock, key: "o\(order)", value: value), to: 0)
+            try toy.transact([10, 10, 10])
+        }
+        return toy
+    }
+
+    @Test("of an order only the latest notification is sent")
+    func collapse() throws {
+        let toy = try toy([nil, "processing", "picking"], orders: [1, 1, 2])
+        let sent = toy.output.records
+        let found = try select(toy, dispatched: [])
+        #expect(found.records == [sent[1], sent[2]])
+        #expect(found.omitted(.replaced) == 1 && found.plan.devices == 2 && found.plan.plan.notifications == 2)
+    }
+
+    @Test("where the latest was sent and an earlier one was missed, nothing is sent")
+    func collapseBeforeSkip() throws {
+        let toy = try toy([nil, "processing"])
+        let sent = toy.output.records
+        let found = try select(toy, dispatched: [sent[1]])
+        #expect(found.records.isEmpty)
+        #expect(found.omitted(.replaced) == 1 && found.omitted(.alreadySent) == 1)
+    }
+
+    @Test("a later notification that is not selected, by range or filter, replaces all the same")
+    func collapseBeyondSelection() throws {
+        let toy = try toy([nil, "processing"])
+        let range = try select(toy, dispatched: [], ranges: [0: 0..<1])
+        #expect(range.records.isEmpty && range.omitted(.replaced) == 1)
+        let filter = try select(toy, dispatched: []) { $0.filter.types = ["event_order_created"] }
+        #expect(filter.records.isEmpty && filter.omitted(.replaced) == 1)
+        let other = try select(toy, dispatched: []) { $0.filter.types = ["event_order_status_changed"] }
+        #expect(other.records == [toy.output.records[1]])
+    }
+
+    @Test("what was dispatched is not sent again, whoever wrote it, unless that is wanted", arguments: UInt64(40)..<43)
+    func sent(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed, jumps: seed % 2 == 1)
+        let all = try select(toy, dispatched: nil) { $0.now = 0 }
+        let none = try select(toy, dispatched: toy.output.records) { $0.now = 0 }
+        #expect(all.plan.devices > 50 && none.plan.devices == 0, "seed \(seed)")
+        #expect(none.omitted(.alreadySent) == all.plan.devices, "seed \(seed)")
+        var byReplay = toy.output.records
+        for index in byReplay.indices { byReplay[index].headers.append(.init(name: "replay", value: Array("x".utf8))) }
+        #expect(try select(toy, dispatched: byReplay) { $0.now = 0 }.plan.devices == 0, "seed \(seed)")
+    }
+
+    @Test("what is missing of the latest ones is sent, byte for byte, and nothing else", arguments: UInt64(43)..<46)
+    func missing(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed)
+        var random = SeededGenerator(seed: seed)
+        let latest = try select(toy, dispatched: nil) { $0.now = 0 }.records
+        let lost = latest.filter { _ in Bool.random(using: &random) }
+        let there = toy.output.records.filter { !lost.contains($0) }
+        let found = try select(toy, dispatched: there) { $0.now = 0 }
+        #expect(found.records == lost && !lost.isEmpty, "seed \(seed)")
+        #expect(lost.allSatisfy { toy.output.records.contains($0) }, "seed \(seed)")
+    }
+
+    @Test("the list is in the same order in every run, and goes on behind any of its pushes")
+    func order() throws {
+        let toy = try ToyPipeline.lived(seed: 46, jumps: true)
+        let first = try select(toy, dispatched: nil) { $0.now = 0 }
+        for piece in [1, 13, 400] {
+            let again = try select(toy, dispatched: nil, piece: piece) { $0.now = 0 }
+            #expect(again.entries.map(\.key) == first.entries.map(\.key))
+        }
+        for index in [0, 1, first.entries.count / 2, first.entries.count - 1] {
+            let rest = try select(toy, dispatched: nil) {
+                $0.now = 0
+                $0.sentUpTo = first.entries[index].key
+            }
+            #expect(rest.entries.map(\.key) == first.entries[(index + 1)...].map(\.key))
+            #expect(rest.plan.devices == first.entries.count - index - 1)
+        }
+    }
+
+    @Test("what is older than the limit, by the time of its event or when its timer was due, is left out and counted")
+    func maxAge() throws {
+        let toy = try toy([nil, nil, nil], orders: [1, 2, 3])
+        let found = try select(toy, dispatched: []) {
+            $0.now = toy.clock + 10
+            $0.maxAge = ToyPipeline.minute + 10
+        }
+        #expect(found.records == Array(toy.output.records[1...]) && found.omitted(.tooOld) == 1)
+        let edge = try select(toy, dispatched: []) {
+            $0.now = toy.clock + 11
+            $0.maxAge = ToyPipeline.minute + 10
+        }
+        #expect(edge.records == Array(toy.output.records[2...]) && edge.omitted(.tooOld) == 2)
+        let lived = try ToyPipeline.lived(seed: 47)
+        let timers = lived.output.records.filter { $0.header("source")?.hasPrefix("schedule/") == true }
+        #expect(!timers.isEmpty)
+        let young = try select(lived, dispatched: []) { $0.maxAge = 0 }
+        #expect(young.records.isEmpty && young.omitted(.tooOld) >= timers.count)
+    }
+
+    @Test("what is past its expires-at is left out and counted")
+    func expired() throws {
+        let toy = try toy([nil, nil], orders: [1, 2])
+        let expiry = toy.output.records.compactMap { $0.header("expires-at").flatMap { Int64($0) } }
+        let found = try select(toy, dispatched: []) { $0.now = expiry[0] }
+        #expect(found.records == [toy.output.records[1]] && found.omitted(.expired) == 1)
+        #expect(try select(toy, dispatched: []) { $0.now = expiry[0] - 1 }.plan.devices == 2)
+    }
+
+    @Test("what the pipeline did after the re-drive was first started is left out, and replaces all the same")
+    func afterStart() throws {
+        let toy = try toy([nil, "processing", nil], orders: [1, 1, 2])
+        let found = try select(toy, dispatched: []) { $0.began = toy.journal[0].clock }
+        #expect(found.records.isEmpty && found.omitted(.afterStart) == 2 && found.omitted(.replaced) == 1)
+    }
+
+    @Test("a range that has no journal is known as such, also where it is only reached by what is selected")
+    func journal() throws {
+        let toy = try toy([nil, nil, nil, nil], orders: [1, 2, 3, 4])
+        let journal = JournalIndex(store: MemoryStore())
+        try journal.append(Array(toy.journal[2...]))
+        try journal.flush()
+        let planner = ReplayPlanner(journal: journal, isJournalWhole: false)
+        var input = try planner.plan([0: 0..<4])
+        input.selected = [0: 0..<4]
+        #expect(input.lacksJournal)
+        input.selected = [0: 3..<4]
+        #expect(!input.lacksJournal)
+        input = try planner.plan([0: 2..<4])
+        input.selected = [0: 2..<4]
+        #expect(!input.lacksJournal)
+    }
+
+    @Test("no topic of a pipeline can be written to by anything else, whatever it is called")
+    func topics() throws {
+        var configuration = PipelineConfiguration(
+            kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: "",
+            rules: try ExtractionRules(timeZone: "Europe/Berlin"))
+        for name in ["orders.events", "notifications.dispatch", "notifications.journal"] {
+            #expect(throws: ReplayRefusal.self) { try Self.open(name, configuration) }
+        }
+        configuration.topics.dispatch = "another.name"
+        #expect(throws: ReplayRefusal.self) { try Self.open("another.name", configuration) }
+        #expect(throws: ReplayRefusal.self) { try Self.open("notifications.dispatch", configuration) }
+    }
+
+    private static func open(_ name: String, _ configuration: PipelineConfiguration) throws {
+        _ = try TopicSink(name, id: "x", configuration, logger: { _ in })
+    }
+}
