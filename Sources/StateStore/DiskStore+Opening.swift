@@ -93,6 +93,7 @@ extension DiskStore {
             // The next folder may get the number of this one.
             folder.release()
         }
-        return DiskStore(try Environment(in: folder, largestSize: largestSize), folder, UseMarker(folder: path))
+        let environment = try Environment(in: folder, largestSize: largestSize).forgetful()
+        return DiskStore(environment, folder, UseMarker(folder: path))
     }
 }

@@ -3,9 +3,10 @@ import Glibc
 
 /// An open LMDB environment: its handle and its two databases, one for entries and one for the checkpoint.
 ///
-/// No `MDB_WRITEMAP` and no `MDB_NOSYNC` (a stray pointer or a power cut must not damage it). `MDB_NOTLS`, because
-/// several readers may live on one thread and move between threads. Read-ahead stays on: the table usually fits into
-/// memory, and it makes the first reads after a start faster (`MDB_NORDAHEAD` pays only where it does not fit).
+/// No `MDB_WRITEMAP`, and no `MDB_NOSYNC` unless it is ``forgetful()`` (a stray pointer or a power cut must not damage it).
+/// `MDB_NOTLS`, because several readers may live on one thread and move between threads. Read-ahead stays on: the table
+/// usually fits into memory, and it makes the first reads after a start faster (`MDB_NORDAHEAD` pays only where it does not
+/// fit).
 struct Environment {
     let handle: OpaquePointer
     let entries: MDB_dbi
@@ -29,6 +30,12 @@ struct Environment {
             throw error
         }
         self.handle = handle
+    }
+
+    /// For what nobody opens again: commits no longer wait for the disk.
+    func forgetful() -> Environment {
+        mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), 1)
+        return self
     }
 
     /// The address space is reserved, not the memory or the disk; where the process may not have that much, half.

@@ -28,8 +28,8 @@ package enum TopicReader {
 
     /// Reads the partitions that `consumer` does not have yet.
     ///
-    /// - Parameter take: is handed the records as they come; the last ones may be beyond the ends. What it throws ends the
-    ///   reading.
+    /// - Parameter take: is handed the records as they come, none where a second has brought none; the last ones may be
+    ///   beyond the ends. What it throws ends the reading.
     package static func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], with consumer: inout Consumer,
         take: (borrowing RecordBatch) throws -> Void, progress: (Double) -> Void = { _ in }
@@ -45,10 +45,8 @@ package enum TopicReader {
         while !open.isEmpty {
             records.removeAll()
             consumer.fill(&records, limit: 2_000, timeout: .seconds(1))
-            if !records.isEmpty {
-                try take(records)
-                lastProgress = .now
-            }
+            try take(records)
+            if !records.isEmpty { lastProgress = .now }
             for index in 0..<records.count {
                 let record = records[index]
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
