@@ -31,6 +31,10 @@ package struct EventReading: Equatable, Sendable {
     package var places: [String] = []
     package var types: [String] = []
     package var status: String?
+    /// When it happened; nil where it cannot be read.
+    package var time: EventTime?
+    /// What becomes of it by the rules alone, whatever its order's past and the subscriptions say.
+    package var deadLetter: DeadLetter?
 }
 
 /// Reads events as the extraction does, each by itself. One owner.
@@ -51,12 +55,14 @@ struct EventReader: ~Copyable {
         record.headers = batch.headers.indices
         batch.records.append(record)
         facts.reading = EventReading()
-        _ = extractor.extract(0, in: &batch, history: &facts)
+        let outcome = extractor.extract(0, in: &batch, history: &facts)
         var reading = facts.reading
+        if case .deadLetter(let letter) = outcome { reading.deadLetter = letter }
         for push in batch.notifications {
             reading.orders.append(batch.string(push.orderID))
             reading.places.append(batch.string(push.placeID))
             reading.types.append(push.eventType.rawValue)
+            reading.time = push.eventTime
         }
         return reading
     }
@@ -92,6 +98,7 @@ private struct FactsRecorder: OrderHistory {
         reading.places = [text(event.place)]
         reading.types = [event.type.rawValue]
         reading.status = event.status.map(text)
+        reading.time = event.time
         return OrderVerdict()
     }
 

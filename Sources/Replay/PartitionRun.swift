@@ -42,14 +42,10 @@ final class PartitionRun {
 /// Records on their way through the core.
 final class RecordsAtHand {
     var batch: EventBatch
-    private var copies: [UnsafeMutableRawBufferPointer] = []
+    private let copies = ByteCopies()
 
     init(topic: String) {
         batch = EventBatch(topic: topic)
-    }
-
-    deinit {
-        for copy in copies { copy.deallocate() }
     }
 
     /// Adds a record with bytes of its own.
@@ -59,25 +55,40 @@ final class RecordsAtHand {
         var record = record
         let first = batch.headers.count
         for header in headers[record.headers] {
-            batch.headers.append(EventHeader(name: copy(header.name), value: header.value.map(copy)))
+            batch.headers.append(EventHeader(name: copies.copy(header.name), value: header.value.map(copies.copy)))
         }
         record.headers = first..<batch.headers.count
-        record.key = record.key.map(copy)
-        record.value = record.value.map(copy)
+        record.key = record.key.map(copies.copy)
+        record.value = record.value.map(copies.copy)
         batch.records.append(record)
     }
 
     /// Forgets the records and gives their bytes up.
     func removeAll() {
         batch.removeAll()
-        for copy in copies { copy.deallocate() }
-        copies.removeAll(keepingCapacity: true)
+        copies.removeAll()
+    }
+}
+
+/// Copies of bytes, which stay where they are until they are given up.
+final class ByteCopies {
+    private var runs: [UnsafeMutableRawBufferPointer] = []
+
+    deinit {
+        for run in runs { run.deallocate() }
     }
 
-    private func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
-        copy.copyMemory(from: bytes)
-        copies.append(copy)
-        return UnsafeRawBufferPointer(rebasing: copy[..<bytes.count])
+    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+        run.copyMemory(from: bytes)
+        runs.append(run)
+        return UnsafeRawBufferPointer(rebasing: run[..<bytes.count])
+    }
+
+    func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { copy($0) } }
+
+    func removeAll() {
+        for run in runs { run.deallocate() }
+        runs.removeAll(keepingCapacity: true)
     }
 }

@@ -22,6 +22,7 @@ from confluent_kafka.admin import (
 import scenarios
 from cluster import Cluster, Failure, wait_for
 from daemon import EXIT_LOGIN, wait_for_daemons
+from generate import Input
 from scenarios import broker, check, command, make_world, scenario
 
 VERIFY = "certificate verify failed"
@@ -110,7 +111,8 @@ class Guarded:
                 raise Failure(f"{grant} was not granted to {user}")
 
 
-USERS = ["operator", "writer", "lister", "caller", "reader", "redriver", "carillon-run", *[f"user-{number}" for number in range(16)]]
+USERS = ["operator", "writer", "lister", "caller", "reader", "redriver", "replayer", "mender", "carillon-run",
+         *[f"user-{number}" for number in range(16)]]
 guarded = None
 # What a crash prints where a host asks for all of it.
 os.environ["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
@@ -150,6 +152,7 @@ def enough():
     guarded.grant("carillon-run", documented("carillon run, offsets", world))
     runner = settings | guarded.login("carillon-run")
     world.produce(400)
+    world.cluster.produce(world.topics["events"], [Input(b"4711", b"no JSON")])
     guarded.grant("caller", documented("carillon orders list-event", world))
     command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
     daemon = world.daemon("a", runner).start()
@@ -161,6 +164,15 @@ def enough():
     guarded.grant("reader", documented("carillon schedule", world))
     if "timers to come" not in command("schedule", settings=settings | guarded.login("reader")):
         raise Failure("`schedule` tells of no timers")
+    guarded.grant("replayer", documented("carillon replay plan, diff, write, explain", world))
+    command("replay", "diff", settings=settings | guarded.login("replayer"))
+    guarded.grant("mender", documented("carillon replay dead-letters", world))
+    letter = next(each for each in world.cluster.read(world.topics["dead-letters"]) if each.value == b"no JSON")
+    mended = {"event_type": "ORDER_CREATED", "order": {"id": "4711", "place_id": "42"}}
+    file.write_text(json.dumps({"topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
+                                "payload": json.dumps(mended)}))
+    command("replay", "dead-letters", "--repaired", str(file), "--i-understand-this-notifies-people", "--confirm-events", "1",
+            settings=settings | guarded.login("mender"))
     guarded.grant("redriver", documented("carillon replay redrive", world))
     redriver = settings | guarded.login("redriver")
     words = ("replay", "redrive", "--subscriptions", "now", "--include-sent", "--json")

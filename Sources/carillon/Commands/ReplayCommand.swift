@@ -19,5 +19,6 @@ struct ReplayCommand: ParsableCommand {
         ],
         subcommands: [
             ReplayPlanCommand.self, ReplayDiffCommand.self, ReplayWriteCommand.self, ReplayRedriveCommand.self,
+            ReplayDeadLettersCommand.self,
         ])
 }

@@ -124,26 +124,7 @@ struct RedriveWork {
                 : "Re-drive \(id) was finished before: sent to \(numbers)\(refused). Nothing was sent now.\n")
     }
 
-    /// The command line of this process with its id, and without its secrets.
-    private var resumingLine: String {
-        var words = ["carillon"]
-        for word in CommandLine.arguments.dropFirst() {
-            let secret = ArgumentSecrets.secret(in: word)
-            words.append(
-                secret.map { String(decoding: Array(word.utf8)[..<$0.lowerBound], as: UTF8.self) + "…" } ?? word)
-        }
-        if options.id == nil { words += ["--id", id] }
-        return words.map(Self.quoted).joined(separator: " ")
-    }
-
-    private static func quoted(_ word: String) -> String {
-        let isPlain =
-            !word.isEmpty
-            && word.utf8.allSatisfy { byte in
-                !" \t\n'\"\\$`&|;<>()*?[]{}~#!".utf8.contains(byte)
-            }
-        return isPlain ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
-    }
+    private var resumingLine: String { ResumingLine.make(newID: options.id == nil ? id : nil) }
 
     private static func count(_ number: Int) -> String { ProgressLine.grouped(number) }
 }

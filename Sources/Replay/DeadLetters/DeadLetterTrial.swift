@@ -1,0 +1,104 @@
+import Extraction
+import KafkaClient
+import NotificationPayload
+import Pipeline
+
+/// Tries what the present rules would make of a dead letter, and makes the event that would be put back. One owner.
+struct DeadLetterTrial: ~Copyable {
+    /// The headers by which a pipeline knows where an event stood when it failed for the first time: its message id is made
+    /// of them where it has no id of its own, and they say that it is no duplicate.
+    private static let coordinates = [
+        "__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset",
+    ]
+    /// Says of an event which dead letter it was: `<topic>/<partition>/<offset>`.
+    static let mark = "replay-of"
+    private static let id = "replay"
+
+    enum Verdict {
+        case left(DeadLetterLeft, code: String?, DeadLetter?)
+        case candidate(DeadLetterCandidate, ProducerRecord)
+    }
+
+    private let request: DeadLetterRequest
+    private let topics: PipelineConfiguration.Topics
+    private var reader: EventReader
+    private var batch: EventBatch
+    /// Where the events stood of all dead letters that were seen, whether they were asked for or not.
+    private(set) var dead: Set<Coordinates> = []
+
+    init(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) {
+        self.request = request
+        topics = configuration.topics
+        reader = EventReader(configuration.rules, topic: configuration.topics.events)
+        batch = EventBatch(topic: configuration.topics.events)
+    }
+
+    /// - Parameter record: its headers are in `headers`.
+    /// - Returns: nil for one that was not asked for.
+    mutating func judge(_ record: RecordView, headers: [EventHeader]) -> Verdict? {
+        let place = Coordinates(partition: record.partition, offset: record.offset)
+        let mended = request.repaired?[place]
+        let reason = DeadLetterReason(headers)
+        if let reason, reason.topic == topics.events { dead.insert(reason.place) }
+        if request.repaired != nil, mended == nil { return nil }
+        guard let reason else {
+            return request.codes.isEmpty ? .left(.foreign, code: nil, nil) : nil
+        }
+        guard request.codes.isEmpty || request.codes.contains(reason.code) else { return nil }
+        func left(_ why: DeadLetterLeft, _ letter: DeadLetter? = nil) -> Verdict {
+            .left(why, code: reason.code, letter)
+        }
+        guard reason.topic == topics.events else { return left(.otherTopic) }
+        if reason.isTruncated, mended == nil { return left(.truncated) }
+        if mended == nil, !request.codes.contains(reason.code), DeadLetterRequest.untried.contains(reason.code) {
+            return left(.untried)
+        }
+        var event = ProducerRecord(
+            key: record.key.map { Array($0) }, value: mended ?? record.value.map { Array($0) },
+            headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
+            partition: reason.place.partition)
+        event.timestamp = record.timestamp.map(Timestamp.init(milliseconds:))
+        let reading = read(event, at: reason.place)
+        if let letter = reading.deadLetter { return left(.stillDead, letter) }
+        let time = reading.time?.milliseconds ?? record.timestamp ?? 0
+        if time < request.oldest { return left(.tooOld) }
+        let type = reading.types.first ?? ""
+        return .candidate(
+            DeadLetterCandidate(
+                place: place, event: reason.place, code: reason.code, type: type,
+                order: reading.orders.first { !$0.isEmpty },
+                time: time, key: event.key, touchesState: type != EventType.orderIDsListed.rawValue),
+            event)
+    }
+
+    /// The headers of the original record and the coordinates of the first failure, without what stations have added since.
+    private static func headers(
+        _ all: [EventHeader], _ reason: DeadLetterReason, at place: String
+    ) -> [RecordHeader] {
+        func copy(_ header: EventHeader) -> RecordHeader {
+            RecordHeader(String(decoding: header.name, as: UTF8.self), header.value.map { Array($0) })
+        }
+        var headers = all[..<reason.originalHeaders].map(copy)
+        // It was put back before, and has failed again.
+        if headers.contains(where: { $0.name == mark }) { headers.removeAll { $0.name == mark || $0.name == id } }
+        if !headers.contains(where: { $0.name == coordinates[0] }) {
+            headers += all[reason.originalHeaders...].map(copy).filter { coordinates.contains($0.name) }
+        }
+        return headers + [RecordHeader(mark, Array(place.utf8))]
+    }
+
+    private mutating func read(_ event: ProducerRecord, at place: Coordinates) -> EventReading {
+        let copies = ByteCopies()
+        batch.removeAll()
+        for header in event.headers {
+            batch.headers.append(
+                EventHeader(name: copies.copy(Array(header.name.utf8)), value: header.value.map(copies.copy)))
+        }
+        batch.records.append(
+            EventRecord(
+                partition: place.partition, offset: place.offset,
+                timestamp: event.timestamp.map { EventTime(milliseconds: $0.milliseconds) },
+                key: event.key.map(copies.copy), value: event.value.map(copies.copy), headers: batch.headers.indices))
+        return withExtendedLifetime(copies) { reader.read(batch.records[0], of: batch) }
+    }
+}

@@ -1,0 +1,112 @@
+import Pipeline
+import Replay
+
+/// The plan of `carillon replay dead-letters` for a person, and as JSON.
+struct DeadLettersText {
+    var plan: DeadLetterPlan
+    var configuration: PipelineConfiguration
+    var id: String
+
+    var text: String {
+        let topics = configuration.topics
+        func count(_ number: Int) -> String { ProgressLine.grouped(number) }
+        func count(_ number: Int, _ unit: String) -> String { "\(count(number)) \(unit)\(number == 1 ? "" : "s")" }
+        var lines = [
+            "\(count(plan.found, "dead letter")) in \(topics.deadLetters) → \(count(plan.events, "event")) to put back into "
+                + "\(topics.events)", "",
+        ]
+        var table = TextTable(["CODE", "DEAD LETTERS", "PUT BACK"])
+        for (code, number) in plan.byCode.sorted(by: { $0.key < $1.key }) {
+            table.append([code, count(number.found), count(number.selected)])
+        }
+        if !plan.byCode.isEmpty { lines.append(table.text) }
+        let types = plan.byType.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { "\(count($0.value)) \($0.key.trimmingPrefix("event_"))" }
+        if !types.isEmpty { lines.append("to put back: \(types.joined(separator: ", "))") }
+        for reason in DeadLetterLeft.allCases {
+            if let number = plan.left[reason] { lines.append("left: \(count(number)) \(sentence(of: reason))") }
+        }
+        if let first = plan.first { lines.append("first: \(line(first))") }
+        if let last = plan.last { lines.append("last:  \(line(last))") }
+        if plan.done > 0 { lines.append("\(count(plan.done)) of them \(id) has put back already") }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private func sentence(of reason: DeadLetterLeft) -> String {
+        switch reason {
+        case .stillDead:
+            "would be dead letters again: "
+                + plan.stillDead.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        case .untried: "whose event does not tell whether it would be taken now (--code puts them back)"
+        case .truncated: "of whose value only the beginning is there (--repaired)"
+        case .otherTopic: "of timers, or of another topic than \(configuration.topics.events)"
+        case .foreign: "that no carillon has written"
+        case .tooOld: "happened longer ago than --max-age"
+        case .putBack: "have been put back before"
+        case .late: "whose order has had newer events (--include-late)"
+        }
+    }
+
+    private func line(_ example: DeadLetterPlan.Example) -> String {
+        "\(TimeText.iso8601(example.time)) \(example.code)\(example.order.map { " of order \($0)" } ?? "")"
+            + " at \(configuration.topics.deadLetters)/\(example.place.partition)/\(example.place.offset)"
+    }
+
+    // MARK: JSON
+
+    struct Document: Encodable {
+        struct Count: Encodable {
+            var deadLetters: Int
+            var putBack: Int
+
+            enum CodingKeys: String, CodingKey {
+                case deadLetters = "dead_letters"
+                case putBack = "put_back"
+            }
+        }
+
+        struct Example: Encodable {
+            var time: String
+            var code: String
+            var orderID: String?
+            var at: String
+
+            enum CodingKeys: String, CodingKey {
+                case time, code, at
+                case orderID = "order_id"
+            }
+        }
+
+        var id: String
+        var deadLetters: Int
+        var events: Int
+        var done: Int
+        var byCode: [String: Count]
+        var byType: [String: Int]
+        var left: [String: Int]
+        var stillDead: [String: Int]
+        var first: Example?
+        var last: Example?
+
+        enum CodingKeys: String, CodingKey {
+            case id, events, done, left, first, last
+            case deadLetters = "dead_letters"
+            case byCode = "by_code"
+            case byType = "by_type"
+            case stillDead = "still_dead"
+        }
+    }
+
+    var document: Document {
+        func example(_ example: DeadLetterPlan.Example) -> Document.Example {
+            Document.Example(
+                time: TimeText.iso8601(example.time), code: example.code, orderID: example.order,
+                at: "\(configuration.topics.deadLetters)/\(example.place.partition)/\(example.place.offset)")
+        }
+        return Document(
+            id: id, deadLetters: plan.found, events: plan.events, done: plan.done,
+            byCode: plan.byCode.mapValues { .init(deadLetters: $0.found, putBack: $0.selected) }, byType: plan.byType,
+            left: Dictionary(uniqueKeysWithValues: plan.left.map { ($0.key.rawValue, $0.value) }),
+            stillDead: plan.stillDead, first: plan.first.map(example), last: plan.last.map(example))
+    }
+}

@@ -1,0 +1,230 @@
+import Extraction
+import Foundation
+import KafkaClient
+import Pipeline
+import StateStore
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("Issue 7, 6: dead letters that are put back")
+struct DeadLetterTests {
+    private static let good = #"{"event_id":"e","event_type":"ORDER_CREATED","order":{"id":"o","place_id":"p"}}"#
+    private static let list = #"{"event_type":"ORDER_IDS_LISTED","place_id":"p","order_ids":["a","b"]}"#
+    private static let now: Int64 = 1_751_871_600_000
+
+    private let configuration: PipelineConfiguration
+
+    init() throws {
+        configuration = PipelineConfiguration(
+            kafka: [:], stateDirectory: "", rules: try ExtractionRules(timeZone: "UTC"))
+    }
+
+    // MARK: Headers
+
+    /// The family that a pipeline writes behind the headers of a record.
+    private static func family(
+        _ code: String = "no_place", topic: String = "orders.events", partition: Int = 3, offset: Int = 17,
+        name: String = "carillon", truncated: Bool = false
+    ) -> [(String, String?)] {
+        [
+            ("x-error-code", code), ("__connect.errors.topic", topic), ("__connect.errors.partition", "\(partition)"),
+            ("__connect.errors.offset", "\(offset)"), ("__connect.errors.connector.name", name),
+            ("__connect.errors.stage", "TRANSFORMATION"), ("__connect.errors.exception.message", "why"),
+        ] + (truncated ? [("x-truncated", "70000")] : [])
+    }
+
+    private func headers(_ pairs: [(String, String?)], _ memory: Memory) -> [EventHeader] {
+        pairs.map { EventHeader(name: memory.copy($0.0), value: $0.1.map { memory.copy($0) }) }
+    }
+
+    @Test("a reason is the last family of a pipeline's own; another station's, or none, is no reason")
+    func reasons() throws {
+        let memory = Memory()
+        let twice = headers([("a", "1")] + Self.family() + [("b", nil)] + Self.family("no_place", offset: 40), memory)
+        let reason = try #require(DeadLetterReason(twice))
+        #expect(reason.place == Coordinates(partition: 3, offset: 40) && reason.originalHeaders == 9)
+        #expect(reason.code == "no_place" && reason.topic == "orders.events" && reason.message == "why")
+        #expect(!reason.isTruncated)
+        #expect(DeadLetterReason(headers(Self.family(truncated: true), memory))?.isTruncated == true)
+        #expect(DeadLetterReason(headers(Self.family(name: "another"), memory)) == nil)
+        #expect(DeadLetterReason(headers([("a", "1")], memory)) == nil)
+        #expect(DeadLetterReason(headers(Self.family().filter { !$0.0.hasSuffix("offset") }, memory)) == nil)
+    }
+
+    // MARK: What goes back
+
+    private func judge(
+        _ value: String? = good, _ pairs: [(String, String?)] = family(), age: Int64 = 0,
+        _ adjust: (inout DeadLetterRequest) -> Void = { _ in }
+    ) -> DeadLetterTrial.Verdict? {
+        var request = DeadLetterRequest()
+        request.oldest = Self.now - 3_600_000
+        adjust(&request)
+        var trial = DeadLetterTrial(request, configuration)
+        let memory = Memory()
+        let record = RecordView(
+            topic: "notifications.dead-letters", partition: 1, offset: 5, timestamp: Self.now - age,
+            key: memory.copy("o"), value: value.map { memory.copy($0) }, headers: 0..<0)
+        return withExtendedLifetime(memory) { trial.judge(record, headers: headers(pairs, memory)) }
+    }
+
+    private func left(_ verdict: DeadLetterTrial.Verdict?) -> DeadLetterLeft? {
+        if case .left(let why, _, _) = verdict { why } else { nil }
+    }
+
+    @Test("each reason for which one stays where it is")
+    func stays() throws {
+        for why in DeadLetterLeft.allCases {
+            switch why {
+            case .stillDead:
+                for value in [nil, "", "no JSON", #"{"event_type":"ORDER_CREATED","order":{"id":"o"}}"#] {
+                    #expect(left(judge(value)) == .stillDead)
+                }
+            case .untried:
+                for code in ["too_many_devices", "record_refused", "payload_too_large"] {
+                    #expect(left(judge(Self.good, Self.family(code))) == .untried)
+                    #expect(left(judge(Self.good, Self.family(code)) { $0.codes = [code] }) == nil)
+                }
+            case .truncated: #expect(left(judge(Self.good, Self.family(truncated: true))) == .truncated)
+            case .otherTopic: #expect(left(judge(Self.good, Self.family(topic: "schedule"))) == .otherTopic)
+            case .foreign: #expect(left(judge(Self.good, [("a", "1")])) == .foreign)
+            case .tooOld:
+                #expect(left(judge(age: 3_600_001)) == .tooOld && left(judge(age: 3_600_000)) == nil)
+                let dated = Self.good.replacing(
+                    "{\"event_id\"", with: "{\"occurred_at\":\(Self.now - 3_600_001),\"event_id\"")
+                #expect(left(judge(dated)) == .tooOld)
+            case .putBack, .late: break  // Of the events behind it: see below.
+            }
+        }
+        #expect(judge { $0.codes = ["unknown_type"] } == nil)
+        #expect(judge { $0.repaired = [:] } == nil)
+    }
+
+    @Test(
+        "key, value and headers go back as they came, with the first coordinates, and say which dead letter they were")
+    func asItCame() throws {
+        let pairs: [(String, String?)] = [("traceparent", "00-1"), ("none", nil)]
+        guard case .candidate(let candidate, let event) = judge(Self.good, pairs + Self.family()) else {
+            Issue.record("it stays")
+            return
+        }
+        func texts(_ event: ProducerRecord) -> [String] {
+            event.headers.map { "\($0.name)=\($0.value.map { String(decoding: $0, as: UTF8.self) } ?? "null")" }
+        }
+        let mark = "replay-of=notifications.dead-letters/1/5"
+        let coordinates = ["topic=orders.events", "partition=3", "offset=17"].map { "__connect.errors.\($0)" }
+        #expect(texts(event) == ["traceparent=00-1", "none=null"] + coordinates + [mark])
+        #expect(event.key == Array("o".utf8) && event.value == Array(Self.good.utf8) && event.partition == 3)
+        #expect(event.timestamp?.milliseconds == Self.now)
+        #expect(candidate.place == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
+        #expect(candidate.event == Coordinates(partition: 3, offset: 17) && candidate.touchesState)
+        // Put back before, and failed again: the first coordinates stay, and the marks are this one's.
+        let before =
+            event.headers.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) }) } + [("replay", "x")]
+        guard case .candidate(let again, let second) = judge(Self.good, before + Self.family(offset: 99)) else {
+            Issue.record("it stays")
+            return
+        }
+        #expect(texts(second) == texts(event) && again.event.offset == 99)
+        // Mended by a person.
+        let mended = judge("no JSON", Self.family(truncated: true)) {
+            $0.repaired = [Coordinates(partition: 1, offset: 5): Array(Self.list.utf8)]
+        }
+        guard case .candidate(let listed, let third) = mended else {
+            Issue.record("it stays")
+            return
+        }
+        #expect(third.value == Array(Self.list.utf8) && third.key == Array("o".utf8) && !listed.touchesState)
+    }
+
+    @Test("the events behind tell what stands there again, by whomever, and which orders have gone on")
+    func behind() throws {
+        func candidate(_ offset: Int64, key: String = "o", place: Int64) -> DeadLetterCandidate {
+            DeadLetterCandidate(
+                place: Coordinates(partition: 1, offset: place), event: Coordinates(partition: 0, offset: offset),
+                code: "no_place", type: "event_order_created", order: key, time: 0, key: Array(key.utf8),
+                touchesState: true)
+        }
+        let candidates = [candidate(10, place: 0), candidate(12, place: 1), candidate(14, key: "n", place: 2)]
+        var index = PutBackIndex(
+            candidates, dead: Set(candidates.map(\.event)), configuration.topics, id: "mine")
+        let memory = Memory()
+        func note(_ offset: Int64, key: String = "o", _ pairs: [(String, String?)] = []) {
+            index.note(
+                RecordView(
+                    topic: "orders.events", partition: 0, offset: offset, timestamp: nil, key: memory.copy(key),
+                    value: nil, headers: 0..<0), headers: headers(pairs, memory))
+        }
+        func mark(_ place: Int, by id: String, offset: Int) -> [(String, String?)] {
+            [
+                ("__connect.errors.offset", "\(offset)"), ("replay-of", "notifications.dead-letters/1/\(place)"),
+                ("replay", id),
+            ]
+        }
+        for offset in [10, 12, 14] as [Int64] { note(offset, key: offset == 14 ? "n" : "o") }
+        #expect(!candidates.contains { index.isLate($0) || index.isPutBack($0) || index.isDone($0) })
+        note(11)
+        #expect(index.isLate(candidates[0]) && !index.isLate(candidates[1]) && !index.isLate(candidates[2]))
+        note(20, mark(1, by: "mine", offset: 12))
+        #expect(index.isDone(candidates[1]) && !index.isPutBack(candidates[1]) && !index.isLate(candidates[1]))
+        note(21, mark(0, by: "another", offset: 10))
+        #expect(index.isPutBack(candidates[0]) && !index.isDone(candidates[0]))
+        // As kcat writes it back: with everything.
+        note(22, key: "n", Self.family(partition: 0, offset: 14))
+        #expect(index.isPutBack(candidates[2]) && !index.isLate(candidates[2]))
+    }
+
+    // MARK: What is kept
+
+    @Test("a cursor is read as it is written; another version's, or a re-drive's, is refused")
+    func cursor() throws {
+        let cursor = DeadLetterCursor(next: 7, range: 3..<9, oldest: -5, confirmed: 12, digest: "d")
+        #expect(try DeadLetterCursor(cursor.position, id: "i") == cursor && !cursor.isDone)
+        #expect(DeadLetterCursor(next: 9, range: 3..<9, oldest: 0, confirmed: 1, digest: "d").isDone)
+        let position = cursor.position
+        for text in ["", position.text.replacing("/1", with: "/2"), position.text + " x", "dead-letters/1 9 3 0 1 d"] {
+            #expect(throws: ReplayRefusal.self) {
+                try DeadLetterCursor(RedrivePosition(offset: 7, text: text), id: "i")
+            }
+        }
+    }
+
+    @Test("an event comes out of the store as it went in, with what is null")
+    func stored() throws {
+        let store = DeadLetterStore(MemoryStore())
+        var full = ProducerRecord(
+            key: [0, 0xFF], value: [], headers: [RecordHeader("a", nil), RecordHeader("", [0xFE])], partition: 4)
+        full.timestamp = Timestamp(milliseconds: 77)
+        let events = [full, ProducerRecord(key: nil, value: nil), ProducerRecord(key: [], value: [1])]
+        for (offset, event) in events.enumerated() {
+            try store.append(event, at: Coordinates(partition: 0, offset: Int64(offset)))
+        }
+        try store.flush()
+        for (offset, event) in events.enumerated() {
+            #expect(try store.event(at: Coordinates(partition: 0, offset: Int64(offset))) == event)
+        }
+        #expect(try store.event(at: Coordinates(partition: 0, offset: 3)) == nil)
+    }
+
+    @Test("a file of mended values: each line names its dead letter, once")
+    func file() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        func read(_ text: String) throws -> [Coordinates: [UInt8]] {
+            try Data(text.utf8).write(to: URL(filePath: folder.path + "/f"))
+            return try RepairedFile.read(folder.path + "/f", topic: "dl")
+        }
+        let line = #"{"topic":"dl","partition":2,"offset":9,"payload":"x"}"#
+        #expect(try read(line + "\n\n") == [Coordinates(partition: 2, offset: 9): Array("x".utf8)])
+        #expect(try read(line.replacing(#""payload":"x""#, with: #""payload_base64":"/w==""#)).values.first == [0xFF])
+        for bad in [
+            line + "\n" + line, Self.good, line.replacing("dl", with: "other"),
+            line.replacing(#""offset":9,"#, with: ""),
+            line.replacing(#""x""#, with: "null"),
+        ] {
+            #expect(throws: UnfitRepairs.self) { try read(bad) }
+        }
+    }
+}
