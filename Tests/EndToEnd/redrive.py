@@ -129,8 +129,19 @@ def killed():
     _, said, _ = run("explain", "--order", "o7", settings=world.settings("redrive"))
     if "no_subscriber" not in said or f"re-driven    to {devices} devices by after-a-kill" not in said:
         raise Failure(f"carillon explain --order o7 says: {said}")
+    check_forgotten(world, words)
     check_writing(world)
     check_options(world, total)
+
+
+def check_forgotten(world, words):
+    """An id whose cursor is gone is not begun anew."""
+    for future in world.cluster.admin.delete_consumer_groups(["carillon-replay-after-a-kill"]).values():
+        future.result(30)
+    for more in ((), ("--include-sent",)):
+        _, said = redrive(world, *words, *more, expected=REFUSED)
+        if "has forgotten how far it came" not in said:
+            raise Failure(f"without its cursor it says: {said}")
 
 
 def check_writing(world):

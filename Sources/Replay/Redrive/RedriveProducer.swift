@@ -197,7 +197,9 @@ package struct RedriveProducer: ~Copyable {
                 return try body(&self)
             } catch let error as KafkaError {
                 if error.kind == .fenced { throw RedriveTakenOver(id: id) }
-                if error.needsAPerson || error.recovery == .giveUp { throw error }
+                // A broker that has only just come back may not know its topics yet.
+                let isComingBack = error.kind == .unknownTopicOrPartition && !positions.isEmpty
+                if !isComingBack, error.needsAPerson || error.recovery == .giveUp { throw error }
                 if isStopped() { throw ReplayStopped() }
                 if lastTold.map({ .now - $0 > .seconds(10) }) ?? true {
                     lastTold = .now

@@ -79,16 +79,19 @@ package struct RedriveSession: ~Copyable {
                 session.input.approximations.joined(separator: "; ")
                     + ": what was sent then is not known; choose a later --from")
         }
-        let dispatched = rules.includesSent ? nil : try session.readDispatched()
-        if resume == nil, let dispatched, dispatched.redriven[id] != nil {
+        let topic = session.configuration.topics.dispatch
+        let dispatched = try rules.includesSent ? session.readDispatch(topic) : session.readDispatched()
+        if resume == nil, dispatched.redriven[id] != nil {
             throw ReplayRefusal(
-                "\(session.configuration.topics.dispatch) has records of --id \(id), and the broker has forgotten how far "
-                    + "it came: choose another --id")
+                "\(topic) has records of --id \(id), and the broker has forgotten how far it came: choose another --id")
         }
         let sink = try RedriveSink(
             rules, session.configuration, list: list, latest: try session.scratch.store("latest"))
-        var plan = try session.run(into: sink, with: nil).finish(dispatched: dispatched)
+        var plan = try session.run(into: sink, with: nil).finish(
+            dispatched: rules.includesSent ? nil : dispatched)
         plan.input = session.input
+        // What was done again behind the selection is not what was asked for.
+        plan.input.ranges = session.input.selected
         let left = (resume?.cursor.devices ?? plan.devices) - (resume?.cursor.settled ?? 0)
         guard plan.devices <= left else {
             throw ReplayRefusal(
