@@ -70,6 +70,20 @@ struct JournalTests {
         #expect(part.steps == 1 && part.first == 50)
     }
 
+    @Test("a table that nothing had been read into yet is older than every other one")
+    func emptyTable() throws {
+        let index = JournalIndex(store: MemoryStore())
+        let tables: [[Int64]] = [[4, 3], [], [5, 3]]
+        for (number, table) in tables.enumerated() {
+            var step = step(Int64(number), Int64(number) + 1)
+            step.table = table
+            try index.append([step])
+        }
+        try index.flush()
+        #expect(try index.survey(of: 0, in: 0..<1).oldestTable == [4, 3])
+        #expect(try index.survey(of: 0, in: 0..<9).oldestTable == [])
+    }
+
     @Test("what is missing at the beginning is approximate, unless the journal is whole")
     func planning() throws {
         let index = JournalIndex(store: MemoryStore())
@@ -103,12 +117,14 @@ struct SubscriptionLogTests {
     func whole() {
         let log = log([(0, false), (1, false), (2, true)], 0..<3)
         #expect((0...3).allSatisfy { isExact(log, $0) })
+        #expect(log.problem(at: [], topic: "s", lag: 0) == nil)
     }
 
     @Test("where something is missing it is exact behind the last old record, and behind a gap that follows one")
     func compacted() {
         let log = log([(3, false), (4, false), (9, true), (11, true)], 0..<12)
         #expect(!isExact(log, 4) && !isExact(log, 8) && isExact(log, 9) && isExact(log, 12))
+        #expect(log.problem(at: [], topic: "s", lag: 0)?.contains("stood at offset 0") == true)
         let young = self.log([(0, false), (1, true), (5, true)], 0..<6)
         #expect(!isExact(young, 0) && isExact(young, 1) && isExact(young, 3))
         let end = self.log([(1, false)], 0..<8)

@@ -70,8 +70,9 @@ package struct JournalSurvey: Equatable, Sendable {
     package var steps = 0
     /// Steps without the table's position.
     package var withoutTable = 0
-    /// The least position of each partition of the subscriptions topic.
+    /// The least position of each partition of the subscriptions topic; empty where a table had not been read into yet.
     package var oldestTable: [Int64] = []
+    private var hasEmptyTable = false
     /// Offsets between two steps that no transaction has covered: an operator's `offsets set`, or records that were gone.
     package var skipped: Int64 = 0
     package var ticks = 0
@@ -99,6 +100,11 @@ package struct JournalSurvey: Equatable, Sendable {
             withoutTable += 1
             return
         }
+        if table.isEmpty {
+            hasEmptyTable = true
+            oldestTable.removeAll()
+        }
+        guard !hasEmptyTable else { return }
         for (partition, offset) in table.enumerated() {
             if partition < oldestTable.count {
                 oldestTable[partition] = min(oldestTable[partition], offset)

@@ -47,8 +47,9 @@ struct SubscriptionLog {
         for index in exactFrom.indices where isWhole[index] { exactFrom[index] = 0 }
     }
 
-    /// Why the table at these positions may have been another one; nil: it was not.
-    func problem(at positions: [Int64], topic: String, lag: Int64?) -> String? {
+    /// Why the table at these positions may have been another one; nil: it was not. No positions: those of an empty table.
+    func problem(at known: [Int64], topic: String, lag: Int64?) -> String? {
+        let positions = known.isEmpty ? exactFrom.map { _ in 0 } : known
         guard positions.count == exactFrom.count else {
             return "\(topic) has \(exactFrom.count) partitions, and had \(positions.count): keys have moved"
         }
