@@ -24,13 +24,7 @@ final class DeadLetterStore {
 
     /// Writes what was appended. To be called before looking.
     func flush() throws(StoreError) {
-        try store.write { writer throws(StoreError) in
-            for (key, value) in pending {
-                try key.withStored { key throws(StoreError) in
-                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
-                }
-            }
-        }
+        try store.write { writer throws(StoreError) in try writer.put(pending) }
         pending.removeAll()
         pendingBytes = 0
     }

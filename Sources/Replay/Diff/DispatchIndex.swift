@@ -88,14 +88,9 @@ package final class DispatchIndex {
     /// Writes what was appended or taken. To be called before looking.
     package func flush() throws(StoreError) {
         guard !pending.isEmpty || !taken.isEmpty else { return try reader.begin() }
-        pending.sort { $0.key.lexicographicallyPrecedes($1.key) }
         reader.end()
         try store.write { writer throws(StoreError) in
-            for (key, value) in pending {
-                try key.withStored { key throws(StoreError) in
-                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
-                }
-            }
+            try writer.put(pending)
             for key in taken { try key.withStored { key throws(StoreError) in try writer.remove(key) } }
         }
         pending.removeAll()

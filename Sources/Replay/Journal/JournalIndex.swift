@@ -30,17 +30,8 @@ package final class JournalIndex {
     /// Writes what was appended. To be called before reading.
     package func flush() throws(StoreError) {
         guard !pending.isEmpty else { return }
-        let entries = pending.map { (key: StepCoding.key(of: $0), step: $0) }
-            .sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        try store.write { writer throws(StoreError) in
-            for (key, step) in entries {
-                try key.withStored { key throws(StoreError) in
-                    try StepCoding.value(of: step).withStored { value throws(StoreError) in
-                        try writer.put(key, value)
-                    }
-                }
-            }
-        }
+        let entries = pending.map { (key: StepCoding.key(of: $0), value: StepCoding.value(of: $0)) }
+        try store.write { writer throws(StoreError) in try writer.put(entries) }
         pending.removeAll(keepingCapacity: true)
     }
 
@@ -218,20 +209,5 @@ private enum StepCoding {
         _ bytes: UnsafeRawBufferPointer, _ place: Int, _ type: Number.Type
     ) -> Number {
         Number(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: type))
-    }
-}
-
-/// The bytes of a number, the most significant first: they sort as the numbers do.
-func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
-    withUnsafeBytes(of: number.bigEndian) { Array($0) }
-}
-
-extension [UInt8] {
-    /// `withUnsafeBytes` with the store's own error.
-    func withStored(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-        let result = withUnsafeBytes { bytes -> Result<Void, StoreError> in
-            Result { () throws(StoreError) in try body(bytes) }
-        }
-        try result.get()
     }
 }

@@ -76,15 +76,8 @@ package final class RedriveList {
 
     /// Writes what was added. To be called before looking.
     func flush() throws(StoreError) {
-        pending.sort { $0.key.lexicographicallyPrecedes($1.key) }
         reader.end()
-        try store.write { writer throws(StoreError) in
-            for (key, value) in pending {
-                try key.withStored { key throws(StoreError) in
-                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
-                }
-            }
-        }
+        try store.write { writer throws(StoreError) in try writer.put(pending) }
         pending.removeAll()
         try reader.begin()
     }
