@@ -18,8 +18,13 @@ public struct CommandParser {
         var help = Help([root])
         var words = words[...]
         while !help.subcommands.isEmpty {
-            guard let word = words.popFirst(), word != "--help", word != "-h" else { return .print(help.text) }
+            guard let word = words.first, word != "--help", word != "-h" else { return .print(help.text) }
             if word == "--version" { return .print(root.configuration.version + "\n") }
+            if word.hasPrefix("-"), let meant = help.configuration.defaultSubcommand {
+                help = Help(help.path + [meant])
+                continue
+            }
+            words = words.dropFirst()
             guard let next = help.subcommands.first(where: { $0.configuration.commandName == word }) else {
                 let names = help.subcommands.map { $0.configuration.commandName }
                 let isOption = word.hasPrefix("-")

@@ -20,7 +20,7 @@ struct Help {
         text += subcommands.isEmpty ? " [options]" : ""
         text += arguments.map { $0.isRequired ? " \($0.label)" : " [\($0.label)]" }.joined() + "\n"
         if !configuration.discussion.isEmpty { text += "\n" + wrapped(configuration.discussion, indent: 0) + "\n" }
-        text += section("Commands", subcommands.map { ($0.configuration.commandName, $0.configuration.abstract) })
+        text += section("Commands", subcommands.map { (label(of: $0), $0.configuration.abstract) })
         text += section("Arguments", arguments.map(row))
         let common = [("-h, --help", "Show this help."), ("--version", "Show the version.")]
         text += section("Options", options.filter { $0.section.isEmpty }.map(row) + common)
@@ -30,6 +30,11 @@ struct Help {
             text += section(title, options.filter { $0.section == title }.map(row))
         }
         return text + "\nExamples:\n" + configuration.examples.map { "  \($0.command)\n      \($0.meaning)\n" }.joined()
+    }
+
+    private func label(of subcommand: any ParsableCommand.Type) -> String {
+        let isDefault = configuration.defaultSubcommand.map { $0 == subcommand } ?? false
+        return subcommand.configuration.commandName + (isDefault ? " (default)" : "")
     }
 
     private func row(_ declaration: Declaration) -> (String, String) {

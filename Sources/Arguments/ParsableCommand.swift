@@ -28,11 +28,14 @@ public struct CommandConfiguration: Sendable {
     let examples: [Example]
     let version: String
     let subcommands: [any ParsableCommand.Type]
+    let defaultSubcommand: (any ParsableCommand.Type)?
 
-    /// - Parameter version: what `--version` prints; of the root command only.
+    /// - Parameters:
+    ///   - version: what `--version` prints; of the root command only.
+    ///   - defaultSubcommand: the one that is meant where options come in its place.
     public init(
         commandName: String, abstract: String, discussion: String = "", examples: [Example], version: String = "",
-        subcommands: [any ParsableCommand.Type] = []
+        subcommands: [any ParsableCommand.Type] = [], defaultSubcommand: (any ParsableCommand.Type)? = nil
     ) {
         self.commandName = commandName
         self.abstract = abstract
@@ -40,5 +43,6 @@ public struct CommandConfiguration: Sendable {
         self.examples = examples
         self.version = version
         self.subcommands = subcommands
+        self.defaultSubcommand = defaultSubcommand
     }
 }

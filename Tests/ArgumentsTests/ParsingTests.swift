@@ -95,6 +95,35 @@ import Testing
         )
     }
 
+    @Test("options in the place of a command are those of the default one")
+    func defaultCommand() {
+        let parser = CommandParser(EyesCommand.self)
+        if case .run(let command as LookCommand) = parser.parse(["--far"]) {
+            #expect(command.far)
+        } else {
+            Issue.record("--far is not read")
+        }
+        if case .run(let command) = parser.parse(["show"]) { #expect(command is ShowCommand) }
+        for words in [[], ["--help"], ["-h"]] {
+            guard case .print(let text) = parser.parse(words) else {
+                Issue.record("\(words) is not help")
+                continue
+            }
+            #expect(text.contains("  look (default)") && text.contains("  show  "))
+        }
+        if case .print(let text) = parser.parse(["--version"]) { #expect(text == "eyes 1\n") }
+        let slips = [
+            "--fra": "eyes look: --fra: no such option; did you mean --far?\n", "far": "eyes: far: no such command",
+        ]
+        for (word, problem) in slips {
+            guard case .usage(let text) = parser.parse([word]) else {
+                Issue.record("\(word) is read")
+                continue
+            }
+            #expect(text.hasPrefix(problem))
+        }
+    }
+
     @Test("a misspelt option takes its value along: one slip is one problem")
     func oneSlip() {
         #expect(

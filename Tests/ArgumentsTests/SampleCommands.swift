@@ -37,6 +37,19 @@ struct ToolsCommand: ParsableCommand {
         subcommands: [ShowCommand.self])
 }
 
+struct LookCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "look", abstract: "Look.", examples: [("eyes look --far", "Far.")])
+
+    @Flag(help: "Far away.") var far: Bool
+}
+
+struct EyesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "eyes", abstract: "Eyes.", examples: [("eyes --far", "Far.")], version: "eyes 1",
+        subcommands: [ShowCommand.self, LookCommand.self], defaultSubcommand: LookCommand.self)
+}
+
 struct SampleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample", abstract: "A sample.", examples: [("sample paint", "Paint.")], version: "sample 1.2.3",

@@ -7,11 +7,11 @@ struct ReplayCommand: ParsableCommand {
         abstract: "Do past events again: show what they give, compare it with what was sent, or send what was missed.",
         discussion: """
             Does the transactions of the journal again, with the orders and the subscriptions as they were then. Needs the \
-            settings of 'carillon run' and can be run beside it. Only 'redrive' writes what is delivered, and only where it is \
-            told so twice.
+            settings of 'carillon run' and can be run beside it. Only 'redrive' and 'dead-letters' can notify people, and only \
+            where they are told so twice.
             """,
         examples: [
-            ("carillon replay plan --from -2h", "What the events of the last two hours give."),
+            ("carillon replay --from -2h", "The plan: what the events of the last two hours give."),
             ("carillon replay diff --from -2h", "Whether that is what was sent; ends with 1 if it is not."),
             ("carillon replay diff --from -1d --with-config new.properties", "What other rules would change."),
             ("carillon replay redrive --from -1h --dry-run", "What was missed in the last hour."),
@@ -20,5 +20,5 @@ struct ReplayCommand: ParsableCommand {
         subcommands: [
             ReplayPlanCommand.self, ReplayDiffCommand.self, ReplayWriteCommand.self, ReplayRedriveCommand.self,
             ReplayDeadLettersCommand.self,
-        ])
+        ], defaultSubcommand: ReplayPlanCommand.self)
 }
