@@ -57,22 +57,16 @@ struct ReplayDeadLettersCommand: ParsableCommand {
                 "--i-understand-this-notifies-people is missing: what is put back is sent to people's phones "
                     + "(--dry-run shows the plan)")
         }
-        for (name, text) in [("--from", from), ("--to", to)] {
-            if let text, ReplayOptions.time(text, now: 0) == nil {
-                problems.append(
-                    "\(name) \(text) is not allowed; it must be a time such as 2026-11-21T10:00:00Z, or -2h")
-            }
-        }
+        problems += ReplayOptions.problems(from: from, to: to, partition: partition)
         let codes = DeadLetter.Code.allCases.map(\.label)
         problems += code.filter { !codes.contains($0) }.map {
             "--code \($0) is not allowed; it must be one of \(codes.joined(separator: ", "))"
         }
-        problems += partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
         if repaired != nil, from != nil || to != nil || !code.isEmpty || !partition.isEmpty {
             problems.append(
                 "--repaired cannot be used with --from, --to, --code and --partition: the file is the selection")
         }
-        if let maxAge, maxAgeMilliseconds == nil {
+        if let maxAge, ReplayOptions.maxAge(maxAge) == nil {
             problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
         }
         if let maxEvents, maxEvents < 1 {
@@ -91,8 +85,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = ReplayWork.now
-        let chosen =
-            id.flatMap(RedriveID.init) ?? RedriveID(time: TimeText.iso8601(now), random: .random(in: 0 ... .max))
+        let chosen = RedriveOptions.replayID(id, now: now)
         do {
             let work = DeadLettersWork(
                 configuration: configuration, request: try request(configuration, now), id: chosen.text,
@@ -111,7 +104,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         request.to = to.flatMap { ReplayOptions.time($0, now: now) }
         request.codes = Set(code)
         request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
-        request.oldest = now - (maxAgeMilliseconds ?? 0)
+        request.oldest = now - (ReplayOptions.maxAge(maxAge) ?? 0)
         request.includesLate = includeLate
         request.maxEvents = maxEvents ?? request.maxEvents
         if let repaired {
@@ -121,16 +114,10 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         return request
     }
 
-    /// Nil where the text is none.
-    private var maxAgeMilliseconds: Int64? {
-        guard let maxAge else { return 3_600_000 }
-        return ReplayOptions.time("-\(maxAge)", now: 0).map { -$0 }
-    }
-
     /// By what a run that goes on knows that it was asked for the same.
     private func digest(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) -> String {
         var parts = ["dead-letters", configuration.rulesHash, configuration.topics.events]
-        parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(maxAgeMilliseconds ?? 0)"]
+        parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(ReplayOptions.maxAge(maxAge) ?? 0)"]
         parts += [code.sorted().joined(separator: ","), partition.sorted().map(String.init).joined(separator: ",")]
         parts.append(includeLate ? "include-late" : "")
         let values = (request.repaired ?? [:]).sorted {
@@ -139,7 +126,6 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         for (place, value) in values {
             parts += ["\(place.partition)/\(place.offset)", Data(value).base64EncodedString()]
         }
-        // Each behind its length, so that no two lists look the same.
-        return SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
+        return RedriveDigest.of(parts)
     }
 }

@@ -43,7 +43,7 @@ struct ReplayRedriveCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = ReplayWork.now
-        let id = redrive.replayID(now: now)
+        let id = RedriveOptions.replayID(redrive.id, now: now)
         var request = RedriveRequest()
         request.replay = selection.request(view: .both, now: now)
         request.maxAge = redrive.maxAgeMilliseconds ?? 0

@@ -90,16 +90,12 @@ struct DeadLettersWork {
     private func makeRun(
         _ id: String?, _ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool
     ) throws -> DeadLetterRedrive {
-        var line: (stage: DeadLetterRedrive.Stage, line: ProgressLine)?
+        let lines = ReplayProgress()
         return try DeadLetterRedrive(
             configuration, request, id: id, scratch: scratch, logger: configuration.clientSink, isStopped: isStopped,
             progress: { stage, count, fraction in
-                if line?.stage != stage {
-                    line?.line.clear()
-                    line = (stage, ProgressLine(unit: stage.rawValue))
-                }
-                line?.line.show(count, fraction: fraction)
-                if fraction >= 1 { line?.line.clear() }
+                lines.show(stage.rawValue, count, fraction)
+                if fraction >= 1 { lines.clear() }
             })
     }
 

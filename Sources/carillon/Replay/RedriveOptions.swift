@@ -42,13 +42,10 @@ struct RedriveOptions: ParsableArguments {
     }
 
     /// Nil where the text is none.
-    var maxAgeMilliseconds: Int64? {
-        guard let maxAge else { return 3_600_000 }
-        return ReplayOptions.time("-\(maxAge)", now: 0).map { -$0 }
-    }
+    var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
 
     /// The one that was given, or one that nobody has.
-    func replayID(now: Int64) -> RedriveID {
+    static func replayID(_ id: String?, now: Int64) -> RedriveID {
         id.flatMap { RedriveID($0) } ?? RedriveID(time: TimeText.iso8601(now), random: .random(in: 0 ... .max))
     }
 }
@@ -66,7 +63,11 @@ enum RedriveDigest {
         parts += list("place", selection.place) + list("type", selection.type) + list("status", selection.status)
         parts += [selection.subscriptions?.rawValue ?? "both", "\(redrive.maxAgeMilliseconds ?? 0)"]
         parts.append(redrive.includeSent ? "include-sent" : "")
-        // Each behind its length, so that no two lists look the same.
-        return SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
+        return of(parts)
+    }
+
+    /// Each part behind its length, so that no two lists look the same.
+    static func of(_ parts: [String]) -> String {
+        SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
     }
 }

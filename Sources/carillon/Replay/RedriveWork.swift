@@ -86,7 +86,7 @@ struct RedriveWork {
             configuration, request, id: id, resuming: resume, scratch: scratch, now: now,
             logger: configuration.clientSink, isStopped: isStopped,
             progress: { stage, count, fraction in
-                lines.show(stage, count, fraction)
+                lines.show(stage.rawValue, count, fraction)
                 if fraction >= 1 { lines.clear() }
             })
     }

@@ -30,12 +30,7 @@ struct ReplayOptions: ParsableArguments {
 
     func validate() -> [String] {
         var problems: [String] = []
-        for (name, text) in [("--from", from), ("--to", to)] {
-            if let text, Self.time(text, now: 0) == nil {
-                problems.append(
-                    "\(name) \(text) is not allowed; it must be a time such as 2026-11-21T10:00:00Z, or -2h")
-            }
-        }
+        problems += Self.problems(from: from, to: to, partition: partition)
         if let offsets, Self.range(offsets) == nil {
             problems.append("--offsets \(offsets) is not allowed; it must be a range such as 1200..1300")
         }
@@ -46,9 +41,18 @@ struct ReplayOptions: ParsableArguments {
         if !source.isEmpty, from != nil || to != nil || subscriptions != nil {
             problems.append("--source cannot be used with --from, --to and --subscriptions")
         }
-        problems += partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
         return problems
             + type.filter { FilterRules.typeName($0) == nil }.map { "--type \($0) is no event type" }
+    }
+
+    /// What is wrong with a selection by time and partition.
+    static func problems(from: String?, to: String?, partition: [Int]) -> [String] {
+        [("--from", from), ("--to", to)].compactMap { name, text in
+            text.flatMap { text in
+                time(text, now: 0) == nil
+                    ? "\(name) \(text) is not allowed; it must be a time such as 2026-11-21T10:00:00Z, or -2h" : nil
+            }
+        } + partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
     }
 
     /// - Parameters:
@@ -77,6 +81,12 @@ struct ReplayOptions: ParsableArguments {
             (0...1_000_000).contains(number)
         else { return nil }
         return now - number * unit
+    }
+
+    /// `--max-age` in milliseconds, an hour where it was not given; nil where the text is no duration.
+    static func maxAge(_ text: String?) -> Int64? {
+        guard let text else { return 3_600_000 }
+        return time("-\(text)", now: 0).map { -$0 }
     }
 
     /// `1200..1300`, `..1300`, `1200..`.
@@ -115,7 +125,7 @@ struct ReplayWork {
             defer { lines.clear() }
             var session = try ReplaySession(
                 configuration, request, scratch: scratch, now: now, logger: configuration.clientSink,
-                isStopped: isStopped, progress: { lines.show($0, $1, $2) })
+                isStopped: isStopped, progress: { lines.show($0.rawValue, $1, $2) })
             try session.prepare()
             return try body(&session)
         }
@@ -159,14 +169,15 @@ struct ReplayWork {
 
 /// The progress line of each stage.
 final class ReplayProgress {
-    private var stage: ReplaySession.Stage?
+    private var stage: String?
     private var line = ProgressLine(unit: "")
 
-    func show(_ stage: ReplaySession.Stage, _ count: Int, _ fraction: Double) {
+    /// - Parameter stage: what is counted.
+    func show(_ stage: String, _ count: Int, _ fraction: Double) {
         if stage != self.stage {
             clear()
             self.stage = stage
-            line = ProgressLine(unit: stage.rawValue)
+            line = ProgressLine(unit: stage)
         }
         line.show(count, fraction: fraction)
     }
