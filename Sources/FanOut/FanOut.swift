@@ -122,6 +122,27 @@ package struct FanOut: ~Copyable {
         return resolved
     }
 
+    /// How many notifications of a batch, from its first one on, have `limit` devices at most before stale ones are left out:
+    /// those of whole events, of at least one. Resolves them; errors of rule and resolver pass through.
+    package mutating func fitting(_ batch: borrowing EventBatch, limit: Int) throws -> Int {
+        guard !batch.notifications.isEmpty else { return 0 }
+        let resolved = try resolve(batch, from: 0, limit: limit)
+        var (fitting, devices) = (0, 0)
+        for index in 0..<resolved {
+            for link in linkStarts[index]..<linkStarts[index + 1] {
+                devices += ranges[audiences.links[link].audience]?.count ?? 0
+            }
+            guard isLastOfEvent(index, of: batch, resolved) else { continue }
+            if devices > limit, fitting > 0 { return fitting }
+            fitting = index + 1
+        }
+        return fitting
+    }
+
+    private func isLastOfEvent(_ index: Int, of batch: borrowing EventBatch, _ end: Int) -> Bool {
+        index + 1 == end || batch.notifications[index + 1].record != batch.notifications[index].record
+    }
+
     /// The devices of one resolved notification, each once, stale ones left out. Good until the next call.
     package mutating func recipients(of notification: Int, in batch: borrowing EventBatch) -> Recipients {
         isSelection = false
@@ -177,10 +198,7 @@ package struct FanOut: ~Copyable {
                 link += 1
             }
             linkStarts.append(link)
-            let isLastOfEvent =
-                index + 1 == notifications.upperBound
-                || batch.notifications[index + 1].record != batch.notifications[index].record
-            if isLastOfEvent, devices > limit {
+            if isLastOfEvent(index, of: batch, notifications.upperBound), devices > limit {
                 return index + 1
             }
         }

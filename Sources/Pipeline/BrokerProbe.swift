@@ -22,11 +22,12 @@ struct BrokerProbe: ~Copyable {
         }
     }
 
-    /// Logs what is known of the cluster, once it has answered.
+    /// Logs what is known of the cluster, once it has answered, and keeps its id.
     func introduce() {
         guard let admin = try? Admin(settings: context.configuration.kafka, logger: logger.clientSink),
             let cluster = try? admin.cluster(timeout: .seconds(5))
         else { return }
+        context.cluster = cluster.clusterID
         logger.info(
             "the cluster answers",
             [

@@ -72,7 +72,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         var runs: [Int32: PartitionRun] = [:]
         let heldTopic = core.needsWholeBatches ? configuration.topics.events : nil
         for span in spans {
-            core.assign(span.partition, watermark: 0, newest: 0)
+            core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
             runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
         }
         self.journal = journal
@@ -90,7 +90,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     /// Begins a partition that was not known at the start.
     package mutating func begin(_ span: ReplaySpan) throws {
-        core.assign(span.partition, watermark: 0, newest: 0)
+        core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
         runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
     }
 
@@ -179,7 +179,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         begin(step, areTimers: areTimers)
         try core.beginTransaction()
         if !run.isBegun {
-            core.resume(run.span.partition, watermark: step.watermarkBefore)
+            core.resume(run.span.partition, watermark: TimerWatermark(step.watermarkBefore))
             run.isBegun = true
         }
     }
@@ -226,7 +226,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             sink.isMuted = !(run.span.range.lowerBound < step.to && step.to <= run.span.range.upperBound)
             let tick = Tick(
                 partition: run.span.partition, time: step.watermarkAfter, clock: step.clock, offset: step.to)
-            _ = try core.fire(tick, limit: .max, into: &sink)
+            _ = try core.fire(tick, .upTo(nil), into: &sink)
             core.commit()
         }
         try run.advance()
@@ -241,7 +241,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         try core.beginTransaction()
         if !run.hasApproximated {
             // What was due before the range has gone, or never will.
-            core.resume(partition, watermark: core.newest(in: partition))
+            core.resume(partition, watermark: TimerWatermark(core.newest(in: partition)))
             run.hasApproximated = true
         }
         let due = core.nextDue(in: partition)

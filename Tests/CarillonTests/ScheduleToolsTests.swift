@@ -3,7 +3,7 @@ import Testing
 
 @testable import carillon
 
-@Suite("Issue 6: tools for the state of orders and the schedule")
+@Suite("Tools for the state of orders and the schedule")
 struct ScheduleToolsTests {
     private let subscription = #"{"audience":"place/42","token":"a-made-up-token","platform":"fcm","app":"a"}"#
     private let events = """

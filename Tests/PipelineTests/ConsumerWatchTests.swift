@@ -1,3 +1,4 @@
+import Extraction
 import Testing
 
 @testable import Pipeline
@@ -48,7 +49,7 @@ struct ConsumerWatchTests {
         var positions = Positions()
         let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
         positions.assign([0: (offset: 2, metadata: metadata)], partitionCount: 1)
-        positions.advance(partition: 0, offset: 2, timestamp: 0)
+        positions.advance(over: EventRecord(partition: 0, offset: 2, timestamp: nil, key: nil, value: nil))
         positions.reach(partition: 0, offset: 4)
         #expect(positions[0]?.reached == 4)
         #expect(positions[0]?.next == 3)

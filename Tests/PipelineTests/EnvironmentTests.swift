@@ -79,7 +79,7 @@ struct EnvironmentTests {
     func resetByHand() throws {
         let start = CommittedOffset(offset: Offset(5), metadata: "")
         let checked = try StartRules.check([partition: start], partitionCount: 6, now: 99)
-        #expect(checked.positions[3]?.metadata.watermark == 99)
+        #expect(checked.positions[3]?.metadata.watermark == TimerWatermark(99))
         #expect(checked.reset == [partition])
     }
 

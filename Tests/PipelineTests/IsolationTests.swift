@@ -58,24 +58,61 @@ struct IsolationTests {
     }
 
     @Test(
-        "a tick that is refused twice runs alone, whatever events are committed in between; then its timers are dead letters, then the pipeline stops"
+        "timers that are refused twice go by themselves, whatever events are committed in between, half as many each time"
     )
     func tick() {
         var isolation = Isolation()
         for _ in 0..<2 {
-            #expect(!isolation.isolatesTicks)
-            #expect(isolation.tickRefused(wasAlone: false) == false)
+            #expect(isolation.tickLimit == nil)
+            #expect(isolation.tickRefused(timers: 9, limit: nil) == false)
             isolation.committed { _ in 10 }
         }
-        #expect(isolation.isolatesTicks)
+        #expect(isolation.tickLimit == 5)
+        #expect(isolation.tickRefused(timers: 5, limit: 5) == false)
+        #expect(isolation.tickLimit == 3)
+    }
+
+    @Test("a single timer that is refused becomes a dead letter, and where that is refused, too, the pipeline stops")
+    func refusedTimer() {
+        var isolation = Isolation()
+        for _ in 0..<2 { _ = isolation.tickRefused(timers: 1, limit: nil) }
+        #expect(isolation.tickLimit == 1)
         #expect(isolation.tickTreatment == .asItIs)
-        #expect(isolation.tickRefused(wasAlone: true) == false)
+        #expect(isolation.tickRefused(timers: 1, limit: 1) == false)
         #expect(isolation.tickTreatment == .deadLetter)
         var other = isolation
-        #expect(other.tickRefused(wasAlone: true) == true)
-        isolation.tickCommitted()
-        #expect(!isolation.isolatesTicks)
+        #expect(other.tickRefused(timers: 1, limit: 1) == true)
+        isolation.tickCommitted(limit: 1)
+        #expect(isolation.tickLimit == nil)
         #expect(isolation.tickTreatment == .asItIs)
+    }
+
+    @Test("of any number of timers the refused one is found in a number of transactions that grows with its logarithm")
+    func search() {
+        for timers in [1, 2, 3, 7, 64, 1_000, 50_000] {
+            for refused in Set([0, timers / 3, timers / 2, timers - 1]) {
+                var isolation = Isolation()
+                var (next, attempts, deadLetters) = (0, 0, 0)
+                while next < timers, attempts < 100 {
+                    attempts += 1
+                    let limit = isolation.tickLimit
+                    let end = min(timers, next + (limit ?? timers))
+                    if (next..<end).contains(refused), isolation.tickTreatment == .asItIs {
+                        let isOver = isolation.tickRefused(timers: end - next, limit: limit)
+                        #expect(!isOver)
+                    } else {
+                        if isolation.tickTreatment == .deadLetter {
+                            deadLetters += 1
+                            #expect(next == refused && end == refused + 1)
+                        }
+                        next = end
+                        isolation.tickCommitted(limit: limit)
+                    }
+                }
+                #expect(next == timers && deadLetters == 1, "\(refused) of \(timers)")
+                #expect(attempts <= 26, "\(refused) of \(timers): \(attempts)")
+            }
+        }
     }
 
     @Test("an event that is a dead letter from the start is cut at once")

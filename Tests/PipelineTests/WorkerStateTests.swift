@@ -9,6 +9,11 @@ import Testing
 struct WorkerStateTests {
     private let metadata = OffsetMetadata(watermark: 7, partitions: 6, newestTimestamp: 100)
 
+    private func record(_ partition: Int32, _ offset: Int64, at timestamp: Int64) -> EventRecord {
+        EventRecord(
+            partition: partition, offset: offset, timestamp: EventTime(milliseconds: timestamp), key: nil, value: nil)
+    }
+
     private func owning(_ offsets: [Int32: Int64]) -> Positions {
         var positions = Positions()
         positions.assign(offsets.mapValues { ($0, metadata) }, partitionCount: 6)
@@ -19,6 +24,30 @@ struct WorkerStateTests {
     func metadataRoundTrip() {
         #expect(metadata.text == "v1 w=7 n=6 t=100")
         #expect(OffsetMetadata(parsing: metadata.text) == metadata)
+    }
+
+    @Test(
+        "a split instant is in the metadata as p, and a p that cannot be read repeats the instant rather than losing it"
+    )
+    func splitMetadata() {
+        let split = OffsetMetadata(
+            watermark: TimerWatermark(7, split: 0xAB), partitions: 6, newestTimestamp: 100)
+        #expect(split.text == "v1 w=7 p=00000000000000ab n=6 t=100")
+        #expect(OffsetMetadata(parsing: split.text) == split)
+        for p in ["ab", "00000000000000AB", "00000000000000abc", "x0000000000000ab"] {
+            #expect(OffsetMetadata(parsing: "v1 w=7 p=\(p) n=6 t=100") == metadata, "\(p)")
+        }
+    }
+
+    @Test("watermarks are compared as pairs, and one without p comes before every one with it")
+    func watermarkOrder() {
+        let ascending = [
+            TimerWatermark(6, split: .max), TimerWatermark(7), TimerWatermark(7, split: 0), TimerWatermark(7, split: 5),
+            TimerWatermark(7, split: .max), TimerWatermark(8), TimerWatermark(8, split: 0),
+        ]
+        for (first, left) in ascending.enumerated() {
+            for (second, right) in ascending.enumerated() { #expect((left < right) == (first < second)) }
+        }
     }
 
     @Test(
@@ -54,8 +83,8 @@ struct WorkerStateTests {
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")
     func positionsCount() {
         var positions = owning([0: 10, 3: 0])
-        positions.advance(partition: 0, offset: 10, timestamp: 5)
-        positions.advance(partition: 0, offset: 14, timestamp: 200)
+        positions.advance(over: record(0, 10, at: 5))
+        positions.advance(over: record(0, 14, at: 200))
         var seen: [Int32: Int64] = [:]
         positions.forEachUncommitted { seen[$0] = $1.next }
         #expect(seen == [0: 15])
@@ -65,7 +94,7 @@ struct WorkerStateTests {
     @Test("records that were processed before, and those of partitions of others, are not taken")
     func acceptance() {
         var positions = owning([0: 10])
-        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.advance(over: record(0, 10, at: 0))
         #expect(!positions.accepts(partition: 0, offset: 10))
         #expect(positions.accepts(partition: 0, offset: 11))
         #expect(!positions.accepts(partition: 1, offset: 11))
@@ -75,9 +104,9 @@ struct WorkerStateTests {
     @Test("an abort goes back to what is committed, the newest timestamp included")
     func rollBack() {
         var positions = owning([0: 10])
-        positions.advance(partition: 0, offset: 10, timestamp: 500)
+        positions.advance(over: record(0, 10, at: 500))
         positions.commit()
-        positions.advance(partition: 0, offset: 11, timestamp: 900)
+        positions.advance(over: record(0, 11, at: 900))
         positions.rollBack()
         #expect(positions[0]?.next == 11)
         #expect(positions[0]?.newestTimestamp == 500)
@@ -86,14 +115,16 @@ struct WorkerStateTests {
     @Test("a watermark that moves is committed without an event, and goes back with an abort")
     func watermark() {
         var positions = owning([0: 10, 1: 5])
-        positions.fire(partition: 0, upTo: 90)
+        positions.fire(partition: 0, upTo: 90, tick: 90)
         var seen: [Int32: [Int64]] = [:]
-        positions.forEachUncommitted { seen[$0] = [$1.committed, $1.next, $1.committedWatermark, $1.watermark] }
+        positions.forEachUncommitted {
+            seen[$0] = [$1.committed, $1.next, $1.committedWatermark.time, $1.watermark.time]
+        }
         #expect(seen == [0: [10, 10, 7, 90]])
         #expect(positions[0].map { positions.metadata(of: $0).text } == "v1 w=90 n=6 t=100")
         positions.rollBack()
         #expect(positions[0]?.watermark == 7)
-        positions.fire(partition: 0, upTo: 95)
+        positions.fire(partition: 0, upTo: 95, tick: 95)
         positions.commit()
         positions.rollBack()
         #expect(positions[0]?.watermark == 95)
@@ -103,14 +134,14 @@ struct WorkerStateTests {
     @Test("with no timers of our own the watermark of what is committed moves along, and never back")
     func passedTimers() {
         var positions = owning([0: 10, 1: 5])
-        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.advance(over: record(0, 10, at: 0))
         positions.passTimers(until: 90)
         var seen: [Int32: [Int64]] = [:]
-        positions.forEachUncommitted { seen[$0] = [$1.committedWatermark, $1.watermark] }
+        positions.forEachUncommitted { seen[$0] = [$1.committedWatermark.time, $1.watermark.time] }
         #expect(seen == [0: [7, 90]])
         positions.rollBack()
         #expect(positions[0]?.watermark == 7)
-        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.advance(over: record(0, 10, at: 0))
         positions.passTimers(until: 3)
         #expect(positions[0]?.watermark == 7)
     }
@@ -166,9 +197,8 @@ struct WorkerStateTests {
     func staleTick() {
         var ticks = PendingTicks()
         ticks.pending[0] = .init(time: 10_000, end: 50, questions: 1)
-        #expect(!ticks.isReached(0, reached: 49))
-        #expect(ticks.isReached(0, reached: 50))
-        #expect(!ticks.isReached(1, reached: 50))
+        #expect(ticks.reached { [0: 49, 1: 50][$0] } == [])
+        #expect(ticks.reached { [0: 50, 1: 50][$0] } == [0])
         #expect(!ticks.isStale(0, now: 12_000, tick: .seconds(1)))
         #expect(ticks.isStale(0, now: 12_001, tick: .seconds(1)))
         ticks.pending[0]?.questions = PendingTicks.mostQuestions
@@ -177,6 +207,32 @@ struct WorkerStateTests {
         #expect(ticks.isLookDue(.seconds(1), now: start) == true)
         #expect(ticks.isLookDue(.seconds(1), now: start + .milliseconds(999)) == false)
         #expect(ticks.isLookDue(.seconds(1), now: start + .seconds(1)) == true)
+    }
+
+    @Test("slices go from partition to partition, keep their T, and end with the tick")
+    func slices() {
+        var ticks = PendingTicks()
+        for partition: Int32 in [0, 1, 4] { ticks.pending[partition] = .init(time: 10_000, end: 5, questions: 1) }
+        ticks.fired(0, upTo: TimerWatermark(9_999, split: 7))
+        #expect(ticks.reached { _ in 5 } == [1, 4, 0])
+        #expect(ticks.isUnderWay)
+        #expect(!ticks.isStale(0, now: 99_000, tick: .seconds(1)))
+        #expect(ticks.isStale(1, now: 99_000, tick: .seconds(1)))
+        ticks.fired(1, upTo: 10_000)
+        #expect(ticks.reached { _ in 5 } == [4, 0])
+        ticks.fired(4, upTo: 10_000)
+        ticks.fired(0, upTo: 10_000)
+        #expect(ticks.pending.isEmpty && !ticks.isUnderWay)
+    }
+
+    @Test("a transaction that is as old as commit.interval.behind begins nothing more")
+    func oldTransaction() throws {
+        let configuration = PipelineConfiguration(
+            kafka: [:], stateDirectory: "/tmp/x", rules: try ExtractionRules())
+        let began = ContinuousClock.now
+        let transaction = OpenTransaction(began: began, clock: 0)
+        #expect(!transaction.isOld(configuration, now: began + .milliseconds(499)))
+        #expect(transaction.isOld(configuration, now: began + .milliseconds(500)))
     }
 
     @Test("a wall clock that is set is noticed after a minute's difference, and ends the process after 10 minutes")
@@ -210,7 +266,7 @@ struct WorkerStateTests {
     @Test("what is committed is not committed again")
     func nothingToCommit() {
         var positions = owning([0: 10])
-        positions.advance(partition: 0, offset: 10, timestamp: 0)
+        positions.advance(over: record(0, 10, at: 0))
         positions.commit()
         var moved = 0
         positions.forEachUncommitted { _, _ in moved += 1 }
@@ -224,29 +280,65 @@ struct WorkerStateTests {
         #expect(EventTag.coordinates(EventTag.none) == nil)
     }
 
-    @Test("the journal entry says ranges, watermarks, clock, table and rules, in this order")
+    private let origin = JournalEntry.Origin(
+        group: "shop \"a\"", cluster: "c-1", events: "orders.events", dispatch: "d", rules: "abc")
+
+    private func text(of entry: JournalEntry, _ origin: JournalEntry.Origin) -> String {
+        var text = ByteWriter()
+        entry.append(to: &text, origin: origin)
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    @Test("the journal entry says whose it is, ranges, watermarks, clock, table and rules, in this order")
     func journal() {
         var entry = JournalEntry()
         entry.ranges = [
-            JournalEntry.Range(partition: 0, from: 5, to: 9, watermarkBefore: 1, watermarkAfter: 2),
-            JournalEntry.Range(partition: 4, from: 0, to: 1, watermarkBefore: 3, watermarkAfter: 3),
+            JournalEntry.Range(
+                partition: 0, from: 5, to: 9,
+                first: RecordFingerprint(offset: 6, timestamp: 77, key: StoredHash(number: 1)),
+                isIncomplete: true, watermarkBefore: TimerWatermark(1, split: 2), watermarkAfter: 2, until: 3),
+            JournalEntry.Range(
+                partition: 3, from: 1, to: 2,
+                first: RecordFingerprint(offset: 1, timestamp: nil, key: nil as StoredHash?),
+                watermarkBefore: 3, watermarkAfter: TimerWatermark(3, split: 4), until: 9),
+            JournalEntry.Range(partition: 4, from: 1, to: 1, watermarkBefore: 3, watermarkAfter: 3),
         ]
         entry.clock = 1_725_707_721_000
         entry.table = [12, 0]
-        var text = ByteWriter()
-        entry.append(to: &text, topic: "orders.events", rules: "abc")
         let expected =
-            #"{"ranges":[{"topic":"orders.events","partition":0,"from":5,"to":9},{"topic":"orders.events","partition":4,"from":0,"to":1}],"#
-            + #""watermarks":[{"partition":0,"before":1,"after":2},{"partition":4,"before":3,"after":3}],"#
+            #"{"v":2,"group":"shop \"a\"","cluster":"c-1","dispatch":"d","#
+            + #""ranges":[{"topic":"orders.events","partition":0,"from":5,"to":9,"first":{"offset":6,"timestamp":77,"key":"0000000000000001"},"incomplete":true},"#
+            + #"{"topic":"orders.events","partition":3,"from":1,"to":2,"first":{"offset":1,"timestamp":null,"key":null}},"#
+            + #"{"topic":"orders.events","partition":4,"from":1,"to":1}],"#
+            + #""watermarks":[{"topic":"orders.events","partition":0,"before":1,"before_p":"0000000000000002","after":2,"until":3},"#
+            + #"{"topic":"orders.events","partition":3,"before":3,"after":3,"after_p":"0000000000000004","until":9},"#
+            + #"{"topic":"orders.events","partition":4,"before":3,"after":3}],"#
             + #""clock":1725707721000,"table":[12,0],"rules":"abc"}"#
-        #expect(String(decoding: text.bytes, as: UTF8.self) == expected)
+        #expect(text(of: entry, origin) == expected)
     }
 
-    @Test("a journal entry of a user's own resolver has no table")
+    @Test("a journal entry of a user's own resolver has no table, and one of an unknown cluster no cluster")
     func journalWithoutTable() {
-        var text = ByteWriter()
-        JournalEntry().append(to: &text, topic: "t", rules: "r")
-        #expect(String(decoding: text.bytes, as: UTF8.self).contains(#""table":null"#))
+        var origin = origin
+        origin.cluster = nil
+        #expect(text(of: JournalEntry(), origin).contains(#""table":null"#))
+        #expect(text(of: JournalEntry(), origin).contains(#""cluster":null"#))
+    }
+
+    @Test("the first record of a transaction is remembered, until it is committed or aborted")
+    func firstRecord() {
+        var positions = owning([0: 10])
+        for _ in 0..<2 {
+            positions.advance(over: record(0, 12, at: 500))
+            positions.advance(over: record(0, 13, at: 600))
+            #expect(positions[0]?.first == RecordFingerprint(offset: 12, timestamp: 500, key: nil as StoredHash?))
+            positions.rollBack()
+            #expect(positions[0]?.first == nil)
+        }
+        positions.fire(partition: 0, upTo: 90, tick: 95)
+        #expect(positions[0]?.tickTime == 95)
+        positions.commit()
+        #expect(positions[0]?.tickTime == nil)
     }
 
     @Test("the third fencing within 10 minutes is one too many, the third within an hour is not")

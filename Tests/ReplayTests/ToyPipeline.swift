@@ -76,7 +76,7 @@ struct ToyPipeline: ~Copyable {
     private(set) var journal: [JournalStep] = []
     private(set) var output = KeepingSink()
     private var committed = [Int](repeating: 0, count: Int(partitions))
-    private var watermarks = [Int64](repeating: morning - 1, count: Int(partitions))
+    private var watermarks = [TimerWatermark](repeating: TimerWatermark(morning - 1), count: Int(partitions))
     private(set) var clock = morning
 
     init(_ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }) throws {
@@ -95,7 +95,9 @@ struct ToyPipeline: ~Copyable {
         core = PipelineCore(
             rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
-        for partition in 0..<Self.partitions { core.assign(partition, watermark: Self.morning - 1, newest: 0) }
+        for partition in 0..<Self.partitions {
+            core.assign(partition, watermark: TimerWatermark(Self.morning - 1), newest: 0)
+        }
     }
 
     mutating func append(_ event: LoggedEvent, to partition: Int) { logs[partition].append(event) }
@@ -149,13 +151,13 @@ struct ToyPipeline: ~Copyable {
             if ticks.contains(partition) {
                 let tick = Tick(
                     partition: Int32(partition), time: clock - 1_000, clock: clock, offset: Int64(ends[partition]))
-                watermarks[partition] = try core.fire(tick, limit: 3, into: &output)
+                watermarks[partition] = try core.fire(tick, .upTo(nil), into: &output)
             }
             guard ends[partition] != committed[partition] || watermarks[partition] != before else { continue }
             journal.append(
                 JournalStep(
                     partition: Int32(partition), from: Int64(committed[partition]), to: Int64(ends[partition]),
-                    watermarkBefore: before, watermarkAfter: watermarks[partition], clock: clock,
+                    watermarkBefore: before.time, watermarkAfter: watermarks[partition].time, clock: clock,
                     table: core.tableOffsets, rules: configuration.rulesHash,
                     place: Coordinates(partition: 0, offset: Int64(journal.count))))
         }

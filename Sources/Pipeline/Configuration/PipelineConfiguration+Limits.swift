@@ -34,9 +34,20 @@ extension PipelineConfiguration {
         require(
             orders.terminalRetention <= orders.horizon, "state.terminal-retention", orders.terminalRetention,
             "must be at most", "state.horizon (\(ConfigurationText.text(orders.horizon)))")
+        if let devices = chosenMaxDevices, devices > mostDevicesPerEvent {
+            problems.append(
+                ConfigurationProblem(
+                    subject: "fan-out.max-devices",
+                    message: "\(devices) must be at most \(mostDevicesPerEvent): 10,000 for each second of "
+                        + "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))"))
+        }
         problems += topicProblems()
         return problems
     }
+
+    /// 10,000 for each second of ``transactionTimeout``, a tenth of what a broker takes: the records of one event are in one
+    /// transaction, which it would abort and abort again.
+    package var mostDevicesPerEvent: Int { Int(clamping: transactionTimeout.wholeMilliseconds) * 10 }
 
     /// Two roles on one topic would feed the pipeline its own output.
     private func topicProblems() -> [ConfigurationProblem] {

@@ -31,8 +31,14 @@ public struct PipelineConfiguration: Sendable {
     public var subscriptionsMaxAge: Duration = .days(270)
     /// Fan-out pauses when the table has not stood at its topic's end for so long (design §6).
     public var subscriptionsMaxLag: Duration = .seconds(30)
-    /// An event with more devices becomes a dead letter, `too_many_devices`.
-    public var maxDevicesPerEvent = 200_000
+    /// An event with more devices becomes a dead letter, `too_many_devices`. An event is never split, so by default it is
+    /// what a broker surely takes within ``transactionTimeout``: ``mostDevicesPerEvent``, at most 200,000.
+    public var maxDevicesPerEvent: Int {
+        get { chosenMaxDevices ?? min(200_000, mostDevicesPerEvent) }
+        set { chosenMaxDevices = newValue }
+    }
+    /// What was set; nil: the default.
+    package private(set) var chosenMaxDevices: Int?
     /// A transaction is committed when it is this old,
     public var commitInterval: Duration = .milliseconds(50)
     /// or, while more records wait than it has taken, this old,

@@ -106,7 +106,8 @@ extension Setting {
             .seconds(1) ... .seconds(3_600),
             "Fan-out pauses when the subscriptions table has been behind its topic for so long."),
         .integer(
-            "fan-out.max-devices", \.configuration.maxDevicesPerEvent, default: .value("200000"), 1...250_000,
+            "fan-out.max-devices", \.configuration.maxDevicesPerEvent,
+            default: .computed("10000 for each second of transaction.timeout, at most 200000"), 1...250_000,
             "An event with more devices becomes a dead letter."),
     ]
 

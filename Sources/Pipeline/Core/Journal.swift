@@ -1,14 +1,57 @@
+import Extraction
 import NotificationPayload
 
-/// The one record that a transaction writes of itself (design: "Contracts", notifications.journal): what no other log says.
+/// The one record that a transaction writes of itself (design: "Contracts", notifications.journal; ADR 11, ADR 30): what no
+/// other log says.
 package struct JournalEntry {
+    package static let version: Int64 = 2
+
+    /// What every entry of a process has.
+    package struct Origin: Sendable {
+        package var group: String
+        /// The cluster's id; nil where the broker does not tell.
+        package var cluster: String?
+        package var events: String
+        package var dispatch: String
+        /// The hash of the rules.
+        package var rules: String
+
+        package init(group: String, cluster: String?, events: String, dispatch: String, rules: String) {
+            self.group = group
+            self.cluster = cluster
+            self.events = events
+            self.dispatch = dispatch
+            self.rules = rules
+        }
+    }
+
     /// A half-open range of offsets that the transaction covered; `from` is the offset committed before it.
     package struct Range: Equatable {
         package var partition: Int32
         package var from: Int64
         package var to: Int64
-        package var watermarkBefore: Int64
-        package var watermarkAfter: Int64
+        /// The first record of the range; nil where it is empty.
+        package var first: RecordFingerprint?
+        /// The state of orders may lack something that the log no longer had.
+        package var isIncomplete = false
+        package var watermarkBefore: TimerWatermark
+        package var watermarkAfter: TimerWatermark
+        /// T of the tick that has moved the watermark, in milliseconds since 1970; nil where it stands.
+        package var until: Int64?
+
+        package init(
+            partition: Int32, from: Int64, to: Int64, first: RecordFingerprint? = nil, isIncomplete: Bool = false,
+            watermarkBefore: TimerWatermark, watermarkAfter: TimerWatermark, until: Int64? = nil
+        ) {
+            self.partition = partition
+            self.from = from
+            self.to = to
+            self.first = first
+            self.isIncomplete = isIncomplete
+            self.watermarkBefore = watermarkBefore
+            self.watermarkAfter = watermarkAfter
+            self.until = until
+        }
     }
 
     package var ranges: [Range] = []
@@ -21,30 +64,24 @@ package struct JournalEntry {
     package init() {}
 
     /// Appends the entry as JSON, members in a fixed order.
-    package func append(to buffer: inout ByteWriter, topic: String, rules: String) {
-        buffer.append(#"{"ranges":["#)
+    package func append(to buffer: inout ByteWriter, origin: Origin) {
+        buffer.append(#"{"v":"#)
+        buffer.append(decimal: Self.version)
+        buffer.append(#","group":"#)
+        buffer.append(quoted: origin.group)
+        buffer.append(#","cluster":"#)
+        if let cluster = origin.cluster { buffer.append(quoted: cluster) } else { buffer.append("null") }
+        buffer.append(#","dispatch":"#)
+        buffer.append(quoted: origin.dispatch)
+        buffer.append(#","ranges":["#)
         for (index, range) in ranges.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            buffer.append(#"{"topic":""#)
-            buffer.append(topic)
-            buffer.append(#"","partition":"#)
-            buffer.append(decimal: Int64(range.partition))
-            buffer.append(#","from":"#)
-            buffer.append(decimal: range.from)
-            buffer.append(#","to":"#)
-            buffer.append(decimal: range.to)
-            buffer.append(UInt8(ascii: "}"))
+            Self.append(range, of: origin.events, to: &buffer)
         }
         buffer.append(#"],"watermarks":["#)
         for (index, range) in ranges.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            buffer.append(#"{"partition":"#)
-            buffer.append(decimal: Int64(range.partition))
-            buffer.append(#","before":"#)
-            buffer.append(decimal: range.watermarkBefore)
-            buffer.append(#","after":"#)
-            buffer.append(decimal: range.watermarkAfter)
-            buffer.append(UInt8(ascii: "}"))
+            Self.append(watermarkOf: range, of: origin.events, to: &buffer)
         }
         buffer.append(#"],"clock":"#)
         buffer.append(decimal: clock)
@@ -59,8 +96,64 @@ package struct JournalEntry {
         } else {
             buffer.append("null")
         }
-        buffer.append(#","rules":""#)
-        buffer.append(rules)
-        buffer.append(#""}"#)
+        buffer.append(#","rules":"#)
+        buffer.append(quoted: origin.rules)
+        buffer.append("}")
+    }
+
+    private static func append(_ range: Range, of topic: String, to buffer: inout ByteWriter) {
+        appendPlace(range, of: topic, to: &buffer)
+        buffer.append(#","from":"#)
+        buffer.append(decimal: range.from)
+        buffer.append(#","to":"#)
+        buffer.append(decimal: range.to)
+        if let first = range.first {
+            buffer.append(#","first":{"offset":"#)
+            buffer.append(decimal: first.offset)
+            buffer.append(#","timestamp":"#)
+            if let timestamp = first.timestamp { buffer.append(decimal: timestamp) } else { buffer.append("null") }
+            buffer.append(#","key":"#)
+            if let key = first.key { buffer.append(quoted: key.text) } else { buffer.append("null") }
+            buffer.append("}")
+        }
+        if range.isIncomplete { buffer.append(#","incomplete":true"#) }
+        buffer.append("}")
+    }
+
+    private static func append(watermarkOf range: Range, of topic: String, to buffer: inout ByteWriter) {
+        appendPlace(range, of: topic, to: &buffer)
+        buffer.append(#","before":"#)
+        buffer.append(decimal: range.watermarkBefore.time)
+        if let split = range.watermarkBefore.splitText {
+            buffer.append(#","before_p":"#)
+            buffer.append(quoted: split)
+        }
+        buffer.append(#","after":"#)
+        buffer.append(decimal: range.watermarkAfter.time)
+        if let split = range.watermarkAfter.splitText {
+            buffer.append(#","after_p":"#)
+            buffer.append(quoted: split)
+        }
+        if let until = range.until {
+            buffer.append(#","until":"#)
+            buffer.append(decimal: until)
+        }
+        buffer.append("}")
+    }
+
+    private static func appendPlace(_ range: Range, of topic: String, to buffer: inout ByteWriter) {
+        buffer.append(#"{"topic":"#)
+        buffer.append(quoted: topic)
+        buffer.append(#","partition":"#)
+        buffer.append(decimal: Int64(range.partition))
+    }
+}
+
+extension ByteWriter {
+    /// Appends a JSON string.
+    fileprivate mutating func append(quoted text: String) {
+        append(UInt8(ascii: "\""))
+        appendEscaped(text)
+        append(UInt8(ascii: "\""))
     }
 }

@@ -1,16 +1,19 @@
-/// What a committed offset carries beside itself, in its metadata string: `v1 w=<ms> n=<partitions> t=<ms>`.
+import Extraction
+
+/// What a committed offset carries beside itself, in its metadata string: `v1 w=<ms> n=<partitions> t=<ms>`, and behind `w`
+/// `p=<16 hex digits>` while the timers of one instant are split (ADR 31).
 ///
 /// Every commit of the pipeline carries it; one without it would erase it. An operator's reset, and the expiry of the
 /// group's offsets, leave an offset without metadata: see ``init(parsing:)``.
 public struct OffsetMetadata: Hashable, Sendable {
-    /// The timer watermark W: timers due at or before it have fired, or never will. Milliseconds since 1970.
-    public var watermark: Int64
+    /// The timer watermark: timers due at or before it have fired, or never will.
+    public var watermark: TimerWatermark
     /// The partition count of orders.events when the offset was committed: keys have moved where it differs now.
     public var partitions: Int32
     /// The newest record timestamp of the partition below the offset, in milliseconds; 0 where there was none.
     public var newestTimestamp: Int64
 
-    public init(watermark: Int64, partitions: Int32, newestTimestamp: Int64) {
+    public init(watermark: TimerWatermark, partitions: Int32, newestTimestamp: Int64) {
         self.watermark = watermark
         self.partitions = partitions
         self.newestTimestamp = newestTimestamp
@@ -22,6 +25,7 @@ public struct OffsetMetadata: Hashable, Sendable {
         guard words.first == "v1" else { return nil }
         words.removeFirst()
         var watermark: Int64?
+        var split: UInt64?
         var partitions: Int32?
         var newestTimestamp: Int64?
         for word in words {
@@ -29,17 +33,21 @@ public struct OffsetMetadata: Hashable, Sendable {
             guard pair.count == 2 else { return nil }
             switch pair[0] {
             case "w": watermark = Int64(pair[1])
+            // Without it the timers of the instant go again, which is better than not at all.
+            case "p": split = StoredHash(pair[1])?.number
             case "n": partitions = Int32(pair[1])
             case "t": newestTimestamp = Int64(pair[1])
             default: continue
             }
         }
         guard let watermark, let partitions, partitions > 0, let newestTimestamp else { return nil }
-        self.init(watermark: watermark, partitions: partitions, newestTimestamp: newestTimestamp)
+        self.init(
+            watermark: TimerWatermark(watermark, split: split), partitions: partitions, newestTimestamp: newestTimestamp
+        )
     }
 
-    /// The metadata string, at most 60 bytes.
+    /// The metadata string, at most 79 bytes.
     public var text: String {
-        "v1 w=\(watermark) n=\(partitions) t=\(newestTimestamp)"
+        "v1 w=\(watermark.time)\(watermark.splitText.map { " p=\($0)" } ?? "") n=\(partitions) t=\(newestTimestamp)"
     }
 }

@@ -26,7 +26,7 @@ extension PipelineCore {
     }
 
     /// Begins a partition that was assigned, with nothing known of its orders.
-    package mutating func assign(_ partition: Int32, watermark: Int64, newest: Int64) {
+    package mutating func assign(_ partition: Int32, watermark: TimerWatermark, newest: Int64) {
         orders.assign(partition, watermark: watermark, newest: newest)
     }
 
@@ -34,7 +34,7 @@ extension PipelineCore {
     ///
     /// - Returns: the newest timestamp of the partition's records; at least `newest`.
     @discardableResult
-    package mutating func resume(_ partition: Int32, watermark: Int64, newest: Int64 = 0) -> Int64 {
+    package mutating func resume(_ partition: Int32, watermark: TimerWatermark, newest: Int64 = 0) -> Int64 {
         guard let orders = orders[partition] else { return newest }
         orders.resume(watermark: watermark, newest: newest)
         return orders.newest

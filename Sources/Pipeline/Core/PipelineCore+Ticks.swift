@@ -14,100 +14,162 @@ extension PipelineCore {
     ) throws {
         guard let watermark = orders[partition]?.watermark else { return }
         commit()
-        var next = max(nextDue(in: partition), watermark + 1)
+        var next = max(nextDue(in: partition), watermark.time + 1)
         while next <= time {
-            _ = try fire(Tick(partition: partition, time: next, clock: next, offset: offset), limit: .max, into: &sink)
+            _ = try fire(
+                Tick(partition: partition, time: next, clock: next, offset: offset), .upTo(nil), into: &sink)
             commit()
             next = nextDue(in: partition)
         }
     }
 
-    /// Writes the timers of a partition that are due, as the last thing of the transaction that has read it to its end.
+    /// Writes a slice of the timers of a partition that are due, as the last thing of a transaction that has read it to its
+    /// end: all of them, or as many as the slice may have, at least those of one instant and one hash.
     ///
-    /// - Parameters:
-    ///   - limit: of timers; those that are due at the same time stay together.
-    ///   - letter: what becomes of every timer that would be sent, where the broker has refused them.
-    /// - Returns: the partition's watermark from now on: the tick's time, or less where the limit was reached.
-    /// - Throws: as ``emit(_:_:limit:into:)``; the tick is then to be done anew.
+    /// What it writes follows from the state, the watermarks before and after, T and the clock, however it was sliced.
+    ///
+    /// - Parameter letter: what becomes of every timer that would be sent, where the broker has refused them.
+    /// - Returns: the partition's watermark from now on: that of the whole tick, or less where a bound was reached.
+    /// - Throws: as ``emit(_:_:limit:into:)``; the slice is then to be repeated.
     package mutating func fire<Sink: RecordSink & ~Copyable>(
-        _ tick: Tick, limit: Int, condemning letter: DeadLetter? = nil, into sink: inout Sink
-    ) throws -> Int64 {
-        guard let partition = orders[tick.partition] else { return tick.time }
+        _ tick: Tick, _ slice: TickSlice, condemning letter: DeadLetter? = nil, into sink: inout Sink
+    ) throws -> TimerWatermark {
+        let end = slice.end ?? TimerWatermark(tick.time)
+        guard let partition = orders[tick.partition] else { return end }
         // The watermark never goes back, whatever the clock does.
-        guard tick.time > partition.watermark else { return partition.watermark }
-        var due: [DueTimer] = []
-        let watermark = partition.collectDue(until: tick.time, limit: limit, into: &due)
-        var timers = EventBatch(topic: EventBatch.scheduleTopic)
-        var next = 0
-        while next < due.count {
-            next = extract(due, from: next, of: partition, tick, watermark, into: &timers, &sink)
-            for record in timers.records.indices {
-                guard case .notifications(let count) = outcomes[record], count > 0 else {
-                    if case .deadLetter(let letter) = outcomes[record] {
-                        try emit(letter, for: record, in: timers, into: &sink)
-                    }
-                    continue
-                }
+        guard end > partition.watermark else { return partition.watermark }
+        partition.prepareDue(until: tick.time)
+        var run = TimerRun(next: partition.due?.next ?? 0)
+        var reached: TimerWatermark?
+        while reached == nil, !run.isAtEnd {
+            extract(&run, of: partition, tick, until: end)
+            reached = try emit(&run, slice, condemning: letter, into: &sink)
+        }
+        partition.due?.pass(to: run.next)
+        outcomes.removeAll(keepingCapacity: true)
+        nextRecord = 0
+        orders.fired(partition: tick.partition, upTo: reached ?? end)
+        return reached ?? end
+    }
+
+    /// Puts due timers into a batch of their own, as many as it has room for.
+    private mutating func extract(
+        _ run: inout TimerRun, of partition: PartitionOrders, _ tick: Tick, until end: TimerWatermark
+    ) {
+        run.removeAll()
+        firstExtracted = 0
+        nextNotification = 0
+        resolvedEnd = 0
+        while !run.isAtEnd, run.timers.count < TimerRun.limit, !run.batch.isFull {
+            let index = run.next
+            guard partition.dueWatermark(at: index) <= end else {
+                run.isAtEnd = true
+                return
+            }
+            run.next += 1
+            guard let timer = partition.dueTimer(at: index) else { continue }
+            guard let decision = partition.decide(timer, until: tick.time, clock: tick.clock) else { continue }
+            run.batch.records.append(
+                EventRecord(
+                    partition: tick.partition, offset: tick.offset, timestamp: EventTime(milliseconds: timer.due),
+                    key: partition.table.block(timer.order).id, value: nil))
+            switch decision {
+            case .success(let notification):
+                let letter = extractor.append(notification, record: run.timers.count, to: &run.batch)
+                run.timers.append(.init(timer, index, letter.map { .deadLetter($0) } ?? .push))
+            case .failure(let reason): run.timers.append(.init(timer, index, .drop(reason.drop)))
+            }
+        }
+    }
+
+    /// - Returns: the watermark at which a bound of the slice was reached; nil where none was.
+    private mutating func emit<Sink: RecordSink & ~Copyable>(
+        _ run: inout TimerRun, _ slice: TickSlice, condemning letter: DeadLetter?, into sink: inout Sink
+    ) throws -> TimerWatermark? {
+        for record in run.timers.indices {
+            let timer = run.timers[record]
+            if let last = run.last, last.watermark != timer.watermark,
+                run.fired >= slice.maxTimers || written >= slice.maxRecords || slice.isTimeUp()
+            {
+                run.next = timer.index
+                // Split, it says which of the instant have gone; behind its last one it need not.
+                return last.due < timer.due ? TimerWatermark(last.due) : last.watermark
+            }
+            run.last = timer
+            switch timer.outcome {
+            case .drop(let reason): drop(run.batch.records[record], timer.type, because: reason, into: &sink)
+            case .deadLetter(let reason): try emit(reason, for: record, in: run.batch, into: &sink)
+            case .push:
                 counts.timers += 1
+                run.fired += 1
                 if let letter {
-                    skipNotifications(of: record, in: timers)
-                    try emit(letter, for: record, in: timers, into: &sink)
-                    continue
-                }
-                if let reason = try emit(count, notificationsOf: record, in: timers, limit: .max, into: &sink) {
-                    let type = timers.notifications[nextNotification - 1].eventType
+                    skipNotifications(of: record, in: run.batch)
+                    try emit(letter, for: record, in: run.batch, into: &sink)
+                } else if let reason = try emit(
+                    1, notificationsOf: record, in: run.batch, limit: slice.maxRecords, into: &sink)
+                {
+                    let isStale = reason == .staleToken
                     drop(
-                        timers.records[record], type, because: reason == .staleToken ? .staleToken : .noSubscriber,
+                        run.batch.records[record], timer.type, because: isStale ? .staleToken : .noSubscriber,
                         into: &sink)
                 }
             }
         }
-        outcomes.removeAll(keepingCapacity: true)
-        nextRecord = 0
-        orders.fired(partition: tick.partition, upTo: watermark)
-        return watermark
+        return nil
     }
-
-    /// Puts due timers into a batch of their own, as many as it has room for; one that is not sent is counted.
-    private mutating func extract<Sink: RecordSink & ~Copyable>(
-        _ due: [DueTimer], from first: Int, of partition: PartitionOrders, _ tick: Tick, _ watermark: Int64,
-        into timers: inout EventBatch, _ sink: inout Sink
-    ) -> Int {
-        timers.removeAll()
-        outcomes.removeAll(keepingCapacity: true)
-        firstExtracted = 0
-        nextNotification = 0
-        resolvedEnd = 0
-        var next = first
-        while next < due.count, timers.records.count < Self.timersAtOnce, !timers.isFull {
-            let timer = due[next]
-            next += 1
-            guard let decision = partition.decide(timer, watermark: watermark, clock: tick.clock) else { continue }
-            timers.records.append(
-                EventRecord(
-                    partition: tick.partition, offset: tick.offset, timestamp: EventTime(milliseconds: timer.due),
-                    key: partition.table.block(timer.order).id, value: nil))
-            let record = timers.records.count - 1
-            switch decision {
-            case .success(let notification):
-                let letter = extractor.append(notification, record: record, to: &timers)
-                outcomes.append(letter.map { .deadLetter($0) } ?? .notifications(1))
-            case .failure(let reason):
-                outcomes.append(.notifications(0))
-                let type = OrderTimers.type(of: Int(timer.number))
-                drop(timers.records[record], type, because: reason.drop, into: &sink)
-            }
-        }
-        return next
-    }
-
-    private static let timersAtOnce = 512
 
     private mutating func drop<Sink: RecordSink & ~Copyable>(
         _ timer: EventRecord, _ type: EventType, because drop: TimerDrop, into sink: inout Sink
     ) {
         counts.count(drop)
         sink.drop(timer, type, because: drop)
+    }
+}
+
+/// The timers of a slice on their way: a batch of them, and how far the slice has come.
+private struct TimerRun: ~Copyable {
+    struct Timer {
+        enum Outcome {
+            case push
+            case drop(TimerDrop)
+            case deadLetter(DeadLetter)
+        }
+
+        var due: Int64
+        var watermark: TimerWatermark
+        var type: EventType
+        /// Its place in the tick's list.
+        var index: Int
+        var outcome: Outcome
+
+        init(_ timer: DueTimer, _ index: Int, _ outcome: Outcome) {
+            due = timer.due
+            watermark = timer.watermark
+            type = OrderTimers.type(of: Int(timer.number))
+            self.index = index
+            self.outcome = outcome
+        }
+    }
+
+    static let limit = 512
+
+    /// The next place of the tick's list, and whether nothing is left there.
+    var next: Int
+    var isAtEnd = false
+    var batch = EventBatch(topic: EventBatch.scheduleTopic)
+    /// As the records of ``batch``.
+    var timers: [Timer] = []
+    var last: Timer?
+    /// How many were not dropped.
+    var fired = 0
+
+    init(next: Int) {
+        self.next = next
+    }
+
+    mutating func removeAll() {
+        batch.removeAll()
+        timers.removeAll(keepingCapacity: true)
     }
 }
 

@@ -72,6 +72,13 @@ package struct PipelineCore: ~Copyable {
     /// - Parameter supersedes: whether all of them will be in one transaction; see ``OrderRules/superseding``.
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
     package mutating func extract(_ batch: inout EventBatch, from first: Int, supersedes: Bool = true) -> Int {
+        let end = extract(&batch, from: first, to: batch.records.count)
+        if supersedes, !superseding.isEmpty { supersede(in: batch) }
+        return end
+    }
+
+    @discardableResult
+    private mutating func extract(_ batch: inout EventBatch, from first: Int, to end: Int) -> Int {
         batch.notifications.removeAll(keepingCapacity: true)
         batch.text.removeAll()
         outcomes.removeAll(keepingCapacity: true)
@@ -81,18 +88,36 @@ package struct PipelineCore: ~Copyable {
         nextNotification = 0
         resolvedEnd = 0
         var record = first
-        while record < batch.records.count, record == first || !batch.isFull {
+        while record < end, record == first || !batch.isFull {
             orders.begin(batch.records[record])
             outcomes.append(extractor.extract(record, in: &batch, history: &orders))
             settledTimers.append(orders.settled)
             record += 1
         }
-        if supersedes, !superseding.isEmpty { supersede(in: batch) }
         return record
     }
 
-    /// Each batch is to be a transaction of its own, without a limit: it says which pushes others have superseded.
+    /// Each batch is to be a transaction of its own: it says which pushes others have superseded.
     package var needsWholeBatches: Bool { !superseding.isEmpty }
+
+    /// As ``extract(_:from:supersedes:)`` for a batch that is to be a transaction of its own, within a transaction: as many
+    /// records as give `limit` devices at most, at least one. What was extracted beyond them never was.
+    ///
+    /// - Throws: what the resolver or the audience rule throws; the batch is then to be extracted again.
+    package mutating func extractWhole(_ batch: inout EventBatch, from first: Int, limit: Int) throws -> Int {
+        let notes = extractor.notes
+        let extracted = extract(&batch, from: first, supersedes: false)
+        let fitting = try fanOut.fitting(batch, limit: limit)
+        let end = fitting < batch.notifications.count ? batch.notifications[fitting].record : extracted
+        resolvedEnd = fitting
+        if end < extracted {
+            orders.rollBack(newest: extracted - first)
+            extractor.notes = notes
+            extract(&batch, from: first, to: end)
+        }
+        supersede(in: batch)
+        return end
+    }
 
     /// A push that a newer one of its type and order overtakes within the batch is not sent.
     private mutating func supersede(in batch: borrowing EventBatch) {
@@ -133,15 +158,22 @@ package struct PipelineCore: ~Copyable {
     }
 
     /// Writes what these extracted records give, event by event, until `limit` records have been written
-    /// in this transaction; an event is never split, and at least one is written.
+    /// in this transaction, or it has grown too old; an event is never split, and at least one is written.
     ///
     /// - Returns: the first record that has not been written.
     /// - Throws: what the sink, the resolver or the audience rule throws; the batch is then to be emitted anew.
     package mutating func emit<Sink: RecordSink & ~Copyable>(
-        _ batch: borrowing EventBatch, _ records: Range<Int>, limit: Int, into sink: inout Sink
+        _ batch: borrowing EventBatch, _ records: Range<Int>, limit: Int, isTimeUp: () -> Bool = { false },
+        into sink: inout Sink
     ) throws -> Int {
         var record = records.lowerBound
+        // The clock is asked once in so many records.
+        var nextLook = written + Self.recordsBetweenLooks
         while record < records.upperBound, written < limit || record == records.lowerBound {
+            if written >= nextLook, record > records.lowerBound {
+                if isTimeUp() { break }
+                nextLook = written + Self.recordsBetweenLooks
+            }
             counts.events += 1
             settle(settledTimers[record - firstExtracted], batch.records[record], into: &sink)
             switch outcomes[record - firstExtracted] {
@@ -162,7 +194,10 @@ package struct PipelineCore: ~Copyable {
         return record
     }
 
-    private var written: Int { counts.dispatches + counts.deadLetters }
+    private static let recordsBetweenLooks = 512
+
+    /// Records that the open transaction has so far.
+    package var written: Int { counts.dispatches + counts.deadLetters }
 
     /// - Returns: why nobody was notified.
     mutating func emit<Sink: RecordSink & ~Copyable>(

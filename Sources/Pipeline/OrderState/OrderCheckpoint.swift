@@ -12,8 +12,8 @@ struct OrderCheckpoint: ~Copyable {
     struct Mark: Equatable {
         /// The state holds the records below it.
         var offset: Int64
-        /// The timer watermark, and the newest timestamp of a record, in milliseconds since 1970.
-        var watermark: Int64
+        var watermark: TimerWatermark
+        /// The newest timestamp of a record, in milliseconds since 1970.
         var newest: Int64
     }
 
@@ -115,15 +115,6 @@ struct OrderCheckpoint: ~Copyable {
         return entries
     }
 
-    /// Where an order stands among the keys of its partition.
-    static func rank(of id: UnsafeRawBufferPointer) -> UInt64 {
-        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let base = hash.baseAddress else { return 0 }
-            SHA256.hash(id, into: base)
-            return UInt64(bigEndian: base.load(as: UInt64.self))
-        }
-    }
-
     private static func withKey(
         of id: UnsafeRawBufferPointer, in partition: Int32, buffer: inout [UInt8],
         _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -140,7 +131,8 @@ struct OrderCheckpoint: ~Copyable {
     private func write(_ marks: [Int32: Mark], with writer: any StoreWriter) throws(StoreError) {
         var lines = [stamp]
         for (partition, mark) in marks.sorted(by: { $0.key < $1.key }) {
-            lines.append("\(partition) \(mark.offset) \(mark.watermark) \(mark.newest)")
+            lines.append(
+                "\(partition) \(mark.offset) \(mark.watermark.time) \(mark.watermark.splitText ?? "-") \(mark.newest)")
         }
         let result = Array(lines.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
             Result { () throws(StoreError) in try writer.setCheckpoint(bytes) }
@@ -154,9 +146,12 @@ struct OrderCheckpoint: ~Copyable {
         guard lines.first.map(String.init) == stamp else { return nil }
         var marks: [Int32: Mark] = [:]
         for line in lines.dropFirst() {
-            let numbers = line.split(separator: " ").compactMap { Int64($0) }
-            guard numbers.count == 4, let partition = Int32(exactly: numbers[0]) else { return nil }
-            marks[partition] = Mark(offset: numbers[1], watermark: numbers[2], newest: numbers[3])
+            let words = line.split(separator: " ")
+            guard words.count == 5, let partition = Int32(words[0]), let offset = Int64(words[1]),
+                let time = Int64(words[2]), let newest = Int64(words[4])
+            else { return nil }
+            marks[partition] = Mark(
+                offset: offset, watermark: TimerWatermark(time, split: StoredHash(words[3])?.number), newest: newest)
         }
         return marks
     }

@@ -21,9 +21,9 @@ package struct OrderStates: ~Copyable, OrderHistory {
     /// Begins a partition with nothing in it.
     ///
     /// - Parameters:
-    ///   - watermark: its timer watermark, in milliseconds since 1970.
+    ///   - watermark: its timer watermark.
     ///   - newest: the newest timestamp of its records so far.
-    package mutating func assign(_ partition: Int32, watermark: Int64, newest: Int64) {
+    package mutating func assign(_ partition: Int32, watermark: TimerWatermark, newest: Int64) {
         if partitions.count <= Int(partition) {
             partitions.append(contentsOf: repeatElement(nil, count: Int(partition) + 1 - partitions.count))
         }
@@ -71,8 +71,14 @@ package struct OrderStates: ~Copyable, OrderHistory {
 
     /// Takes everything back that is not committed.
     mutating func rollBack() {
+        rollBack(newest: .max)
+    }
+
+    /// Takes the newest events back.
+    mutating func rollBack(newest count: Int) {
         let partitions = partitions
-        undo.takeBack { partition, entry, text in
+        for partition in partitions { partition?.due = nil }
+        undo.takeBack(newest: count) { partition, entry, text in
             partitions[Int(partition)]?.restore(entry, text: text)
         }
     }
@@ -80,7 +86,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     /// Nothing is open: the state is that of the committed offsets.
     package var isSettled: Bool { undo.isEmpty }
 
-    mutating func fired(partition: Int32, upTo watermark: Int64) {
+    mutating func fired(partition: Int32, upTo watermark: TimerWatermark) {
         undo.beginEvent()
         self[partition]?.fired(upTo: watermark, undo: &undo)
     }

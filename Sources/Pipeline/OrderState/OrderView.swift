@@ -63,7 +63,7 @@ extension PartitionOrders {
         if !timers.isEmpty, view.slot != nil, view.place != nil, view.date != nil {
             view.timers = (0..<OrderTimers.count).map { timers.due($0) }
             view.pendingTimers = (0..<OrderTimers.count).filter {
-                timers.isSetInTime($0) && timers.due($0) > watermark
+                timers.isPending($0, after: watermark, hash: StoredHash(of: draft.id))
             }.map { timers.due($0) }
         }
         return view == OrderView(id: view.id) ? nil : view

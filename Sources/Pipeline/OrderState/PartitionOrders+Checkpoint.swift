@@ -42,12 +42,13 @@ extension PartitionOrders {
     /// nearly all of its pages.
     private func sortChanges(over limit: Int) {
         guard limit < .max, takenChanges >= sortedChanges, let list = changes?.bytes else { return }
-        var entries: [(rank: UInt64, start: Int, end: Int)] = []
+        var entries: [(rank: StoredHash, start: Int, end: Int)] = []
         var start = takenChanges
         while start < list.count {
             let first = start + 2
             let end = first + Int(list.loadUnaligned(fromByteOffset: start, as: UInt16.self))
-            entries.append((OrderCheckpoint.rank(of: UnsafeRawBufferPointer(rebasing: list[first..<end])), start, end))
+            // The beginning of the store's keys.
+            entries.append((StoredHash(of: UnsafeRawBufferPointer(rebasing: list[first..<end])), start, end))
             start = end
         }
         guard entries.count > limit else { return }

@@ -18,11 +18,13 @@ final class PartitionOrders {
     /// The newest timestamp of a record so far, in milliseconds since 1970.
     @exclusivity(unchecked) var newest: Int64
     /// The timer watermark W: what was due at or before it has fired, or never will.
-    @exclusivity(unchecked) var watermark: Int64
+    @exclusivity(unchecked) var watermark: TimerWatermark
     /// ``newest`` as it was committed: what is gone at it is gone for good.
     var settled: Int64
     /// No timer behind the watermark is due before this, in milliseconds. It may be too early.
     @exclusivity(unchecked) var earliestDue = Int64.max
+    /// What is left of the tick under way; nil: there is none.
+    @exclusivity(unchecked) var due: DueIndex?
     /// The ids of the orders that changed since the last checkpoint, each behind its length; nil where nobody asks.
     @exclusivity(unchecked) var changes: ByteWriter?
     /// How many bytes of them have been taken, and how many are sorted.
@@ -32,7 +34,7 @@ final class PartitionOrders {
     @exclusivity(unchecked) private var now: UInt32 = 0
     @exclusivity(unchecked) private var found = OrderTable.Match.nothing
 
-    init(partition: Int32, watermark: Int64, newest: Int64, limits: OrderLimits, zones: ExtractionRules) {
+    init(partition: Int32, watermark: TimerWatermark, newest: Int64, limits: OrderLimits, zones: ExtractionRules) {
         self.partition = partition
         self.limits = limits
         self.zones = zones
@@ -105,7 +107,7 @@ final class PartitionOrders {
             self.newest = newest
             self.watermark = watermark
             // What was due between the two watermarks is due again.
-            earliestDue = min(earliestDue, watermark)
+            earliestDue = min(earliestDue, watermark.time)
         case .added(let id):
             let name = table.find(UnsafeRawBufferPointer(rebasing: text[id])).name
             if name != 0 { remove(name) }
@@ -121,8 +123,9 @@ final class PartitionOrders {
     func settle() { settled = newest }
 
     /// Goes on with what the committed offset carries; the newest timestamp never goes back.
-    func resume(watermark: Int64, newest: Int64) {
-        earliestDue = min(earliestDue, watermark)
+    func resume(watermark: TimerWatermark, newest: Int64) {
+        earliestDue = min(earliestDue, watermark.time)
+        due = nil
         self.watermark = watermark
         self.newest = max(self.newest, newest)
     }
@@ -285,7 +288,8 @@ final class PartitionOrders {
     /// What is left of an order that has ended is its status and its identities.
     private func endOrder(_ draft: inout OrderDraft) -> SettledTimers {
         var settled = SettledTimers()
-        settled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(after: watermark)
+        settled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(
+            after: watermark, hash: StoredHash(of: draft.id))
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         var header = OrderHeader()
         header.lastTime = draft.header.lastTime
@@ -311,7 +315,8 @@ final class PartitionOrders {
         draft.header.startSetAt = start == 0 ? 0 : now
         if start != 0 {
             let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
-            settled.alreadyStarted = OrderTimers.count - timers.pending(after: watermark)
+            settled.alreadyStarted =
+                OrderTimers.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
         }
         return settled
     }
@@ -329,8 +334,10 @@ final class PartitionOrders {
         if found.name == 0, table.isFull { makeRoom() }
         noteChange(of: &draft)
         table.write(&draft, replacing: found)
-        earliestDue = min(
-            earliestDue, OrderTimers(draft.header, spread: spread(of: draft.place)).next(after: watermark))
+        guard draft.header.start != 0 else { return }
+        let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
+        earliestDue = min(earliestDue, timers.next(after: watermark))
+        if due != nil { noteDue(timers, of: draft.id) }
     }
 
     func spread(of place: UnsafeRawBufferPointer) -> Int64 {

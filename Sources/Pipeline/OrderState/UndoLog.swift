@@ -9,7 +9,7 @@ struct UndoLog: ~Copyable {
         case changed(text: Range<Int>)
         /// There was no order with this id.
         case added(id: Range<Int>)
-        case clock(newest: Int64, watermark: Int64)
+        case clock(newest: Int64, watermark: TimerWatermark)
     }
 
     private struct Item {
@@ -31,7 +31,7 @@ struct UndoLog: ~Copyable {
     /// What follows belongs to the next event.
     mutating func beginEvent() { event += 1 }
 
-    mutating func noteClock(newest: Int64, watermark: Int64, of partition: Int32) {
+    mutating func noteClock(newest: Int64, watermark: TimerWatermark, of partition: Int32) {
         items.append(Item(event: event, partition: partition, entry: .clock(newest: newest, watermark: watermark)))
     }
 
@@ -59,10 +59,16 @@ struct UndoLog: ~Copyable {
         text.removeAll()
     }
 
-    /// Calls `body` for what is not committed, newest first, and forgets it.
-    mutating func takeBack(_ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
-        for item in items[first...].reversed() { body(item.partition, item.entry, text.bytes) }
-        removeAll()
+    /// Calls `body` for what is not committed of the newest events, the latest first, and forgets it.
+    mutating func takeBack(newest count: Int, _ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
+        event = count > event ? 0 : event - count
+        var end = items.count
+        while end > first, items[end - 1].event > event {
+            end -= 1
+            body(items[end].partition, items[end].entry, text.bytes)
+        }
+        items.removeLast(items.count - end)
+        if first == items.count { removeAll() }
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {

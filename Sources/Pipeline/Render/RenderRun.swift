@@ -74,7 +74,7 @@ package struct RenderRun: ~Copyable {
 
     private mutating func renderRecord(of partition: Int32, at offset: Int64) throws {
         if reached[partition] == nil, (0..<Self.maxPartitions).contains(partition) {
-            core.assign(partition, watermark: 0, newest: 0)
+            core.assign(partition, watermark: TimerWatermark(0), newest: 0)
             reached[partition] = offset
         }
         let due = core.nextDue(in: partition)

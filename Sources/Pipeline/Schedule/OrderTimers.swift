@@ -1,3 +1,4 @@
+import Extraction
 import NotificationPayload
 
 /// The timers of one order, a pure function of its state: the start of its slot, and 15, 30 and 45 minutes after it.
@@ -33,15 +34,25 @@ struct OrderTimers {
     /// A timer that was due when it was set never fires.
     func isSetInTime(_ number: Int) -> Bool { due(number) / 1000 > setAt }
 
-    /// How many are still to fire behind this watermark.
-    func pending(after watermark: Int64) -> Int {
-        isEmpty ? 0 : (0..<Self.count).count { isSetInTime($0) && due($0) > watermark }
+    /// Whether one is still to fire behind this watermark.
+    ///
+    /// - Parameter hash: of the order id; it is asked for only while an instant is split.
+    func isPending(_ number: Int, after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Bool {
+        let due = due(number)
+        guard due > watermark.time, isSetInTime(number) else { return false }
+        guard watermark.split != nil, due == watermark.time + 1 else { return true }
+        return TimerWatermark(due: due, hash: hash()) > watermark
     }
 
-    /// When the first of them is due, in milliseconds; `Int64.max` where there is none.
-    func next(after watermark: Int64) -> Int64 {
+    /// How many are still to fire behind this watermark.
+    func pending(after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Int {
+        isEmpty ? 0 : (0..<Self.count).count { isPending($0, after: watermark, hash: hash()) }
+    }
+
+    /// When the first of them is due, in milliseconds; `Int64.max` where there is none. Of a split instant it may have gone.
+    func next(after watermark: TimerWatermark) -> Int64 {
         guard !isEmpty else { return .max }
-        for number in 0..<Self.count where isSetInTime(number) && due(number) > watermark { return due(number) }
+        for number in 0..<Self.count where isSetInTime(number) && due(number) > watermark.time { return due(number) }
         return .max
     }
 }

@@ -50,17 +50,18 @@ package struct ScheduleReader: ~Copyable {
 
     private let filter: Filter
     private let orderID: [UInt8]?
+    private let orderHash: StoredHash
     private var extractor: Extractor
     private var orders: OrderStates
     /// The records at hand.
     var batch: EventBatch
-    private var watermarks: [Int32: Int64] = [:]
+    private var watermarks: [Int32: TimerWatermark] = [:]
     private var timers: [Timer] = []
-    private var due: [DueTimer] = []
 
     package init(_ configuration: PipelineConfiguration, filter: Filter) {
         self.filter = filter
         orderID = filter.order.map { Array($0.utf8) }
+        orderHash = Array((filter.order ?? "").utf8).withUnsafeBytes(StoredHash.init(of:))
         extractor = Extractor(rules: configuration.rules)
         orders = OrderStates(rules: configuration.orders, zones: configuration.rules)
         batch = EventBatch(topic: configuration.topics.events)
@@ -68,9 +69,9 @@ package struct ScheduleReader: ~Copyable {
 
     /// Begins a partition.
     ///
-    /// - Parameter watermark: what was due at or before it has gone, in milliseconds since 1970.
-    package mutating func begin(_ partition: Int32, watermark: Int64) {
-        orders.assign(partition, watermark: 0, newest: 0)
+    /// - Parameter watermark: what was due at or before it has gone.
+    package mutating func begin(_ partition: Int32, watermark: TimerWatermark) {
+        orders.assign(partition, watermark: TimerWatermark(0), newest: 0)
         watermarks[partition] = watermark
     }
 
@@ -96,7 +97,7 @@ package struct ScheduleReader: ~Copyable {
         let record = batch.records[index]
         guard let partition = orders[record.partition], let watermark = watermarks[record.partition] else { return }
         if let time = record.timestamp?.milliseconds, time > partition.newest {
-            play(partition, until: min(time - 1, watermark))
+            play(partition, until: TimerWatermark(min(time - 1, watermark.time)))
         }
         orders.begin(record)
         let before = watched(in: partition)
@@ -113,22 +114,26 @@ package struct ScheduleReader: ~Copyable {
             guard let partition = orders[number] else { continue }
             play(partition, until: watermark)
             partition.watermark = watermark
-            _ = partition.collectDue(until: .max, limit: .max, into: &due)
-            for timer in due { note(timer, of: partition, isPending: true) }
+            partition.due = nil
+            for timer in partition.dueTimers(until: .max) { note(timer, of: partition, isPending: true) }
         }
         return timers.sorted {
             ($0.due, $0.partition, $0.orderID, $0.number) < ($1.due, $1.partition, $1.orderID, $1.number)
         }
     }
 
-    private mutating func play(_ partition: PartitionOrders, until time: Int64) {
-        while partition.earliestDue <= time {
-            let now = max(partition.earliestDue, partition.watermark + 1)
-            _ = partition.collectDue(until: now, limit: .max, into: &due)
+    private mutating func play(_ partition: PartitionOrders, until end: TimerWatermark) {
+        while partition.watermark < end, partition.earliestDue <= (end.split == nil ? end.time : end.time + 1) {
+            let now = max(partition.earliestDue, partition.watermark.time + 1)
+            // Of a split instant some have gone.
+            let reached = min(TimerWatermark(now), end)
             if filter.wantsPast {
-                for timer in due { note(timer, of: partition, isPending: false) }
+                for timer in partition.dueTimers(until: now) where timer.watermark <= reached {
+                    note(timer, of: partition, isPending: false)
+                }
             }
-            orders.fired(partition: partition.partition, upTo: now)
+            partition.due = nil
+            orders.fired(partition: partition.partition, upTo: reached)
             orders.commit()
         }
     }
@@ -137,7 +142,7 @@ package struct ScheduleReader: ~Copyable {
         let order = OrderDraft(reading: partition.table.block(timer.order))
         let (id, place) = (String(decoding: order.id, as: UTF8.self), String(decoding: order.place, as: UTF8.self))
         guard filter.matches(order: id, place: place),
-            let decision = partition.decide(timer, watermark: timer.due, clock: timer.due)
+            let decision = partition.decide(timer, until: timer.due, clock: timer.due)
         else { return }
         var reason: String?
         if case .failure(let drop) = decision { reason = drop.drop.label }
@@ -175,7 +180,7 @@ package struct ScheduleReader: ~Copyable {
             let reason =
                 after.isTerminal ? TimerDrop.ended.label : after.timers.isEmpty ? TimerDrop.noSlot.label : "moved"
             for number in 0..<OrderTimers.count
-            where before.timers.isSetInTime(number) && before.timers.due(number) > partition.watermark {
+            where before.timers.isPending(number, after: partition.watermark, hash: orderHash) {
                 drop(number, of: before, because: reason, in: partition)
             }
         }

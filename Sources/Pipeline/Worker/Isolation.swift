@@ -37,7 +37,11 @@ package struct Isolation {
     private var aloneBelow: [Int32: Int64] = [:]
     private var treatments: [Coordinates: Treatment] = [:]
     private var tickRefusals = 0
-    /// How the timers of a tick that runs alone are written: ``Treatment/asItIs`` or ``Treatment/deadLetter``.
+    /// How many timers the next transaction with some may have, and nothing else; nil: as many as fit.
+    package private(set) var tickLimit: Int?
+    /// A single timer was taken: the one that is refused is the next one.
+    private var hasPassedAlone = false
+    /// How a timer that goes alone is written: ``Treatment/asItIs`` or ``Treatment/deadLetter``.
     package private(set) var tickTreatment = Treatment.asItIs
 
     package init() {}
@@ -73,26 +77,46 @@ package struct Isolation {
         return .retry
     }
 
-    /// Whether each tick is to have a transaction of its own, with the timers of one instant.
-    package var isolatesTicks: Bool { tickRefusals >= 2 }
-
-    /// A transaction with a tick in it was aborted because a record was refused for good; events between two such aborts
-    /// do not count as a success of the tick.
+    /// A transaction with timers in it was aborted because a record was refused for good; events between two such aborts do
+    /// not count as a success of the tick. Twice, and the timers go by themselves: half as many in each attempt, whether the
+    /// one before was refused or not, so that the one that is refused stands alone after a few.
     ///
-    /// - Parameter wasAlone: nothing else was in it.
-    /// - Returns: whether nothing is left to try: not even the dead letters of its timers are taken.
-    package mutating func tickRefused(wasAlone: Bool) -> Bool {
+    /// - Parameters:
+    ///   - timers: how many the transaction had.
+    ///   - limit: what ``tickLimit`` was for it.
+    /// - Returns: whether nothing is left to try: not even the dead letter of a single timer is taken.
+    package mutating func tickRefused(timers: Int, limit: Int?) -> Bool {
         tickRefusals += 1
-        guard wasAlone else { return false }
+        guard let limit else {
+            if tickRefusals >= 2 { tickLimit = Self.half(timers) }
+            return false
+        }
+        hasPassedAlone = false
+        guard limit == 1 else {
+            tickLimit = Self.half(min(limit, timers))
+            return false
+        }
         defer { tickTreatment = .deadLetter }
         return tickTreatment == .deadLetter
     }
 
-    /// A transaction with a tick in it was committed.
-    package mutating func tickCommitted() {
+    /// A transaction with timers in it was committed.
+    ///
+    /// - Parameter limit: what ``tickLimit`` was for it.
+    package mutating func tickCommitted(limit: Int?) {
+        if let limit, tickTreatment == .asItIs, !hasPassedAlone {
+            // The one that is refused is among those behind it.
+            hasPassedAlone = limit == 1
+            tickLimit = Self.half(limit)
+            return
+        }
+        hasPassedAlone = false
+        tickLimit = nil
         tickRefusals = 0
         tickTreatment = .asItIs
     }
+
+    private static func half(_ timers: Int) -> Int { max(1, (timers + 1) / 2) }
 
     /// A transaction has been committed up to these offsets.
     package mutating func committed(upTo next: (Int32) -> Int64?) {

@@ -3,28 +3,31 @@ import KafkaClient
 /// The transaction that a worker has open.
 struct OpenTransaction {
     let began: ContinuousClock.Instant
-    /// When it began, or when its timers went, in milliseconds since 1970: what the journal calls its clock.
-    private(set) var clock: Int64
+    /// When it began, in milliseconds since 1970: what the journal calls its clock.
+    let clock: Int64
     var events = 0
     /// The events of each batch that have a timestamp, and the oldest timestamp, in milliseconds since 1970.
     var batches: [(oldest: Int64, events: Int)] = []
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false
-    /// Whether timers are in it, and whether nothing else is.
+    /// Whether timers are in it; how many it may have at most, where some of them have been refused.
     var hasTick = false
-    var isTickAlone = false
+    var tickLimit: Int?
 
     init(began: ContinuousClock.Instant, clock: Int64) {
         self.began = began
         self.clock = clock
     }
 
-    /// Timers go: the journal's clock never shows one as early.
-    mutating func useClock(_ now: Int64) { clock = max(clock, now) }
-
     func remaining(of interval: Duration) -> Duration {
         max(.zero, interval - (.now - began))
+    }
+
+    /// Whether it is so old that nothing more is begun in it: a bound of every transaction, so that the broker never has to
+    /// abort one (`transaction.timeout`).
+    func isOld(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant = .now) -> Bool {
+        now - began >= configuration.commitIntervalBehind
     }
 
     /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has taken,
@@ -34,9 +37,8 @@ struct OpenTransaction {
     /// - Parameter waiting: how many records the consumer holds ready.
     func isDue(_ configuration: PipelineConfiguration, waiting: Int, now: ContinuousClock.Instant = .now) -> Bool {
         if events >= configuration.commitMaxEvents { return true }
-        let age = now - began
-        guard age >= configuration.commitInterval else { return false }
-        return waiting <= events || age >= configuration.commitIntervalBehind
+        guard now - began >= configuration.commitInterval else { return false }
+        return waiting <= events || isOld(configuration, now: now)
     }
 }
 

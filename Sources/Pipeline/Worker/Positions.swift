@@ -1,3 +1,5 @@
+import Extraction
+
 /// Where a worker stands in each partition that it owns: what it has processed and what it has committed.
 ///
 /// Offsets are counted here and not asked of the client, whose own position runs ahead of what it has handed over
@@ -12,9 +14,13 @@ package struct Positions {
         package var reached: Int64
         /// The state of the partition's orders holds everything below this: ``next``, or less while it is refolded.
         package var folded: Int64
-        /// The timer watermark W, and the one that the group's committed offset carries.
-        package var watermark: Int64
-        package var committedWatermark: Int64
+        /// The timer watermark, and the one that the group's committed offset carries.
+        package var watermark: TimerWatermark
+        package var committedWatermark: TimerWatermark
+        /// T of the tick that has moved the watermark since the last commit.
+        package var tickTime: Int64?
+        /// The first record that was processed since the last commit.
+        package var first: RecordFingerprint?
         package var newestTimestamp: Int64
         fileprivate var committedTimestamp: Int64
         fileprivate var settledFold: Int64
@@ -27,6 +33,11 @@ package struct Positions {
             folded = offset
             reached = max(reached, offset)
             newestTimestamp = max(newestTimestamp, timestamp)
+        }
+
+        fileprivate mutating func forgetTransaction() {
+            tickTime = nil
+            first = nil
         }
     }
 
@@ -86,22 +97,30 @@ package struct Positions {
         partitions[Int(partition)]?.reached = max(state.reached, offset)
     }
 
-    /// Counts a record as processed.
-    package mutating func advance(partition: Int32, offset: Int64, timestamp: Int64) {
-        partitions[Int(partition)]!.advance(to: offset + 1, timestamp: timestamp)
+    /// Counts a record as processed. The first one of a transaction is remembered for its entry in the journal.
+    package mutating func advance(over record: EventRecord) {
+        let index = Int(record.partition)
+        let timestamp = record.timestamp?.milliseconds
+        if partitions[index]?.first == nil {
+            partitions[index]?.first = RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key)
+        }
+        partitions[index]?.advance(to: record.offset + 1, timestamp: timestamp ?? 0)
     }
 
-    /// The timers of a partition have gone up to a watermark.
-    package mutating func fire(partition: Int32, upTo watermark: Int64) {
+    /// The timers of a partition have gone up to a watermark, in a tick at T.
+    package mutating func fire(partition: Int32, upTo watermark: TimerWatermark, tick time: Int64) {
         partitions[Int(partition)]?.watermark = watermark
+        partitions[Int(partition)]?.tickTime = time
     }
 
     /// With no timers of our own: those that were due up to now were somebody else's. Moves the watermark of each
     /// partition that has moved since its last commit.
     package mutating func passTimers(until time: Int64) {
         for partition in owned {
-            guard let state = partitions[Int(partition)], state.next != state.committed else { continue }
-            partitions[Int(partition)]!.watermark = max(state.watermark, time)
+            guard let state = partitions[Int(partition)], state.next != state.committed,
+                state.watermark < TimerWatermark(time)
+            else { continue }
+            fire(partition: partition, upTo: TimerWatermark(time), tick: time)
         }
     }
 
@@ -128,6 +147,7 @@ package struct Positions {
             partitions[Int(partition)]!.committedWatermark = partitions[Int(partition)]!.watermark
             partitions[Int(partition)]!.committedTimestamp = partitions[Int(partition)]!.newestTimestamp
             partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded
+            partitions[Int(partition)]!.forgetTransaction()
         }
     }
 
@@ -139,6 +159,7 @@ package struct Positions {
             partitions[Int(partition)]!.folded = partitions[Int(partition)]!.settledFold
             partitions[Int(partition)]!.watermark = partitions[Int(partition)]!.committedWatermark
             partitions[Int(partition)]!.newestTimestamp = partitions[Int(partition)]!.committedTimestamp
+            partitions[Int(partition)]!.forgetTransaction()
         }
         foldingCount = owned.count { self[$0]?.isFolding == true }
     }

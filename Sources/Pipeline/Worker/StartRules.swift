@@ -16,7 +16,8 @@ enum StartRules {
         for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
             let found = OffsetMetadata(parsing: start.metadata)
             if found == nil { reset.append(partition) }
-            let metadata = found ?? OffsetMetadata(watermark: now, partitions: partitionCount, newestTimestamp: 0)
+            let metadata =
+                found ?? OffsetMetadata(watermark: TimerWatermark(now), partitions: partitionCount, newestTimestamp: 0)
             guard metadata.partitions == partitionCount else {
                 throw .decisionNeeded(
                     "\(partition.topic) had \(metadata.partitions) partitions when \(partition) was committed and has "

@@ -171,7 +171,9 @@ extension Worker {
             case .time(let milliseconds):
                 try consumer.offsets(at: Timestamp(milliseconds: milliseconds), of: missing, timeout: .seconds(5))
             }
-        let metadata = OffsetMetadata(watermark: context.clock.now(), partitions: count, newestTimestamp: 0).text
+        let metadata = OffsetMetadata(
+            watermark: TimerWatermark(context.clock.now()), partitions: count, newestTimestamp: 0
+        ).text
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
         try consumer.commit(new, timeout: .seconds(5))
         logger.info("starts \(missing.count) partitions that had no committed offset", ["partitions": missing.list])

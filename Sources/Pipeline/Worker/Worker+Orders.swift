@@ -28,7 +28,8 @@ extension Worker {
             let path = StateFolder.orders(in: configuration.stateDirectory, worker: slot.number)
             let (store, opening) = try DiskStore.open(path)
             if case .wiped(let reason) = opening { logger.notice("the state of orders is folded anew: \(reason)") }
-            return try OrderCheckpoint(store, stamp: "\(configuration.topics.events) \(context.rulesHash)")
+            return try OrderCheckpoint(
+                store, stamp: "\(configuration.topics.events) \(OrderFold.stamp(of: configuration))")
         } catch {
             logger.warning("no checkpoint of the state of orders, it is folded from the log at each start: \(error)")
             return nil
@@ -73,7 +74,7 @@ extension Worker {
 
     /// - Returns: the offset that the checkpoint's state belongs to; nil where there is none that can be used.
     private mutating func loadCheckpoint(
-        of partition: Int32, watermark: Int64, _ usable: ClosedRange<Int64>
+        of partition: Int32, watermark: TimerWatermark, _ usable: ClosedRange<Int64>
     ) -> Int64? {
         do throws(StoreError) {
             if let mark = checkpoint?.marks[partition], usable.contains(mark.offset) {
@@ -156,7 +157,7 @@ extension Worker {
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
         for (partition, offset) in positions.settledFolds {
             marks[partition] = OrderCheckpoint.Mark(
-                offset: offset, watermark: positions[partition]?.committedWatermark ?? 0,
+                offset: offset, watermark: positions[partition]?.committedWatermark ?? TimerWatermark(0),
                 newest: core.newest(in: partition))
         }
         var isWhole = true

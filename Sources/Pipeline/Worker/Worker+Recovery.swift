@@ -78,11 +78,11 @@ extension Worker {
     /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
         if transaction?.hasTick == true {
-            let wasAlone = transaction?.isTickAlone ?? false
-            if isolation.tickRefused(wasAlone: wasAlone) {
+            let limit = transaction?.tickLimit
+            if isolation.tickRefused(timers: core.counts.timers, limit: limit) {
                 throw PipelineError.unplaceableRecord("not even the dead letter of a timer is taken: \(refusal)")
             }
-            if wasAlone {
+            if limit != nil {
                 try discardTransaction()
                 return rewind()
             }

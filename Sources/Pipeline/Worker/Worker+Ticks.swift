@@ -2,7 +2,7 @@ import Extraction
 import KafkaClient
 import Telemetry
 
-/// The ticks that wait for their partition's end: a tick never overtakes the log.
+/// The ticks that wait for their partition's end, since a tick never overtakes the log, and those that are under way.
 struct PendingTicks {
     struct Pending {
         /// T: what is due at or before it goes.
@@ -10,13 +10,22 @@ struct PendingTicks {
         /// The last stable offset, asked at T.
         var end: Int64
         var questions: Int
+        /// Some of its timers have gone: T stays, or a reminder that one slice has sent would be overtaken in another.
+        var isUnderWay = false
     }
 
     var pending: [Int32: Pending] = [:]
+    /// A slice has been committed, and events have waited meanwhile: it is their turn.
+    var yieldsToEvents = false
+    /// The partition that has had the latest slice; the next one is behind it.
+    private var latest: Int32 = -1
     private var lookedAt: ContinuousClock.Instant?
 
     /// A partition that took this many questions to reach its end is not asked again: it may never stand at it.
     static let mostQuestions = 3
+
+    /// Whether a tick has slices left to send.
+    var isUnderWay: Bool { pending.values.contains { $0.isUnderWay } }
 
     /// Whether it is time to look at the timers; said once a tick.
     mutating func isLookDue(_ tick: Duration, now: ContinuousClock.Instant = .now) -> Bool {
@@ -25,26 +34,43 @@ struct PendingTicks {
         return true
     }
 
-    /// Whether the end has been reached.
-    func isReached(_ partition: Int32, reached: Int64) -> Bool {
-        pending[partition].map { reached >= $0.end } ?? false
+    /// The partitions whose end has been reached, that of the latest slice last.
+    func reached(_ reached: (Int32) -> Int64?) -> [Int32] {
+        let partitions = pending.filter { partition, tick in reached(partition).map { $0 >= tick.end } ?? false }.keys
+        return partitions.sorted { ($0 <= latest ? 1 : 0, $0) < ($1 <= latest ? 1 : 0, $1) }
     }
 
     /// Whether a reached end is so old that it is asked for again: after a backlog there is one tick, at its end, and not
     /// one with the time at which it began and another.
     func isStale(_ partition: Int32, now: Int64, tick: Duration) -> Bool {
-        guard let found = pending[partition], found.questions < Self.mostQuestions else { return false }
+        guard let found = pending[partition], !found.isUnderWay, found.questions < Self.mostQuestions else {
+            return false
+        }
         return now - found.time > 2 * max(tick.wholeMilliseconds, 1_000)
+    }
+
+    /// A slice has brought a partition's watermark here.
+    mutating func fired(_ partition: Int32, upTo watermark: TimerWatermark) {
+        latest = partition
+        guard let time = pending[partition]?.time, watermark < TimerWatermark(time) else {
+            pending[partition] = nil
+            return
+        }
+        pending[partition]?.isUnderWay = true
     }
 
     mutating func removeAll() {
         pending.removeAll()
+        yieldsToEvents = false
     }
 }
 
 extension Worker {
     /// Looks at the timers once a tick, and lets those go whose partition has been read to its end as of the tick: as the
-    /// last thing of the transaction, which is then committed. Writes nothing where nothing is due.
+    /// last thing of a transaction, which is then committed. Writes nothing where nothing is due.
+    ///
+    /// Where more are due than a transaction may have, in records or in age, they go in slices, and events in between
+    /// (ADR 31).
     mutating func tick() throws {
         guard let schedule = context.configuration.orders.schedule else { return }
         if ticks.isLookDue(schedule.tick) {
@@ -53,31 +79,38 @@ extension Worker {
                 positions.owned.filter { ticks.pending[$0] == nil && canFire($0) && core.isDue(in: $0, at: now) },
                 at: now)
         }
-        guard !ticks.pending.isEmpty else { return }
+        guard !ticks.pending.isEmpty, !ticks.yieldsToEvents else { return }
         let now = context.clock.now()
-        var reached = ticks.pending.keys.filter { partition in
-            canFire(partition) && ticks.isReached(partition, reached: positions[partition]?.reached ?? 0)
-        }.sorted()
-        let stale = reached.filter { ticks.isStale($0, now: now, tick: schedule.tick) }
-        if !stale.isEmpty {
-            try ask(stale, at: now)
-            reached = reached.filter { ticks.isReached($0, reached: positions[$0]?.reached ?? 0) }
-        }
-        guard !reached.isEmpty else { return }
-        let isAlone = isolation.isolatesTicks
-        if isAlone { try commit() }
+        let stale = reachedTicks.filter { ticks.isStale($0, now: now, tick: schedule.tick) }
+        if !stale.isEmpty { try ask(stale, at: now) }
+        let reached = reachedTicks
+        guard let newest = reached.compactMap({ ticks.pending[$0]?.time }).max() else { return }
+        let timers = isolation.tickLimit
+        // A transaction has one clock, which no tick in it is ahead of; and its bounds count from its begin.
+        if let open = transaction, timers != nil || open.clock < newest || isFull(open) { try commit() }
+        try begin()
+        transaction?.tickLimit = timers
         for partition in reached {
-            try begin()
-            transaction?.useClock(now)
             transaction?.hasTick = true
-            transaction?.isTickAlone = isAlone
-            try fire(partition, isAlone: isAlone)
-            if isAlone { try commit() }
+            try fire(partition, maxTimers: timers ?? .max)
+            // Timers that are tried alone are of one partition.
+            if timers != nil { break }
+            if let open = transaction, isFull(open) { break }
         }
         try commit()
+        ticks.yieldsToEvents = !ticks.pending.isEmpty
+    }
+
+    private var reachedTicks: [Int32] {
+        ticks.reached { partition in canFire(partition) ? positions[partition]?.reached : nil }
     }
 
     private func canFire(_ partition: Int32) -> Bool { positions[partition]?.isFolding == false }
+
+    /// Whether the transaction has reached one of its bounds: nothing more is begun in it.
+    func isFull(_ open: OpenTransaction) -> Bool {
+        core.written >= context.configuration.commitMaxRecords || open.isOld(context.configuration)
+    }
 
     /// Asks for the ends of partitions where a timer is due.
     private mutating func ask(_ partitions: [Int32], at time: Int64) throws {
@@ -98,18 +131,22 @@ extension Worker {
         }
     }
 
-    private mutating func fire(_ partition: Int32, isAlone: Bool) throws {
-        guard let pending = ticks.pending[partition], let position = positions[partition] else { return }
-        let tick = Tick(
-            partition: partition, time: pending.time, clock: transaction?.clock ?? pending.time, offset: position.next)
+    /// Sends a slice of a partition's timers.
+    private mutating func fire(_ partition: Int32, maxTimers: Int) throws {
+        guard let pending = ticks.pending[partition], let position = positions[partition], let open = transaction else {
+            return
+        }
+        let configuration = context.configuration
         let refused = DeadLetter(
             .recordRefused, "the broker refuses what this timer gives: \(isolation.lastError ?? "")")
         let watermark = try core.fire(
-            tick, limit: isAlone ? 1 : context.configuration.commitMaxEvents,
+            Tick(partition: partition, time: pending.time, clock: open.clock, offset: position.next),
+            TickSlice(maxTimers: maxTimers, maxRecords: configuration.commitMaxRecords) {
+                open.isOld(configuration)
+            },
             condemning: isolation.tickTreatment == .deadLetter ? refused : nil, into: &output)
-        positions.fire(partition: partition, upTo: watermark)
-        // Where more are due than a transaction may have, the rest goes in the next one.
-        if watermark >= pending.time || watermark == position.watermark { ticks.pending[partition] = nil }
+        positions.fire(partition: partition, upTo: watermark, tick: pending.time)
+        ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)
     }
 }

@@ -29,7 +29,8 @@ extension Worker {
         positions.commit()
         core.commit()
         isolation.committed { positions[$0]?.next }
-        if open.hasTick { isolation.tickCommitted() }
+        if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
+        if open.events > 0 { ticks.yieldsToEvents = false }
         output.truncatesDeadLetters = false
         backoff.reset()
         context.patience.hasWorked()
@@ -45,15 +46,16 @@ extension Worker {
         positions.forEachUncommitted { partition, position in
             entry.ranges.append(
                 JournalEntry.Range(
-                    partition: partition, from: position.committed, to: position.next,
-                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark))
+                    partition: partition, from: position.committed, to: position.next, first: position.first,
+                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
+                    until: position.tickTime))
             offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
                 offset: Offset(position.next), metadata: positions.metadata(of: position).text)
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets
         journalText.removeAll()
-        entry.append(to: &journalText, topic: topic, rules: context.rulesHash)
+        entry.append(to: &journalText, origin: journalOrigin)
         try output.journal(key: slot.description, value: journalText.bytes)
         return offsets
     }

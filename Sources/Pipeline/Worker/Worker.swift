@@ -36,6 +36,7 @@ struct Worker: ~Copyable {
     private(set) var batch: EventBatch
     /// Records below the committed offset, which are folded in silence.
     var refoldBatch: EventBatch
+    let journalOrigin: JournalEntry.Origin
     var journalText = ByteWriter()
 
     /// How many records are extracted and resolved at once; a transaction holds several such batches.
@@ -55,6 +56,7 @@ struct Worker: ~Copyable {
         self.logger = logger
         self.consumer = consumer
         self.output = output
+        journalOrigin = context.journalOrigin
         checkpoint = Self.openCheckpoint(slot: slot, context: context, logger: logger)
         batch = EventBatch(topic: configuration.topics.events)
         refoldBatch = EventBatch(topic: configuration.topics.events)
@@ -101,13 +103,16 @@ struct Worker: ~Copyable {
     /// One round: as many records as there are, up to a batch, through the core into the open transaction.
     private mutating func work() throws {
         records.removeAll()
-        let patience = transaction.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
+        let patience =
+            ticks.isUnderWay
+            ? .zero
+            : transaction.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
         consumer.fill(&records, limit: Self.batchLimit, maxBytes: Self.batchBytes, timeout: patience)
         try considerErrors(records.errors)
         try watchConsumer()
         takeOver()
         refold()
-        if !batch.records.isEmpty { try process() }
+        if batch.records.isEmpty { ticks.yieldsToEvents = false } else { try process() }
         try tick()
         if transaction?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }
         saveOrders()
@@ -165,13 +170,11 @@ struct Worker: ~Copyable {
     private mutating func process() throws {
         var next = 0
         while next < batch.records.count {
-            let extracted = core.extract(&batch, from: next, supersedes: !isolation.isActive)
+            let extracted = try extract(from: next)
             while next < extracted {
                 try begin()
                 if isolation.isActive { applyTreatment(of: next) }
-                let end = isolation.isActive ? next + 1 : extracted
-                let limit = core.needsWholeBatches ? .max : context.configuration.commitMaxRecords
-                let emitted = try core.emit(batch, next..<end, limit: limit, into: &output)
+                let emitted = try emit(next..<(isolation.isActive ? next + 1 : extracted))
                 advance(over: next..<emitted)
                 next = emitted
                 try context.reach(.afterProduce, worker: slot.number)
@@ -180,12 +183,28 @@ struct Worker: ~Copyable {
         }
     }
 
+    private mutating func extract(from first: Int) throws -> Int {
+        guard core.needsWholeBatches, !isolation.isActive else {
+            return core.extract(&batch, from: first, supersedes: false)
+        }
+        try begin()
+        return try core.extractWhole(&batch, from: first, limit: context.configuration.commitMaxRecords)
+    }
+
+    private mutating func emit(_ records: Range<Int>) throws -> Int {
+        if core.needsWholeBatches { return try core.emit(batch, records, limit: .max, into: &output) }
+        let configuration = context.configuration
+        let open = transaction
+        return try core.emit(
+            batch, records, limit: configuration.commitMaxRecords, isTimeUp: { open?.isOld(configuration) ?? false },
+            into: &output)
+    }
+
     private mutating func advance(over records: Range<Int>) {
         var dated = (oldest: Int64.max, events: 0)
         for index in records {
             let record = batch.records[index]
-            positions.advance(
-                partition: record.partition, offset: record.offset, timestamp: record.timestamp?.milliseconds ?? 0)
+            positions.advance(over: record)
             guard let timestamp = record.timestamp?.milliseconds else { continue }
             dated = (min(dated.oldest, timestamp), dated.events + 1)
         }

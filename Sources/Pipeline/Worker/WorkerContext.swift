@@ -14,8 +14,8 @@ final class WorkerContext: Sendable {
     let clock = PipelineClock()
     private let permissions: Permissions
     let meter: PipelineMeter
-    /// The hash of the rules, which every journal entry carries.
-    let rulesHash: String
+    /// The cluster's id, once it has answered; nil where the broker does not tell.
+    private let clusterID = Mutex<String?>(nil)
     let watch: WorkerWatch
     let board: ReadinessBoard
     /// Finish the open transaction, commit and end.
@@ -39,7 +39,18 @@ final class WorkerContext: Sendable {
         self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
         self.board = ReadinessBoard(workers: configuration.workers)
-        self.rulesHash = configuration.rulesHash
+    }
+
+    var cluster: String? {
+        get { clusterID.withLock { $0 } }
+        set { clusterID.withLock { $0 = newValue } }
+    }
+
+    /// What every journal entry of the process has.
+    var journalOrigin: JournalEntry.Origin {
+        JournalEntry.Origin(
+            group: configuration.groupID, cluster: cluster, events: configuration.topics.events,
+            dispatch: configuration.topics.dispatch, rules: configuration.rulesHash)
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }

@@ -62,7 +62,7 @@ private struct PositionRow: Encodable {
         committed = position.committed?.offset.value
         lag = committed.map { max(0, position.end.value - $0) }
         let metadata = position.metadata
-        watermark = metadata.map { TimeText.iso8601($0.watermark) }
+        watermark = metadata?.watermark.text
         partitions = metadata?.partitions
         newestRecord = metadata.flatMap { $0.newestTimestamp > 0 ? TimeText.iso8601($0.newestTimestamp) : nil }
     }

@@ -69,7 +69,7 @@ struct ScheduleCommand: ParsableCommand {
         var ends: [TopicPartition: Offset] = [:]
         for position in positions.partitions {
             let metadata = position.metadata
-            reader.begin(position.id.partition, watermark: metadata?.watermark ?? now)
+            reader.begin(position.id.partition, watermark: metadata?.watermark ?? TimerWatermark(now))
             let newest = metadata?.newestTimestamp ?? 0
             let horizons = 2 * Int64(configuration.orders.horizon / .milliseconds(1))
             times[position.id] = Timestamp(milliseconds: max(0, newest - horizons))

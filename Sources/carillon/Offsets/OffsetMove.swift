@@ -55,7 +55,8 @@ struct OffsetMove {
                 Step(
                     position: position, target: target,
                     metadata: OffsetMetadata(
-                        watermark: acceptPartitions ? now : found?.watermark ?? now, partitions: count,
+                        watermark: acceptPartitions ? TimerWatermark(now) : found?.watermark ?? TimerWatermark(now),
+                        partitions: count,
                         newestTimestamp: found?.newestTimestamp ?? 0)))
         }
         if again > 0 && !mayResend {
@@ -76,7 +77,7 @@ struct OffsetMove {
         for step in steps {
             table.append([
                 "\(step.position.id)", step.position.committed.map { "\($0.offset)" } ?? "-", "\(step.target)",
-                "\(step.again)", "\(step.skipped)", TimeText.iso8601(step.metadata.watermark),
+                "\(step.again)", "\(step.skipped)", step.metadata.watermark.text,
             ])
         }
         return table.text + "Up to \(again) events are sent again, up to \(skipped) are skipped.\n"

@@ -12,3 +12,8 @@ enum TimeText {
         return milliseconds
     }
 }
+
+extension TimerWatermark {
+    /// The time, and behind it p while the timers of one instant are split.
+    var text: String { TimeText.iso8601(time) + (splitText.map { " p=\($0)" } ?? "") }
+}

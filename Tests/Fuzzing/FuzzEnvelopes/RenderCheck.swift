@@ -36,7 +36,7 @@ struct RenderCheck: ~Copyable {
         var sink = CheckingSink()
         // With a state that knows of no other record: each input is on its own.
         let isOrdinary = (0..<64).contains(line.partition)
-        if isOrdinary { core.assign(line.partition, watermark: 0, newest: 0) }
+        if isOrdinary { core.assign(line.partition, watermark: TimerWatermark(0), newest: 0) }
         must {
             try core.beginTransaction()
             expect(core.extract(&batch, from: 0) == 1, "the record is extracted")

@@ -1,3 +1,4 @@
+import Extraction
 import NotificationPayload
 
 /// The rules of orders and timers in the plainest way: dictionaries, no expiry, one partition after the other. It shares
@@ -18,23 +19,43 @@ struct NaiveOrders {
         var endedAt: Int64?
     }
 
+    /// W and p, as they are stored.
+    struct Watermark {
+        var w: Int64
+        var p: String?
+
+        /// Whether a timer is gone, or never goes: it is due by W, or of the split instant with a hash of at most p.
+        func isBehind(_ due: Int64, _ hash: String) -> Bool {
+            if let p, due == w + 1 { return hash <= p }
+            return due <= w
+        }
+    }
+
     private var orders: [String: Order] = [:]
-    private var watermark: Int64
+    private var watermark: Watermark
 
-    init(watermark: Int64) { self.watermark = watermark }
+    init(watermark: Int64) { self.watermark = Watermark(w: watermark) }
 
-    /// Folds the events of one transaction, and then its tick, if the watermark has moved.
+    private static func hash(_ id: String) -> String { SHA256.hex(of: id, digits: 16) }
+
+    /// Folds the events of one transaction, and then its tick at `until`, if the watermark has moved.
     mutating func run(
-        _ events: [(timestamp: Int64, facts: EventFacts)], watermarks: ClosedRange<Int64>, clock: Int64
+        _ events: [(timestamp: Int64, facts: EventFacts)], reaching end: Watermark, until: Int64, clock: Int64
     ) -> Result {
         var result = Result()
         for (timestamp, facts) in events {
             if let push = fold(facts, at: timestamp) { result.pushes.append(push) }
         }
-        for (id, order) in orders.sorted(by: { $0.key < $1.key }) {
-            for number in 0..<4 { decide(id, order, number, upTo: watermarks.upperBound, clock, &result) }
+        for due in Set(orders.values.compactMap(\.slot).flatMap { slot in (0..<4).map { slot + $0 * 900_000 } })
+            .sorted()
+        {
+            for (id, order) in orders.sorted(by: { Self.hash($0.key) < Self.hash($1.key) }) {
+                for number in 0..<4 where order.slot == due - Int64(number) * 900_000 {
+                    decide(id, order, number, upTo: end, until, clock, &result)
+                }
+            }
         }
-        watermark = watermarks.upperBound
+        watermark = end
         return result
     }
 
@@ -68,16 +89,18 @@ struct NaiveOrders {
     }
 
     private func decide(
-        _ id: String, _ order: Order, _ number: Int, upTo end: Int64, _ clock: Int64, _ result: inout Result
+        _ id: String, _ order: Order, _ number: Int, upTo end: Watermark, _ until: Int64, _ clock: Int64,
+        _ result: inout Result
     ) {
         guard let slot = order.slot else { return }
         let due = slot + Int64(number) * 900_000
-        guard due > watermark, due <= end, due / 1000 > order.slotSince else { return }
+        let hash = Self.hash(id)
+        guard !watermark.isBehind(due, hash), end.isBehind(due, hash), due / 1000 > order.slotSince else { return }
         if clock - due > 600_000 {
             result.drops.append("\(id) \(due) too_late")
         } else if number > 0, order.status != "pending", order.status != "processing" {
             result.drops.append("\(id) \(due) picked")
-        } else if number == 1 || number == 2, due + 900_000 <= end {
+        } else if number == 1 || number == 2, due + 900_000 <= until {
             result.drops.append("\(id) \(due) superseded")
         } else {
             result.timers.append(
@@ -91,7 +114,8 @@ struct NaiveOrders {
             (0..<4).compactMap { number in
                 guard let slot = order.slot else { return nil }
                 let due = slot + Int64(number) * 900_000
-                return due > watermark && due <= clock - 1_200_000 && due / 1000 > order.slotSince
+                return !watermark.isBehind(due, Self.hash(id)) && due <= clock - 1_200_000
+                    && due / 1000 > order.slotSince
                     ? "forgotten: \(id) \(due)" : nil
             }
         }

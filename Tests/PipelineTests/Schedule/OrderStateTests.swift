@@ -4,14 +4,14 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Issue 6, Build 1, 5, 6, 7: order state as a fold")
+@Suite("Order state as a fold")
 struct OrderStateTests {
     private let morning = ScheduleDriver.morning
     private let minute = ScheduleDriver.minute
     private let hour = ScheduleDriver.hour
     private let day = ScheduleDriver.day
 
-    @Test("Build 1: members that an event carries replace, absent ones stay")
+    @Test("members that an event carries replace, absent ones stay")
     func members() throws {
         var driver = try ScheduleDriver()
         driver.append(
@@ -27,7 +27,7 @@ struct OrderStateTests {
         #expect(view.lastTime == morning + minute && view.identities.count == 2)
     }
 
-    @Test("Build 5: previous_status is the event's, else the state's, else unknown")
+    @Test("previous_status is the event's, else the state's, else unknown")
     func previousStatus() throws {
         var driver = try ScheduleDriver()
         driver.append(
@@ -44,7 +44,7 @@ struct OrderStateTests {
         #expect(previous(0) == "unknown" && previous(1) == "pending" && previous(2) == "picking")
     }
 
-    @Test("Build 5: a status that is the one before is not a transition, whoever knows it")
+    @Test("a status that is the one before is not a transition, whoever knows it")
     func notATransition() throws {
         var driver = try ScheduleDriver()
         driver.append(
@@ -59,7 +59,7 @@ struct OrderStateTests {
         #expect(driver.output.records.count == 3)
     }
 
-    @Test("Build 5: with infer-status-changes a snapshot without a type is a status change where the status differs")
+    @Test("with infer-status-changes a snapshot without a type is a status change where the status differs")
     func inferred() throws {
         func snapshot(_ status: String, at time: Int64) -> LoggedEvent {
             LoggedEvent(
@@ -81,7 +81,7 @@ struct OrderStateTests {
         #expect(strict.output.records[0].headers["x-error-code"] == "unknown_type")
     }
 
-    @Test("Build 6: an event with an identity that the order has applied is a duplicate and changes nothing")
+    @Test("an event with an identity that the order has applied is a duplicate and changes nothing")
     func duplicates() throws {
         var driver = try ScheduleDriver()
         let first = event("o1", status: "pending", at: morning, id: "a")
@@ -95,7 +95,7 @@ struct OrderStateTests {
         #expect(driver.pushes == ["o1 order_created", "o1 order_status_changed", "o2 order_created"])
     }
 
-    @Test("Build 6: CloudEvents and outbox ids are identities; a record's coordinates are none")
+    @Test("CloudEvents and outbox ids are identities; a record's coordinates are none")
     func identities() throws {
         var driver = try ScheduleDriver()
         var cloud = event("o1", at: morning)
@@ -109,7 +109,7 @@ struct OrderStateTests {
         #expect(driver.output.records.count == 4)
     }
 
-    @Test("Build 6: the last eight identities are remembered, a repeated one as the newest")
+    @Test("the last eight identities are remembered, a repeated one as the newest")
     func eightIdentities() throws {
         var driver = try ScheduleDriver()
         for number in 0..<8 { driver.append(event("o1", at: morning + Int64(number), id: "e\(number)")) }
@@ -121,7 +121,7 @@ struct OrderStateTests {
         #expect(driver.views["o1"]?.identities.count == 8)
     }
 
-    @Test("Build 6: what comes back from the dead letters is not a duplicate")
+    @Test("what comes back from the dead letters is not a duplicate")
     func redriven() throws {
         var driver = try ScheduleDriver()
         let first = event("o1", at: morning, id: "a")
@@ -135,7 +135,7 @@ struct OrderStateTests {
         #expect(driver.output.records.count == 2)
     }
 
-    @Test("Build 1: an older event is applied in the order of the log, and counted")
+    @Test("an older event is applied in the order of the log, and counted")
     func outOfOrder() throws {
         var driver = try ScheduleDriver()
         driver.append(
@@ -146,7 +146,7 @@ struct OrderStateTests {
         #expect(driver.core.takeNotes().outOfOrder == 1)
     }
 
-    @Test("Build 1: an order that has ended keeps its status and identities for state.terminal-retention")
+    @Test("an order that has ended keeps its status and identities for state.terminal-retention")
     func stub() throws {
         var driver = try ScheduleDriver()
         let created = event("o1", status: "pending", slot: "2025-07-07 14:00-16:00", at: morning, id: "a")
@@ -163,7 +163,7 @@ struct OrderStateTests {
         #expect(driver.views["o1"] == nil)
     }
 
-    @Test("Build 1: a redelivered event does not bring an ended order back, nor does one from before its end")
+    @Test("a redelivered event does not bring an ended order back, nor does one from before its end")
     func redeliveredAfterEnd() throws {
         var driver = try ScheduleDriver()
         let created = event("o1", status: "pending", slot: "2025-07-07 14:00-16:00", at: morning, id: "a")
@@ -184,7 +184,7 @@ struct OrderStateTests {
         #expect(driver.views["o1"]?.pendingTimers.count == 4)
     }
 
-    @Test("Build 1: every member goes a horizon after the record that said it, and an order with its last one")
+    @Test("every member goes a horizon after the record that said it, and an order with its last one")
     func expiry() throws {
         var driver = try ScheduleDriver()
         driver.append(
@@ -203,7 +203,7 @@ struct OrderStateTests {
         #expect(driver.views["o1"] == nil)
     }
 
-    @Test("Build 1: an old timestamp after a new one says nothing new, and expiry never goes back")
+    @Test("an old timestamp after a new one says nothing new, and expiry never goes back")
     func oldTimestamp() throws {
         var driver = try ScheduleDriver()
         driver.append(event("o1", at: morning + 20 * day), event("o2", at: morning))
@@ -212,7 +212,7 @@ struct OrderStateTests {
         #expect(driver.output.records.count == 2)
     }
 
-    @Test("Build 1: an event without an order id, and an ORDER_IDS_LISTED, have no state")
+    @Test("an event without an order id, and an ORDER_IDS_LISTED, have no state")
     func noState() throws {
         var driver = try ScheduleDriver()
         let anonymous = LoggedEvent(
@@ -237,7 +237,7 @@ struct OrderStateTests {
         #expect(driver.orderViews.isEmpty)
     }
 
-    @Test("Build 7: a status push that a newer one of the same order in the batch overtakes is superseded")
+    @Test("a status push that a newer one of the same order in the batch overtakes is superseded")
     func superseded() throws {
         var orders = OrderRules()
         orders.superseding = [.orderStatusChanged]

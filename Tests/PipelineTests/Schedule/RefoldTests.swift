@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Issue 6, Build 1, 2: the state is a fold, whoever folds it and whenever")
+@Suite("The state of orders is a fold, whoever folds it and whenever")
 struct RefoldTests {
     private enum Trouble: CaseIterable {
         /// Dies after every commit, and folds the last two horizons.

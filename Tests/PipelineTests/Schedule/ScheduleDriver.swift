@@ -25,7 +25,7 @@ struct ScheduleDriver: ~Copyable {
     /// What a group's offset carries.
     struct Position: Equatable {
         var offset = 0
-        var watermark = ScheduleDriver.morning - 365 * ScheduleDriver.day
+        var watermark = TimerWatermark(ScheduleDriver.morning - 365 * ScheduleDriver.day)
         var newest: Int64 = 0
     }
 
@@ -92,7 +92,8 @@ struct ScheduleDriver: ~Copyable {
     ///
     /// - Parameter aborts: everything is done and then taken back.
     mutating func process(
-        _ count: Int? = nil, tick: Int64? = nil, clock: Int64? = nil, limit: Int = .max, aborts: Bool = false
+        _ count: Int? = nil, tick: Int64? = nil, clock: Int64? = nil, slice: TickSlice = .upTo(nil),
+        aborts: Bool = false
     ) throws {
         let end = min(log.count, committed.offset + (count ?? log.count))
         var batch = makeBatch(committed.offset..<end)
@@ -111,7 +112,7 @@ struct ScheduleDriver: ~Copyable {
             let question = Tick(partition: 0, time: tick, clock: clock ?? tick, offset: Int64(end))
             position.watermark = max(
                 position.watermark,
-                try core.fire(question, limit: limit, into: &sink))
+                try core.fire(question, slice, into: &sink))
         }
         core.endTransaction()
         if aborts { return core.rollBack() }
@@ -124,8 +125,8 @@ struct ScheduleDriver: ~Copyable {
     }
 
     /// A tick alone.
-    mutating func tick(_ time: Int64, clock: Int64? = nil, limit: Int = .max) throws {
-        try process(0, tick: time, clock: clock, limit: limit)
+    mutating func tick(_ time: Int64, clock: Int64? = nil, slice: TickSlice = .upTo(nil)) throws {
+        try process(0, tick: time, clock: clock, slice: slice)
     }
 
     /// The process dies, and another one folds the log up to the committed offset.

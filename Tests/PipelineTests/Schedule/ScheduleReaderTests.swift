@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Issue 6, Build 9: what carillon schedule tells")
+@Suite("What carillon schedule tells")
 struct ScheduleReaderTests {
     private let morning = ScheduleDriver.morning
     private let minute = ScheduleDriver.minute
@@ -19,7 +19,7 @@ struct ScheduleReaderTests {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "/", rules: try ExtractionRules())
         let memory = Memory()
         var reader = ScheduleReader(configuration, filter: .init(order: order, place: place))
-        reader.begin(0, watermark: watermark)
+        reader.begin(0, watermark: TimerWatermark(watermark))
         for (offset, event) in events.enumerated() {
             reader.batch.records.append(
                 EventRecord(

@@ -1,0 +1,6 @@
+@testable import Pipeline
+
+/// Most tests know no split instant.
+extension TimerWatermark: ExpressibleByIntegerLiteral {
+    public init(integerLiteral time: Int64) { self.init(time) }
+}
