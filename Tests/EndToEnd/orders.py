@@ -5,6 +5,8 @@ of an order as a function of that state and of a watermark. Times are millisecon
 """
 
 import datetime
+import functools
+import hashlib
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
@@ -17,10 +19,30 @@ TIMERS = 4
 QUARTER_SECONDS = 900
 
 
+class Watermark(NamedTuple):
+    """What has gone: everything that is due at or before w, and, where p is there, of what is due 1 ms later whatever has a
+    hash of at most p. In their order as pairs."""
+
+    w: int
+    # 16 hex digits; empty for none.
+    p: str = ""
+
+
 class Timer(NamedTuple):
     due: int
     order_id: str
     number: int
+
+    @property
+    def watermark(self):
+        """The one that it leads to while others of its instant are left."""
+        return Watermark(self.due - 1, stored_hash(self.order_id.encode()))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def stored_hash(key):
+    """How a key's hash is stored: the first 8 bytes of its SHA-256."""
+    return None if key is None else hashlib.sha256(key).hexdigest()[:16]
 
 
 @dataclass
@@ -77,7 +99,7 @@ class Orders:
         self.settings = settings
         self.newest = 0
         # What was due at or before this has fired, or never will.
-        self.watermark = 0
+        self.watermark = Watermark(0)
         self.out_of_order = 0
         # Nothing is due before this.
         self.earliest = 0
@@ -183,8 +205,10 @@ class Orders:
     # -- The timers --
 
     def due(self, after, until):
-        """The timers with after < due <= until, in the order in which they fire."""
-        return sorted(self._timers(after, until), key=lambda timer: (timer.due, timer.order_id.encode(), timer.number))
+        """The timers between two watermarks, in the order in which they fire."""
+        return sorted((timer for timer in self._timers(after.w, until.w + (1 if until.p else 0))
+                       if after < timer.watermark <= until),
+                      key=lambda timer: (timer.watermark, timer.order_id.encode(), timer.number))
 
     def _timers(self, after, until):
         for order_id, order in self._orders.items():
@@ -203,13 +227,13 @@ class Orders:
         """When the first timer after the watermark is due, if that is not after `until`."""
         if self.earliest > until:
             return None
-        self.earliest = min((timer.due for timer in self._timers(self.watermark, 1 << 62)), default=1 << 62)
+        self.earliest = min((timer.due for timer in self._timers(self.watermark.w, 1 << 62)), default=1 << 62)
         return self.earliest if self.earliest <= until else None
 
-    def decide(self, timer, watermark, clock):
+    def decide(self, timer, until, clock):
         """(notification, None), or (None, why not); (None, None) for one whose members have expired.
 
-        `watermark` is what the tick leads to, `clock` that of its transaction.
+        `until` is the tick's T, `clock` that of its transaction.
         """
         order = self._orders[timer.order_id]
         date_name = next((name for name in ("date", "order_date", "slot_date") if name in order.members), None)
@@ -220,7 +244,7 @@ class Orders:
         if timer.number > 0:
             if not self._alive(order, "status") or order.status.lower() not in UNPICKED:
                 return None, "picked"
-            if timer.number + 1 < TIMERS and timer.due + QUARTER_SECONDS * 1000 <= watermark:
+            if timer.number + 1 < TIMERS and timer.due + QUARTER_SECONDS * 1000 <= until:
                 return None, "superseded"
         return self._notification(timer, order), None
 

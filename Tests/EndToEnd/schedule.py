@@ -17,7 +17,9 @@ import scenarios
 from cluster import PATIENCE, Failure, pause, wait_for
 from daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, wait_for_daemons
 from generate import Input, compact, iso
+from orders import Watermark
 from scenarios import check, make_world, scenario, started
+from verify import watermarks_of
 
 MINUTE = 60_000
 # Over how many seconds the places' timers are spread: a schedule that lasts long enough to be disturbed.
@@ -104,9 +106,10 @@ def timers(world):
 
 
 def committed(world):
-    """The group's offsets with the words of their metadata: partition → (offset, {word: number})."""
+    """The group's offsets with the words of their metadata: partition → (offset, {word: number, of p its digits})."""
     found = offsets.committed(world.cluster.bootstrap, world.name, world.topics["events"], range(world.partitions))
-    return {partition: (offset, {key: int(value) for key, _, value in (word.partition("=") for word in metadata.split()[1:])})
+    return {partition: (offset, {key: value if key == "p" else int(value)
+                                 for key, _, value in (word.partition("=") for word in metadata.split()[1:])})
             for partition, (offset, metadata) in found.items()}
 
 
@@ -150,8 +153,9 @@ def journal_problems(world):
     for record in world.cluster.read(world.topics["journal"]):
         value = json.loads(record.value)
         for span, mark in zip(value["ranges"], value["watermarks"], strict=True):
-            steps[span["partition"]].append((span["from"], span["to"], mark["before"], mark["after"]))
-            if mark["after"] > mark["before"] and mark["after"] > value["clock"]:
+            before, after, until = watermarks_of(mark)
+            steps[span["partition"]].append((span["from"], span["to"], before, after))
+            if after > before and until > value["clock"]:
                 problems.append(f"a tick before its time: {value}")
     for partition, (offset, words) in committed(world).items():
         at, watermark = 0, None
@@ -159,9 +163,9 @@ def journal_problems(world):
             if first != at or (watermark is not None and before != watermark):
                 problems.append(f"partition {partition}: the journal jumps to {first}, {before} from {at}, {watermark}")
             at, watermark = last, after
-        if steps[partition] and (offset, words.get("w")) != (at, watermark):
+        if steps[partition] and (offset, Watermark(words.get("w"), words.get("p", ""))) != (at, watermark):
             problems.append(f"partition {partition}: {offset}, {words} is committed, the journal ends at {at}, {watermark}")
-        if words.keys() != {"w", "n", "t"} or (words["n"], words["t"]) != (world.partitions, newest[partition]):
+        if words.keys() - {"p"} != {"w", "n", "t"} or (words["n"], words["t"]) != (world.partitions, newest[partition]):
             problems.append(f"partition {partition}: the metadata of the committed offset is {words}")
     return problems
 

@@ -52,8 +52,9 @@ class Fold(unittest.TestCase):
     def fire(self, minute):
         """(number, when) of the timers that go by a tick; those that do not with the reason."""
         now = START + minute * MINUTE
-        found = [(timer.number, self.orders.decide(timer, now, now)[1]) for timer in self.orders.due(self.orders.watermark, now)]
-        self.orders.watermark = now
+        end = orders.Watermark(now)
+        found = [(timer.number, self.orders.decide(timer, now, now)[1]) for timer in self.orders.due(self.orders.watermark, end)]
+        self.orders.watermark = end
         return found
 
     def test_the_previous_status_is_the_events_own_else_the_orders_else_unknown(self):
@@ -106,6 +107,19 @@ class Fold(unittest.TestCase):
         self.assertEqual(self.fire(255), [(0, None), (1, None)])
         self.take(256, "ORDER_STATUS_CHANGED", status="picked", slot=None)
         self.assertEqual(self.fire(270), [(2, "picked")])
+
+    def test_timers_of_one_instant_go_by_the_hash_of_the_order_and_a_watermark_stands_between_them(self):
+        for number in range(5):
+            order = {"id": f"o{number}", "place_id": "42", "shipping_info": {
+                "slot": {"date": "2026-04-01", "start_time": "14:00", "end_time": "16:00"}}}
+            self.take(0, order=order)
+        due = START + 240 * MINUTE
+        expected = sorted((orders.stored_hash(f"o{number}".encode()), f"o{number}") for number in range(5))
+        middle = orders.Watermark(due - 1, expected[2][0])
+        first = self.orders.due(self.orders.watermark, middle)
+        rest = self.orders.due(middle, orders.Watermark(due))
+        self.assertEqual([timer.order_id for timer in first + rest], [order for _, order in expected])
+        self.assertEqual(len(first), 3)
 
     def test_a_slot_that_moves_moves_its_timers_and_what_has_begun_never_fires(self):
         self.take(0)

@@ -8,7 +8,7 @@ import unittest
 import generate
 import rules
 import verify
-from orders import Orders
+from orders import Orders, Watermark, stored_hash
 
 SETTINGS = rules.Settings("Europe/Berlin")
 PARTITIONS = 6
@@ -44,9 +44,16 @@ class World:
                 if state.next_due(self.now) is not None:
                     self._tick(partition, state)
 
-    def _entry(self, partition, first, last, before, after):
-        return {"ranges": [{"topic": "orders.events", "partition": partition, "from": first, "to": last}],
-                "watermarks": [{"partition": partition, "before": before, "after": after}],
+    def _entry(self, partition, before, after, record=None):
+        at = self.ends[partition] if record is None else record.offset
+        span = {"topic": "orders.events", "partition": partition, "from": at, "to": at}
+        if record is not None:
+            span |= {"to": at + 1, "first": {"offset": at, "timestamp": record.timestamp, "key": stored_hash(record.key)}}
+        mark = {"topic": "orders.events", "partition": partition, "before": before.w, "after": after.w}
+        mark |= {f"{name}_p": each.p for name, each in (("before", before), ("after", after)) if each.p}
+        if after > before:
+            mark["until"] = self.now
+        return {"v": 2, "group": "g", "cluster": "c", "dispatch": "dispatch", "ranges": [span], "watermarks": [mark],
                 "clock": self.now, "table": self.position, "rules": "abc"}
 
     def _event(self, each):
@@ -56,9 +63,9 @@ class World:
         self.records.append(record)
         if partition not in self.states:
             self.states[partition] = Orders(SETTINGS)
-            self.states[partition].watermark = START_MS
+            self.states[partition].watermark = Watermark(START_MS)
         state = self.states[partition]
-        self.journal.append(self._entry(partition, record.offset, record.offset + 1, state.watermark, state.watermark))
+        self.journal.append(self._entry(partition, state.watermark, state.watermark, record))
         outcome = rules.outcome_of(record, SETTINGS, state)
         if outcome.suppressed == "duplicate" and not self.duplicate:
             # As if nothing were known of its order.
@@ -82,15 +89,21 @@ class World:
 
     def _tick(self, partition, state):
         source = rules.Record("schedule", partition, self.ends[partition], 0, None, None)
-        for timer in state.due(state.watermark, self.now):
+        end = Watermark(self.now)
+        timers = state.due(state.watermark, end)
+        for number, timer in enumerate(timers):
+            # Slices of three.
+            if number % 3 == 2 and timer != timers[-1]:
+                self.ticks.append(self._entry(partition, state.watermark, timer.watermark))
+                state.watermark = timer.watermark
             notification, reason = state.decide(timer, self.now, self.now)
             if notification:
                 self.dispatch += [push(notification, device, source) for device in self._devices(notification)]
             elif reason == "picked":
                 notification = state._notification(timer, state._orders[timer.order_id])
                 self.picked = next((push(notification, device, source) for device in self._devices(notification)), self.picked)
-        self.ticks.append(self._entry(partition, self.ends[partition], self.ends[partition], state.watermark, self.now))
-        state.watermark = self.now
+        self.ticks.append(self._entry(partition, state.watermark, end))
+        state.watermark = end
 
     def _devices(self, notification, position=None):
         return list(rules.recipients(notification, self.subscriptions, SETTINGS, position or self.position))
@@ -268,7 +281,33 @@ class Verifier(unittest.TestCase):
     def test_a_watermark_that_went_back(self):
         mark = self.ticks[1]["watermarks"][0]
         mark["after"] = mark["before"] - 1
+        mark.pop("after_p", None)
         self.assertIn("a watermark went back (I8)", self.kinds())
+
+    def test_a_slice_that_no_journal_knows(self):
+        at = next(at for at, each in enumerate(self.ticks) if "after_p" in each["watermarks"][0])
+        for mark, name in ((self.ticks[at]["watermarks"][0], "after_p"), (self.ticks[at + 1]["watermarks"][0], "before_p")):
+            mark[name] = f"{int(mark[name], 16) - 1:016x}"
+        # The timer that it ends with is another transaction's now, and the same push.
+        self.assertEqual(self.kinds(), set())
+        del self.ticks[at]
+        self.assertEqual(self.kinds(), {"a watermark jumped (I8)", "unexpected push (I2)"})
+
+    def test_a_tick_beyond_its_time(self):
+        mark = next(each["watermarks"][0] for each in self.ticks if "after_p" not in each["watermarks"][0])
+        mark["until"] -= 1
+        self.assertIn("a tick beyond its T (I8)", self.kinds())
+
+    def test_a_range_of_another_log(self):
+        self.journal[5]["ranges"][0]["first"]["timestamp"] += 1
+        self.assertEqual(self.kinds(), {"wrong fingerprint"})
+
+    def test_a_journal_of_the_first_version(self):
+        for each in self.journal:
+            for name in ("v", "group", "cluster", "dispatch"):
+                del each[name]
+            del each["ranges"][0]["first"], each["watermarks"][0]["topic"]
+        self.assertEqual(self.kinds(), set())
 
     def test_timers_that_were_early(self):
         self.ticks[1]["clock"] -= 1
@@ -361,7 +400,8 @@ class Superseding(unittest.TestCase):
 class WithoutTimers(unittest.TestCase):
     def test_a_watermark_may_pass_events_that_are_still_to_come(self):
         records = [rules.Record("orders.events", 0, at, START_MS, None, None) for at in range(2)]
-        span = verify.Span(0, 1, None, START_MS + 9_000, "journal/0/0", START_MS, START_MS + 9_000)
+        span = verify.Span(
+            0, 1, None, START_MS + 9_000, "journal/0/0", Watermark(START_MS), Watermark(START_MS + 9_000), START_MS + 9_000)
         for has_timers, kinds in ((False, []), (True, ["timers overtook the log (I8)"])):
             report = verify.Report()
             verify._check_watermarks({("orders.events", 0): [span]}, records, has_timers, False, report)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
 import rules
-from orders import Orders
+from orders import Orders, Watermark, stored_hash
 
 SHOWN_PER_KIND = 3
 # What a clock that is asked before a broker may differ from that broker's.
@@ -76,6 +76,7 @@ def verify(events, subscriptions, dispatch, dead_letters, journal, settings, sta
     ledger = _check_journal(journal, starts, ends, max(table.ends, default=-1) + 1, report)
     _check_positions(ledger, subscriptions, table.ends, max_table_age_ms, report)
     _check_watermarks(ledger, events, settings.schedule, is_set_by_hand, report)
+    _check_fingerprints(ledger, events, report)
     expected, places, letters = _expect(events, table, ledger, starts, settings, (until, timers_until), report)
     dispatched = _check_dispatch(dispatch, expected, places, table, settings, dispatch_partitions, report)
     _check_dead_letters(dead_letters, letters, report)
@@ -84,23 +85,27 @@ def verify(events, subscriptions, dispatch, dead_letters, journal, settings, sta
 
 
 class Span(NamedTuple):
-    """What one transaction covered of one partition, its timer watermarks, where the table stood, and its clock."""
+    """What one transaction covered of one partition, its timer watermarks, where the table stood, its clock, the T of its
+    tick, and the fingerprint of its first record."""
 
     first: int
     last: int
     table: Optional[list]
     clock: int
     place: str
-    before: int = 0
-    after: int = 0
+    before: Watermark = Watermark(0)
+    after: Watermark = Watermark(0)
+    until: int = 0
+    fingerprint: Optional[dict] = None
 
 
 class Tick(NamedTuple):
-    """Timers fired: those with before < due <= after, when the partition was read to the offset."""
+    """Timers fired: those between two watermarks, when the partition was read to the offset, in a tick at T or a slice of it."""
 
     offset: int
-    before: int
-    after: int
+    before: Watermark
+    after: Watermark
+    until: int
     clock: int
     table: Optional[list]
 
@@ -130,7 +135,7 @@ class Expectation:
         """Records before `start` are only remembered: they were there before the group."""
         state = Orders(self.settings)
         span_of = _covering(spans)
-        ticks = [Tick(span.last, span.before, span.after, span.clock, span.table) for span in spans if span.after > span.before]
+        ticks = [Tick(span.last, span.before, span.after, span.until, span.clock, span.table) for span in spans if span.after > span.before]
         reached = records[0].offset if records else 0
         for record in records:
             while ticks and ticks[0].offset <= record.offset:
@@ -146,7 +151,7 @@ class Expectation:
             self._fire(tick, records[0], state)
         if until is not None:
             self._play(until, reached, records[0], state)
-        if timers_until is not None and (waiting := state.due(state.watermark, timers_until)):
+        if timers_until is not None and (waiting := state.due(state.watermark, Watermark(timers_until))):
             self.waiting[records[0].topic, records[0].partition] = waiting
         self.count["out of order"] += state.out_of_order
 
@@ -190,13 +195,13 @@ class Expectation:
         """Timers that fire each at the moment at which it is due."""
         if state.next_due(until) is None:
             return
-        for due, timers in itertools.groupby(state.due(state.watermark, until), key=lambda timer: timer.due):
-            self._fire(Tick(reached, state.watermark, due, due, None), first, state, timers)
+        for due, timers in itertools.groupby(state.due(state.watermark, Watermark(until)), key=lambda timer: timer.due):
+            self._fire(Tick(reached, state.watermark, Watermark(due), due, due, None), first, state, timers)
 
     def _fire(self, tick, first, state, timers=None):
         source = rules.Record("schedule", first.partition, tick.offset, 0, None, None)
         for timer in state.due(tick.before, tick.after) if timers is None else timers:
-            notification, reason = state.decide(timer, tick.after, tick.clock)
+            notification, reason = state.decide(timer, tick.until, tick.clock)
             self.count[f"timers {reason or ('sent' if notification else 'forgotten')}"] += 1
             if notification:
                 position = (first.partition, tick.offset, 0, timer.due)
@@ -246,13 +251,29 @@ def _check_watermarks(ledger, events, has_timers, is_set_by_hand, report):
             before = span.after
             if span.after == span.before:
                 continue
-            if span.after > span.clock:
-                report.add("timers early (I8)", f"{name}: up to {span.after} at {span.clock}, in {span.place}")
+            if span.until > span.clock:
+                report.add("timers early (I8)", f"{name}: up to {span.until} at {span.clock}, in {span.place}")
+            if span.after > Watermark(span.until):
+                report.add("a tick beyond its T (I8)", f"{name}: {span.after} by {span.until}, in {span.place}")
             late = next((record for record in appended[partition] if record.offset >= span.last
-                         and record.timestamp < span.after - CLOCK_SLACK_MS), None)
+                         and record.timestamp < span.until - CLOCK_SLACK_MS), None)
             if late is not None:
                 report.add("timers overtook the log (I8)", f"{late.source} was there at {late.timestamp}; timers up to "
-                                                           f"{span.after} fired at {span.last}, in {span.place}")
+                                                           f"{span.until} fired at {span.last}, in {span.place}")
+
+
+def _check_fingerprints(ledger, events, report):
+    """Each range that is not empty names its first record, so that nobody takes it for one of another log."""
+    records = {(record.topic, record.partition, record.offset): record for record in events}
+    for (topic, partition), spans in ledger.items():
+        for span in spans:
+            if span.fingerprint is None:
+                continue
+            offset = next((at for at in range(span.first, span.last) if (topic, partition, at) in records), None)
+            record = records.get((topic, partition, offset))
+            wanted = record and {"offset": offset, "timestamp": record.timestamp, "key": stored_hash(record.key)}
+            if span.fingerprint != wanted:
+                report.add("wrong fingerprint", f"{topic}/{partition}: {span.fingerprint}, expected {wanted}, in {span.place}")
 
 
 def _check_positions(ledger, subscriptions, table_ends, max_age_ms, report):
@@ -373,6 +394,12 @@ def _short(value):
     return shown if len(shown) <= 100 else f"{shown[:80]}… ({len(value)} long)"
 
 
+def watermarks_of(entry):
+    """Before and after, and the tick's T, of a journal's watermark."""
+    before, after = (Watermark(entry[name], entry.get(f"{name}_p", "")) for name in ("before", "after"))
+    return before, after, entry.get("until", after.w)
+
+
 def _check_journal(journal, starts, ends, table_partitions, report):
     """The spans of each partition, in their order."""
     spans = collections.defaultdict(list)
@@ -384,10 +411,17 @@ def _check_journal(journal, starts, ends, table_partitions, report):
             table = value.get("table")
             if table is not None and len(table) < table_partitions:
                 table = None
-            watermarks = {each["partition"]: (each["before"], each["after"]) for each in value.get("watermarks", ())}
+            # A version before this one says less.
+            is_first_version = "v" not in value
+            if not is_first_version:
+                missing |= {"group", "cluster", "dispatch"} - value.keys()
+            watermarks = {(each.get("topic"), each["partition"]): watermarks_of(each) for each in value.get("watermarks", ())}
             for each in value["ranges"]:
+                marks = watermarks.get((None if is_first_version else each["topic"], each["partition"]), ())
+                if not is_first_version and ("first" in each) != (each["to"] > each["from"]):
+                    missing |= {"first"}
                 spans[each["topic"], each["partition"]].append(
-                    Span(each["from"], each["to"], table, value.get("clock", 0), place, *watermarks.get(each["partition"], ())))
+                    Span(each["from"], each["to"], table, value.get("clock", 0), place, *marks, fingerprint=each.get("first")))
         except (TypeError, ValueError, KeyError) as error:
             report.add("journal record not readable", f"{place}: {error!r}")
             continue
