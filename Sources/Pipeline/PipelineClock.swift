@@ -11,7 +11,14 @@ struct PipelineClock: Sendable {
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z.
-    func now(_ now: ContinuousClock.Instant = .now) -> Int64 { wall + (now - began).wholeMilliseconds }
+    func now(_ now: ContinuousClock.Instant = .now) -> Int64 {
+        let time = wall + (now - began).wholeMilliseconds
+        #if DEBUG
+            return time + FaultClock.offset
+        #else
+            return time
+        #endif
+    }
 }
 
 /// Notices that somebody has set the wall clock: the two differ, and nobody here knows which one is right.

@@ -33,6 +33,7 @@ public final class PipelineMeter: Sendable {
         var leftToFold = 0
         var orders = 0
         var orderBytes = 0
+        var clockAhead: Int64 = 0
     }
 
     private let state = Mutex(State())
@@ -108,6 +109,11 @@ public final class PipelineMeter: Sendable {
         state.withLock { $0.workers[worker, default: WorkerState()].leftToFold = left }
     }
 
+    /// By how many seconds the clock is ahead of the broker's, where timers wait for it; else 0.
+    package func setClockAhead(_ seconds: Int64, worker: Int) {
+        state.withLock { $0.workers[worker, default: WorkerState()].clockAhead = seconds }
+    }
+
     /// How many orders a worker remembers, and the memory that they take.
     package func setOrders(_ count: Int, bytes: Int, worker: Int) {
         state.withLock { state in
@@ -138,6 +144,11 @@ public final class PipelineMeter: Sendable {
         }
         observe("carillon_refold_records", "Offsets still to be folded into the state of orders.") {
             [.init(value: .gauge(Double($0.sum(\.leftToFold))))]
+        }
+        observe(
+            "carillon_clock_ahead_seconds", "By how much the clock is ahead of the broker's, where timers wait for it."
+        ) {
+            [.init(value: .gauge(Double($0.workers.values.map(\.clockAhead).max() ?? 0)))]
         }
         observe("carillon_orders", "Orders whose state is remembered here.") {
             [.init(value: .gauge(Double($0.sum(\.orders))))]

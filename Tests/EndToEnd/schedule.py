@@ -1,5 +1,6 @@
 """Timers and the state of orders on a real broker: each timer exactly once, whatever dies, moves or lags meanwhile."""
 
+import argparse
 import collections
 import datetime
 import hashlib
@@ -7,6 +8,7 @@ import json
 import random
 import shutil
 import sys
+import threading
 import time
 import zoneinfo
 
@@ -27,6 +29,8 @@ SPREAD = 40
 PLACES = 24
 # A record has the wall clock's time; timers go by the time that has gone since the start. Somebody may set the clock by a little.
 CLOCK_SLACK = 1000
+# Of a slot with more timers than a transaction may have.
+sizes = argparse.Namespace(orders=300, devices=100, records=3_000, kills=2)
 TYPES = ("event_timeslot_started", "event_unpicked_orders_reminder")
 
 
@@ -50,8 +54,8 @@ def make_schedule_world(name, partitions=4):
     return world.create_topics()
 
 
-def subscription(place):
-    token = f"device-{place}"
+def subscription(place, number=0):
+    token = f"device-{place}-{number}"
     value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "com.example.shop",
              "environment": "production"}
     return Input(f"place/{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode(), compact(value))
@@ -108,7 +112,7 @@ def timers(world):
 def committed(world):
     """The group's offsets with the words of their metadata: partition → (offset, {word: number, of p its digits})."""
     found = offsets.committed(world.cluster.bootstrap, world.name, world.topics["events"], range(world.partitions))
-    return {partition: (offset, {key: value if key == "p" else int(value)
+    return {partition: (offset, {key: int(value) if key in ("w", "n", "t") else value
                                  for key, _, value in (word.partition("=") for word in metadata.split()[1:])})
             for partition, (offset, metadata) in found.items()}
 
@@ -248,6 +252,121 @@ def moved():
     check_timers(world, due)
 
 
+class Visibility:
+    """Sends an event now and then, and notes how long it takes until what it gives can be read: until the journal's entry
+    about it can, which is in the same transaction."""
+
+    def __init__(self, world):
+        self.world, self.sent, self.seconds, self.is_over = world, {}, [], threading.Event()
+        self.producer = world.cluster.producer(**{"linger.ms": 0})
+        self.thread = threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        # Those that are on their way count, too.
+        deadline = time.monotonic() + 30 * PATIENCE
+        while len(self.seconds) < len(self.sent) and time.monotonic() < deadline and self.thread.is_alive():
+            pause()
+        self.is_over.set()
+        self.thread.join()
+
+    @property
+    def longest(self):
+        return max(self.seconds)
+
+    def _run(self):
+        reader = Consumer(self.world.cluster.settings | {
+            "group.id": "visibility", "isolation.level": "read_committed", "enable.auto.commit": False})
+        reader.assign([TopicPartition(self.world.topics["journal"], 0, 0)])
+        next_event, number = time.monotonic(), 0
+        while not self.is_over.is_set():
+            if time.monotonic() > next_event and number < 1_000:
+                next_event, number = time.monotonic() + 0.2, number + 1
+                (key, value, _), _ = order_event(self.world, f"visible-{number}", self.world.places[0])
+                began = time.monotonic()
+                self.producer.produce(self.world.topics["events"], key=key, value=value,
+                                      on_delivery=lambda _, record, began=began: self._delivered(record, began))
+            self.producer.poll(0)
+            message = reader.poll(0.02)
+            if message is None or message.error():
+                continue
+            for span in json.loads(message.value())["ranges"]:
+                for place in [each for each in self.sent if each[0] == span["partition"] and span["from"] <= each[1] < span["to"]]:
+                    if (began := self.sent[place]) is not None:
+                        self.seconds.append(time.monotonic() - began)
+                        self.sent[place] = None
+        reader.close()
+
+    def _delivered(self, record, began):
+        self.sent[record.partition(), record.offset()] = began
+
+
+def timers_by_device(world):
+    """Of each timer's message id how many devices got it, and how many records were there twice."""
+    devices, twice = collections.defaultdict(set), 0
+    for record in world.cluster.stream(world.topics["dispatch"]):
+        headers = dict(record.headers)
+        if headers["source"].startswith(b"schedule/"):
+            found = devices[headers["message-id"]]
+            twice += record.key in found
+            found.add(record.key)
+    return devices, twice
+
+
+@scenario("a slot with more timers than a transaction may have: they go in slices, events in between, each once over kills")
+def crowded():
+    world = make_schedule_world("crowded", partitions=2)
+    cluster, topics = world.cluster, world.topics
+    cluster.produce(topics["subscriptions"], [
+        subscription(place, number) for place in world.places for number in range(1, sizes.devices)])
+    # The slot has begun ten minutes ago, and nobody has looked: no need to wait for a full minute.
+    began = (now_ms() - 60 * MINUTE) // MINUTE * MINUTE
+    commit(world, f"v1 w={began} n=2 t=0 by=test")
+    start = began + 50 * MINUTE
+    produce(world, [order_event(world, f"crowded-{index}", world.places[index % PLACES], start=start, at=began + MINUTE)
+                    for index in range(sizes.orders)])
+    daemon = world.daemon("a", world.settings("a", **{
+        "schedule.max-lateness": "2h", "transaction.timeout": "3s", "shutdown.timeout": "3s", "session.timeout": "6s",
+        "commit.max-records": sizes.records})).start()
+
+    def slices():
+        marks = [json.loads(record.value)["watermarks"] for record in cluster.read(topics["journal"])]
+        return [mark for entry in marks for mark in entry if mark["after"] != mark["before"] or "until" in mark]
+
+    def is_through():
+        return len(at := {partition: words["w"] for partition, (_, words) in committed(world).items()}) == 2 and min(at.values()) > start
+
+    kills = 0
+    with Visibility(world) as visibility:
+        timer = time.monotonic()
+        while not is_through():
+            if time.monotonic() - timer > 60 * PATIENCE + sizes.orders * sizes.devices / 2_000:
+                raise Failure(f"the timers are not through, after {len(slices())} slices:\n{daemon.last_lines()}")
+            if kills < sizes.kills and len(slices()) > 2 * kills:
+                daemon.kill()
+                daemon.start()
+                kills += 1
+            daemon.expect_running()
+            pause(0.2)
+        taken = time.monotonic() - timer
+    daemon.stop(20)
+    done, (devices, twice) = slices(), timers_by_device(world)
+    print(f"         {sizes.orders:,} timers x {sizes.devices:,} devices in {len(done):,} slices, {kills} kills, {taken:.1f} s; "
+          f"of {len(visibility.seconds)} events meanwhile the longest took {visibility.longest:.2f} s", flush=True)
+    if twice or len(devices) != sizes.orders or any(len(each) != sizes.devices for each in devices.values()):
+        raise Failure(f"{len(devices)} timers for {sizes.orders}, {twice} pushes twice; devices a timer: "
+                      f"{collections.Counter(len(each) for each in devices.values()).most_common(3)}")
+    if len(done) < sizes.orders * sizes.devices // (sizes.records + sizes.devices):
+        raise Failure(f"{len(done)} slices of {sizes.records} records at most cannot hold all timers")
+    if kills < sizes.kills:
+        raise Failure(f"{kills} kills: the tick was over too soon")
+    if visibility.longest > 10 * PATIENCE:
+        raise Failure(f"an event waited for {visibility.longest:.1f} s")
+
+
 @scenario("a consumer that lags behind the start of a slot: one tick after the backlog, and nobody is nagged in vain")
 def lagging():
     for name, lateness, is_patient in (("lagging", "2h", True), ("late", "15m", False)):
@@ -331,6 +450,39 @@ def superseded():
         raise Failure(f"nothing was superseded: {report.counts}")
 
 
+@scenario("a clock that is ahead of the broker's: no timer goes early, events go, and timers go when the clock fits again")
+def ahead():
+    if not CARILLON_DEBUG:
+        return print("         skipped: only a debug build can be told a wrong time", flush=True)
+    world = make_schedule_world("ahead", partitions=2)
+    clock = world.folder / "clock"
+    clock.write_text("7200\n")
+    start = next_minute(20)
+    events, due = orders_due(world, start, 20)
+    spread = {"schedule_spread": f"{SPREAD}s"}
+    daemon = world.daemon("a", world.settings("a", **spread), binary=CARILLON_DEBUG)
+    daemon.faults = {"CARILLON_FAULT_CLOCK": str(clock)}
+    # What this process commits at its start would silence the timers for two hours.
+    commit(world, f"v1 w={start - 60 * MINUTE} n=2 t=0 by=test")
+    daemon.start()
+    produce(world, events)
+    wait_for_daemons("it says so", lambda: daemon.has_line("ahead of the broker", "timers wait"), [daemon])
+    world.wait_until_done()
+    # Questions are asked again and again, and leave nothing that can be read.
+    looks = sum(world.cluster.ends(world.topics["journal"], uncommitted=True).values())
+    wait_for_daemons("it asks again", lambda: sum(
+        world.cluster.ends(world.topics["journal"], uncommitted=True).values()) > looks + 6, [daemon])
+    if early := timers(world):
+        raise Failure(f"timers went two hours early: {list(early)[:3]}")
+    if len(world.cluster.read(world.topics["dispatch"])) < len(events):
+        raise Failure("events wait for the clock, too")
+    clock.write_text("0\n")
+    wait_for_daemons("it goes on", lambda: daemon.has_line("clock fits the broker's"), [daemon])
+    wait_for_timers(world, due, start + (SPREAD + 60 * PATIENCE) * 1000)
+    daemon.stop()
+    check_timers(world, due)
+
+
 @scenario("with schedule=off the watermark goes along with the commits: who switches it on is not sent what is over")
 def switched_on():
     world = make_schedule_world("switched-on", partitions=2)
@@ -406,4 +558,4 @@ def retention():
 
 
 if __name__ == "__main__":
-    sys.exit(scenarios.main("schedule.py", __doc__))
+    sys.exit(scenarios.main("schedule.py", __doc__, sizes=sizes))

@@ -49,7 +49,7 @@ class World:
             self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
             self.topics["dispatch"]: (self.partitions, {}),
             self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
-            self.topics["journal"]: (1, {}),
+            self.topics["journal"]: (1, {"message.timestamp.type": "LogAppendTime"}),
         })
         self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
         return self

@@ -131,6 +131,18 @@ enum FaultPoint: String, CaseIterable {
         }
     }
 
+    /// By how much a test makes the pipeline's clock wrong: the seconds in the file that `CARILLON_FAULT_CLOCK` names, read
+    /// again each time.
+    enum FaultClock {
+        private static let path = ProcessInfo.processInfo.environment["CARILLON_FAULT_CLOCK"]
+
+        /// In milliseconds.
+        static var offset: Int64 {
+            guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else { return 0 }
+            return (Int64(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) * 1000
+        }
+    }
+
     extension WorkerContext {
         /// Fails here where the environment wants it.
         ///

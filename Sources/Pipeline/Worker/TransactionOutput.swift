@@ -109,6 +109,16 @@ extension TransactionOutput {
         producer.takeFailures().map { (EventTag.coordinates($0.tag), $0.error) }
     }
 
+    /// Waits until everything is delivered.
+    ///
+    /// - Returns: when the broker appended the journal's record, by its own clock, in milliseconds since 1970; nil where its
+    ///   topic has the producers' time.
+    mutating func deliver(deadline: Duration) throws(KafkaError) -> Int64? {
+        _ = producer.takeAppendTime()
+        try producer.flush(timeout: deadline)
+        return producer.takeAppendTime()?.milliseconds
+    }
+
     mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }
 
     mutating func poll() { producer.poll(timeout: .zero) }
@@ -117,7 +127,8 @@ extension TransactionOutput {
 /// An event's coordinates in the 64 bits that travel with a record to its delivery report: 16 for the partition,
 /// 48 for the offset.
 enum EventTag {
-    static let none = UInt64.max
+    /// Of what no event has given: the journal's record, whose broker time is kept.
+    static let none = Producer.timedTag
 
     static func make(_ event: Coordinates) -> UInt64 {
         UInt64(UInt16(truncatingIfNeeded: event.partition)) << 48 | UInt64(event.offset) & 0xFFFF_FFFF_FFFF

@@ -73,7 +73,7 @@ extension Worker {
     /// (ADR 31).
     mutating func tick() throws {
         guard let schedule = context.configuration.orders.schedule else { return }
-        if ticks.isLookDue(schedule.tick) {
+        if ticks.isLookDue(schedule.tick), try isClockRight() {
             let now = context.clock.now()
             try ask(
                 positions.owned.filter { ticks.pending[$0] == nil && canFire($0) && core.isDue(in: $0, at: now) },
@@ -97,7 +97,7 @@ extension Worker {
             if timers != nil { break }
             if let open = transaction, isFull(open) { break }
         }
-        try commit()
+        try commitTick()
         ticks.yieldsToEvents = !ticks.pending.isEmpty
     }
 

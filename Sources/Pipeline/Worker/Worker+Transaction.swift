@@ -18,6 +18,7 @@ extension Worker {
         if context.configuration.orders.schedule == nil { positions.passTimers(until: open.clock) }
         let offsets = try writeJournal(of: open)
         try context.reach(.beforeCommit, worker: slot.number)
+        if open.hasTick { try checkClock(of: open) }
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         try sendOffsets(offsets)
@@ -39,7 +40,7 @@ extension Worker {
     }
 
     /// Writes the journal entry and lists the offsets, with their metadata, that the transaction moves to.
-    private mutating func writeJournal(of open: OpenTransaction) throws -> [TopicPartition: CommittedOffset] {
+    mutating func writeJournal(of open: OpenTransaction) throws -> [TopicPartition: CommittedOffset] {
         var entry = JournalEntry()
         var offsets: [TopicPartition: CommittedOffset] = [:]
         let topic = context.configuration.topics.events
@@ -92,7 +93,7 @@ extension Worker {
         }
     }
 
-    private mutating func abort() throws(KafkaError) {
+    mutating func abort() throws(KafkaError) {
         context.watch.enter(slot.number)
         defer { context.watch.leave(slot.number) }
         try output.abortTransaction()

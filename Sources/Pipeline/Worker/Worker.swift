@@ -30,6 +30,8 @@ struct Worker: ~Copyable {
     var watch = ConsumerWatch()
     var hungTransactions = HungTransactionWatch()
     var group: GroupMetadata?
+    /// Timers wait for the clock; nil: they go.
+    var clockAhead: ClockAhead?
     /// A refusal at the start: librdkafka reports some of them once and goes on about them in silence.
     var refusal: KafkaError?
     private var records = RecordBatch()

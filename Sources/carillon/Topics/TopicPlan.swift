@@ -120,6 +120,9 @@ extension TopicPlan {
                     .init(
                         "retention.ms", retention, Property.Rule.atLeast,
                         "as long as \(names.events): replay needs both"),
+                    .init(
+                        "message.timestamp.type", "LogAppendTime", .exactly,
+                        "by the broker's time a worker knows that its clock is ahead, before a timer goes early"),
                 ]),
         ]
     }

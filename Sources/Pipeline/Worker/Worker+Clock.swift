@@ -1,0 +1,82 @@
+import KafkaClient
+import Telemetry
+
+/// The clock of this process is ahead of the broker's: its timers would go early (ADR 35).
+struct ClockAhead: Error {
+    /// By so many milliseconds.
+    var milliseconds: Int64
+
+    /// More than clocks that are kept are ever apart.
+    static let tolerance: Int64 = 60_000
+
+    /// - Parameters:
+    ///   - clock: of the transaction, in milliseconds since 1970.
+    ///   - appended: when the broker appended a record of it; nil where that is not known.
+    init?(clock: Int64, appended: Int64?) {
+        guard let appended, clock - appended > Self.tolerance else { return nil }
+        milliseconds = clock - appended
+    }
+}
+
+extension Worker {
+    /// Commits the transaction of a tick, unless the broker says that it is early: its record in the journal is delivered
+    /// before, and tells the broker's time where its topic has `message.timestamp.type=LogAppendTime`. What is early is
+    /// aborted, and timers wait.
+    mutating func commitTick() throws {
+        do {
+            try commit()
+        } catch let ahead as ClockAhead {
+            holdTimers(ahead)
+            try discardTransaction()
+            rewind()
+        }
+    }
+
+    /// The last look before a transaction with timers is committed.
+    mutating func checkClock(of open: OpenTransaction) throws {
+        let appended = try output.deliver(deadline: context.configuration.transactionTimeout)
+        if let ahead = ClockAhead(clock: open.clock, appended: appended) { throw ahead }
+    }
+
+    /// Asks the broker for its time again, once a tick: by a record of the journal in a transaction that is aborted.
+    ///
+    /// - Returns: whether timers may go.
+    mutating func isClockRight() throws -> Bool {
+        guard clockAhead != nil else { return true }
+        try commit()
+        try begin()
+        guard let open = transaction else { return false }
+        _ = try writeJournal(of: open)
+        let appended = try output.deliver(deadline: context.configuration.transactionTimeout)
+        try endProbe()
+        if let ahead = ClockAhead(clock: open.clock, appended: appended) {
+            holdTimers(ahead)
+            return false
+        }
+        clockAhead = nil
+        context.meter.setClockAhead(0, worker: slot.number)
+        logger.notice("the clock fits the broker's again: timers go")
+        return true
+    }
+
+    /// Nothing has been processed in the transaction, so there is nothing to go back to.
+    private mutating func endProbe() throws {
+        transaction = nil
+        core.endTransaction()
+        do {
+            try abort()
+        } catch {
+            try replaceProducer(after: error)
+        }
+    }
+
+    private mutating func holdTimers(_ ahead: ClockAhead) {
+        clockAhead = ahead
+        context.meter.setClockAhead(ahead.milliseconds / 1000, worker: slot.number)
+        if context.patience.isDue("clock-ahead") {
+            logger.warning(
+                "the clock is \(ahead.milliseconds / 1000) s ahead of the broker's: timers wait until it fits; set this "
+                    + "machine's clock and start again")
+        }
+    }
+}
