@@ -124,6 +124,29 @@ struct ScheduleDriver: ~Copyable {
         output.dropped += sink.dropped
     }
 
+    /// The records that are left in transactions of whole batches, as a worker does with `supersede`.
+    ///
+    /// - Returns: how many records each transaction had.
+    mutating func processWhole(limit: Int) throws -> [Int] {
+        var batch = makeBatch(committed.offset..<log.count)
+        var sizes: [Int] = []
+        var next = 0
+        while next < batch.records.count {
+            try core.beginTransaction()
+            let end = try core.extractWhole(&batch, from: next, limit: limit)
+            let emitted = try core.emit(batch, next..<end, limit: .max, into: &output)
+            guard emitted == end else { throw CoreDriver.Failure() }
+            core.endTransaction()
+            core.commit()
+            counts.add(core.counts)
+            counts.count(core.takeNotes())
+            sizes.append(end - next)
+            next = end
+        }
+        committed.offset = log.count
+        return sizes
+    }
+
     /// A tick alone.
     mutating func tick(_ time: Int64, clock: Int64? = nil, slice: TickSlice = .upTo(nil)) throws {
         try process(0, tick: time, clock: clock, slice: slice)
