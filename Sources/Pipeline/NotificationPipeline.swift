@@ -57,7 +57,8 @@ public final class NotificationPipeline: Sendable {
         context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
     }
 
-    /// Works until ``shutdown()``.
+    /// Works until ``shutdown()``. After an error threads may still be at work, where ``PipelineError/notDrained(_:)`` or a hang
+    /// is the error; the state folder stays locked until the last of them has ended.
     ///
     /// - Throws: ``PipelineError`` for what a person must know of; `KafkaError` and `SubscriptionTableError` from the
     ///   start, before the first worker runs; `CancellationError` when its task is cancelled.
@@ -81,20 +82,21 @@ public final class NotificationPipeline: Sendable {
         defer { context.board.ended() }
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
+            defer { withExtendedLifetime(folder) {} }
             var probe = BrokerProbe(context: context, logger: logger)
             if let resolver {
                 context.gate.pass(.max)
                 try probe.waitForTopics(topics)
                 probe.introduce()
                 try probe.checkEventsRetention()
-                try supervise(context, recipients: .resolver(resolver), table: nil)
+                try supervise(context, in: folder, recipients: .resolver(resolver), table: nil)
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
                 try probe.checkEventsRetention()
                 let table = try open(
                     folder.table, as: try probe.subscriptionTopic(), now: EventTime(milliseconds: context.clock.now()))
-                try supervise(context, recipients: .table(table), table: table)
+                try supervise(context, in: folder, recipients: .table(table), table: table)
                 try table.close()
             }
         } catch is PipelineEnded {
@@ -137,8 +139,10 @@ public final class NotificationPipeline: Sendable {
     }
 
     /// Runs the workers and the table's follower, each on a thread of its own, until all have ended.
-    private func supervise(_ context: WorkerContext, recipients: RecipientSource, table: SubscriptionTable?) throws {
-        let crew = Crew()
+    private func supervise(
+        _ context: WorkerContext, in folder: StateFolder, recipients: RecipientSource, table: SubscriptionTable?
+    ) throws {
+        let crew = Crew(in: folder)
         context.board.started()
         for number in 0..<configuration.workers {
             let slot = Slot(instance: configuration.instanceID, number: number)

@@ -3,8 +3,9 @@ import Glibc
 
 /// The folder of one instance's state, held by one process at a time.
 ///
-/// The lock is the kernel's and goes with the process, so a crash leaves none behind. The folder is 0700: it holds tokens.
-package struct StateFolder: ~Copyable {
+/// The lock is the kernel's and goes with the process, so a crash leaves none behind. In a process that goes on, it lasts as
+/// long as this value: every thread that writes in the folder holds it. The folder is 0700: it holds tokens.
+package final class StateFolder: Sendable {
     package let path: String
     private let descriptor: Int32
 
