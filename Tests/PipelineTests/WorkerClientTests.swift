@@ -1,11 +1,10 @@
 import FanOut
 import Foundation
-import KafkaClient
-import Synchronization
 import Telemetry
 import TestSupport
 import Testing
 
+@testable import KafkaClient
 @testable import Pipeline
 
 @Suite("The clients of a worker", .timeLimit(.minutes(2)))
@@ -13,7 +12,7 @@ struct WorkerClientTests {
     private static let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
 
     @Test(
-        "a consumer that is replaced has left its group by then, although a batch of its records is still there",
+        "a consumer that is replaced has left its group by then and is freed, although a batch held its records",
         .enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
     func replacedConsumerLeaves() throws {
         let folder = TemporaryFolder()
@@ -29,11 +28,14 @@ struct WorkerClientTests {
         try worker.run()
         let before = try admin.describe(group: configuration.groupID).members
         try #require(before.count == 1)
+        weak let client = worker.consumer.handle
+        try #require(client != nil)
 
         context.isDraining.store(false, ordering: .sequentiallyConsistent)
         try worker.recoverFully(from: KafkaError.stuckConsumer)
         let after = try admin.describe(group: configuration.groupID).members
         #expect(!after.contains { $0.memberID == before[0].memberID })
+        #expect(client == nil)
         worker.close()
     }
 
