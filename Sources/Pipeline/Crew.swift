@@ -9,18 +9,18 @@ final class Crew: Sendable {
         var failures: [any Error] = []
     }
 
-    private let folder: StateFolder
+    private let lock: FolderLock
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    init(in folder: StateFolder) {
-        self.folder = folder
+    init(keeping lock: FolderLock) {
+        self.lock = lock
     }
 
     func start(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
         _ = state.withLock { $0.running.insert(name) }
         Thread.start("carillon-\(name)") {
-            let failure = withExtendedLifetime(self.folder) { Result { try body() }.failure }
+            let failure = withExtendedLifetime(self.lock) { Result { try body() }.failure }
             self.state.withLock { state in
                 state.running.remove(name)
                 if let failure { state.failures.append(failure) }

@@ -82,21 +82,20 @@ public final class NotificationPipeline: Sendable {
         defer { context.board.ended() }
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
-            defer { withExtendedLifetime(folder) {} }
             var probe = BrokerProbe(context: context, logger: logger)
             if let resolver {
                 context.gate.pass(.max)
                 try probe.waitForTopics(topics)
                 probe.introduce()
                 try probe.checkEventsRetention()
-                try supervise(context, in: folder, recipients: .resolver(resolver), table: nil)
+                try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
                 try probe.checkEventsRetention()
                 let table = try open(
                     folder.table, as: try probe.subscriptionTopic(), now: EventTime(milliseconds: context.clock.now()))
-                try supervise(context, in: folder, recipients: .table(table), table: table)
+                try supervise(context, folder.lock, recipients: .table(table), table: table)
                 try table.close()
             }
         } catch is PipelineEnded {
@@ -140,9 +139,9 @@ public final class NotificationPipeline: Sendable {
 
     /// Runs the workers and the table's follower, each on a thread of its own, until all have ended.
     private func supervise(
-        _ context: WorkerContext, in folder: StateFolder, recipients: RecipientSource, table: SubscriptionTable?
+        _ context: WorkerContext, _ lock: FolderLock, recipients: RecipientSource, table: SubscriptionTable?
     ) throws {
-        let crew = Crew(in: folder)
+        let crew = Crew(keeping: lock)
         context.board.started()
         for number in 0..<configuration.workers {
             let slot = Slot(instance: configuration.instanceID, number: number)

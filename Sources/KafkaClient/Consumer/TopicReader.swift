@@ -64,7 +64,7 @@ package enum TopicReader {
             let left = open.reduce(0) { $0 + ((ends[$1.key]?.value ?? 0) - $1.value.value) }
             progress(total > 0 ? 1 - Double(left) / Double(total) : 1)
             if let error = records.errors.first(where: { $0.recovery == .giveUp }) { throw error }
-            if quiet.isLookDue {
+            if quiet.isLookDue() {
                 try look(at: open, to: ends, with: &consumer, &quiet)
                 if quiet.isOver { throw quiet.reason ?? .nothingArrives(for: quiet.time) }
             }
@@ -135,12 +135,10 @@ private struct QuietTime {
     }
 
     /// Whether a look is due; said once a patience.
-    var isLookDue: Bool {
-        mutating get {
-            guard .now - looked >= patience else { return false }
-            looked = .now
-            return true
-        }
+    mutating func isLookDue() -> Bool {
+        guard .now - looked >= patience else { return false }
+        looked = .now
+        return true
     }
 
     var time: Duration { .now - began }
