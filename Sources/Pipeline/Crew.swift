@@ -1,20 +1,26 @@
 import Foundation
 import Synchronization
 
-/// The threads of a pipeline, and how each of them ended.
+/// The threads of a pipeline, and how each of them ended. Each keeps the state folder locked until it has ended, also where
+/// nobody waits for it any more: another process would else write in the folder beside it.
 final class Crew: Sendable {
     private struct State {
         var running: Set<String> = []
         var failures: [any Error] = []
     }
 
+    private let lock: FolderLock
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
+
+    init(keeping lock: FolderLock) {
+        self.lock = lock
+    }
 
     func start(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
         _ = state.withLock { $0.running.insert(name) }
         Thread.start("carillon-\(name)") {
-            let failure = Result { try body() }.failure
+            let failure = withExtendedLifetime(self.lock) { Result { try body() }.failure }
             self.state.withLock { state in
                 state.running.remove(name)
                 if let failure { state.failures.append(failure) }

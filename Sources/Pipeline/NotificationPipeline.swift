@@ -57,7 +57,8 @@ public final class NotificationPipeline: Sendable {
         context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
     }
 
-    /// Works until ``shutdown()``.
+    /// Works until ``shutdown()``. After an error threads may still be at work, where ``PipelineError/notDrained(_:)`` or a hang
+    /// is the error; the state folder stays locked until the last of them has ended.
     ///
     /// - Throws: ``PipelineError`` for what a person must know of; `KafkaError` and `SubscriptionTableError` from the
     ///   start, before the first worker runs; `CancellationError` when its task is cancelled.
@@ -87,14 +88,14 @@ public final class NotificationPipeline: Sendable {
                 try probe.waitForTopics(topics)
                 probe.introduce()
                 try probe.checkEventsRetention()
-                try supervise(context, recipients: .resolver(resolver), table: nil)
+                try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
                 try probe.checkEventsRetention()
                 let table = try open(
                     folder.table, as: try probe.subscriptionTopic(), now: EventTime(milliseconds: context.clock.now()))
-                try supervise(context, recipients: .table(table), table: table)
+                try supervise(context, folder.lock, recipients: .table(table), table: table)
                 try table.close()
             }
         } catch is PipelineEnded {
@@ -137,8 +138,10 @@ public final class NotificationPipeline: Sendable {
     }
 
     /// Runs the workers and the table's follower, each on a thread of its own, until all have ended.
-    private func supervise(_ context: WorkerContext, recipients: RecipientSource, table: SubscriptionTable?) throws {
-        let crew = Crew()
+    private func supervise(
+        _ context: WorkerContext, _ lock: FolderLock, recipients: RecipientSource, table: SubscriptionTable?
+    ) throws {
+        let crew = Crew(keeping: lock)
         context.board.started()
         for number in 0..<configuration.workers {
             let slot = Slot(instance: configuration.instanceID, number: number)

@@ -6,7 +6,8 @@ import Glibc
 /// The lock is the kernel's and goes with the process, so a crash leaves none behind. The folder is 0700: it holds tokens.
 package struct StateFolder: ~Copyable {
     package let path: String
-    private let descriptor: Int32
+    /// Whoever writes in the folder, and may do so for longer than this value lives, keeps it.
+    let lock: FolderLock
 
     /// Makes the folder and takes its lock.
     ///
@@ -23,13 +24,13 @@ package struct StateFolder: ~Copyable {
         guard descriptor >= 0 else {
             throw .decisionNeeded("state.dir: cannot write in \(path): \(String(cString: strerror(errno)))")
         }
+        let lock = FolderLock(descriptor)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
             throw .instanceInUse(
                 "another process works in \(path): a second process on a host needs its own instance.id")
         }
         self.path = path
-        self.descriptor = descriptor
+        self.lock = lock
     }
 
     /// Where a worker keeps the state of its orders.
@@ -37,6 +38,15 @@ package struct StateFolder: ~Copyable {
 
     /// Where the subscriptions table lives.
     package var table: String { path + "/subscriptions" }
+}
+
+/// The lock of a state folder. It ends with the last reference to it, or with the process.
+final class FolderLock: Sendable {
+    private let descriptor: Int32
+
+    fileprivate init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
 
     deinit {
         close(descriptor)

@@ -169,9 +169,10 @@ def faults(text):
 
 
 def check_builds():
-    """The release build has no hook in it, and the other one has: else a run would prove less than it says."""
+    """The release build has no hook in it, and the other one has: else a run would prove less than it says. One build that is
+    named for both is what a run under a sanitizer wants."""
     words = (b"CARILLON_FAULT", b"after-send-offsets", b"FaultPlan")
-    if found := [word.decode() for word in words if word in pathlib.Path(CARILLON).read_bytes()]:
+    if CARILLON != CARILLON_DEBUG and (found := [word.decode() for word in words if word in pathlib.Path(CARILLON).read_bytes()]):
         raise Failure(f"{CARILLON} has hooks for tests in it, and is to be a release build: {', '.join(found)}")
     if not CARILLON_DEBUG:
         return

@@ -141,6 +141,26 @@ struct InjectedErrorTests {
         #expect(producer.takeFailures().isEmpty)
     }
 
+    @Test("what an aborted transaction left untaken of refused records is not the next one's")
+    func failuresOfAnAbort() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        var producer = try Producer(settings: .mock(cluster), transactionalID: "id")
+        let topic = try producer.topic("t")
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try cluster.pushErrors(.produce, ["INVALID_RECORD"])
+        try producer.produce(ProducerRecord(key: nil, value: [1]), to: topic, tag: 7)
+        // The report comes in while the abort waits for it.
+        try producer.abortTransaction()
+        try producer.beginTransaction()
+        #expect(producer.takeFailures().isEmpty)
+        try producer.produce(ProducerRecord(key: nil, value: [2]), to: topic, tag: 8)
+        try cluster.pushErrors(.produce, ["INVALID_RECORD"])
+        #expect(throws: KafkaError.self) { try producer.commitTransaction() }
+        #expect(producer.takeFailures().map(\.tag) == [8])
+    }
+
     @Test("a record that a failed transaction no longer takes tells what made the transaction fail")
     func failedTransaction() throws {
         let cluster = try MockCluster()

@@ -58,20 +58,6 @@ struct MockProduceConsumeTests {
         }
     }
 
-    @Test("a reading that waits for records that do not come can be ended")
-    func endOfReading() throws {
-        struct Stop: Error {}
-        let cluster = try MockCluster()
-        try cluster.createTopic("t", partitions: 1)
-        let partition = TopicPartition(topic: "t", partition: 0)
-        var consumer = try Consumer(assigning: .mock(cluster))
-        #expect(throws: Stop.self) {
-            try TopicReader.read(from: [partition: Offset(0)], to: [partition: Offset(1)], with: &consumer) { records in
-                if records.isEmpty { throw Stop() }
-            }
-        }
-    }
-
     @Test("a partition that does not exist is refused before librdkafka sees its headers")
     func unknownPartition() throws {
         let cluster = try MockCluster()

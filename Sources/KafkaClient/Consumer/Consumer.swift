@@ -73,10 +73,17 @@ public struct Consumer: ~Copyable {
         return id.isEmpty ? nil : id
     }
 
-    /// Leaves the group (a static member does not: kafka-rules 21) and frees everything. Takes `timeout` at most; what is not done then is abandoned.
-    ///
-    /// A rebalance that this causes is answered here: commit before. Records that are still in a ``RecordBatch`` stay valid, and keep the client alive.
+    /// Leaves the group and frees everything, as ``leave(timeout:)`` does. Records that are still in a ``RecordBatch`` stay valid, and keep the client alive.
     public consuming func close(timeout: Duration = .seconds(10)) {
+        leave(timeout: timeout)
+    }
+
+    /// Ends the membership: the coordinator gives the partitions to others at once. A static member leaves nothing, and its successor takes its place (kafka-rules 21). Only for a consumer that
+    /// is freed next; nothing can be read any more.
+    ///
+    /// The group goes by this and not by the memory: a client that a ``RecordBatch`` keeps alive would send heartbeats until `max.poll.interval.ms`, and the group would wait for it.
+    /// A rebalance that this causes is answered here: commit before. Takes `timeout` at most; what is not done then is abandoned, and so is a consumer with a fatal error.
+    package mutating func leave(timeout: Duration) {
         let deadline = Deadline(after: timeout)
         if let error = rd_kafka_consumer_close_queue(handle.pointer, queues.control) {
             // A fatal consumer cannot leave; it is abandoned.

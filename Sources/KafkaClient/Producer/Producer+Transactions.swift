@@ -13,7 +13,10 @@ extension Producer {
         try resume("init_transactions", end) { rd_kafka_init_transactions(handle.pointer, end.remaining.milliseconds) }
     }
 
+    /// Opens a transaction. What an earlier one left in ``takeFailures()`` is dropped: its reports are all in by now, and would be taken for this one's.
     public mutating func beginTransaction() throws(KafkaError) {
+        rd_kafka_poll(handle.pointer, 0)
+        handle.callbacks.failures.removeAll(keepingCapacity: true)
         if let object = rd_kafka_begin_transaction(handle.pointer) {
             throw handle.error(consuming: object, operation: "begin_transaction")
         }

@@ -47,7 +47,7 @@ public struct Producer: ~Copyable {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)
     }
 
-    /// The records that failed for good since the last call, at most 10,000; those that an abort purged are not among them. One such record makes its transaction fail.
+    /// The records that failed for good since the last call, in a transaction also since its begin; at most 10,000; those that an abort purged are not among them. One such record makes its transaction fail.
     ///
     /// The broker refuses whole batches, so the neighbours of a bad record fail with it and with the same error: a transaction of one record tells which it was (kafka-rules 20).
     public mutating func takeFailures() -> [DeliveryFailure] {

@@ -104,7 +104,7 @@ extension TransactionOutput {
     /// A copy of a request may still be on its way, and would do damage in the next transaction.
     var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
 
-    /// The records that were refused for good since the last call, by the event they come from.
+    /// The records of this transaction that were refused for good since the last call, by the event they come from.
     mutating func takeRefusals() -> [(event: Coordinates?, error: KafkaError)] {
         producer.takeFailures().map { (EventTag.coordinates($0.tag), $0.error) }
     }

@@ -139,6 +139,9 @@ extension Worker {
         logger.notice("makes its consumer anew after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
+        // The old one first: its records would keep it in the group, which would wait for it until max.poll.interval.ms.
+        releaseRecords()
+        consumer.leave(timeout: .seconds(10))
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
         fencings.noteNewConsumer()
         context.meter.count { $0.recreatedClients += 1 }

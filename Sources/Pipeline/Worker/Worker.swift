@@ -139,6 +139,13 @@ struct Worker: ~Copyable {
         }
     }
 
+    /// Gives the records that were read back to their consumer, which they keep alive.
+    mutating func releaseRecords() {
+        batch.removeAll()
+        refoldBatch.removeAll()
+        records.removeAll()
+    }
+
     /// Puts the records that are to be processed into the batch.
     private mutating func takeOver() {
         batch.removeAll()

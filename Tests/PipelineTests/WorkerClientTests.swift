@@ -1,0 +1,108 @@
+import FanOut
+import Foundation
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import KafkaClient
+@testable import Pipeline
+
+@Suite("The clients of a worker", .timeLimit(.minutes(2)))
+struct WorkerClientTests {
+    private static let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
+
+    @Test(
+        "a consumer that is replaced has left its group by then and is freed, although a batch held its records",
+        .enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
+    func replacedConsumerLeaves() throws {
+        let folder = TemporaryFolder()
+        let settings = ["bootstrap.servers": Self.broker]
+        let configuration = try makeConfiguration(settings, folder)
+        let admin = try Admin(settings: settings)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        context.gate.pass(.max)
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        try worker.run()
+        let before = try admin.describe(group: configuration.groupID).members
+        try #require(before.count == 1)
+        weak let client = worker.consumer.handle
+        try #require(client != nil)
+
+        context.isDraining.store(false, ordering: .sequentiallyConsistent)
+        try worker.recoverFully(from: KafkaError.stuckConsumer)
+        let after = try admin.describe(group: configuration.groupID).members
+        #expect(!after.contains { $0.memberID == before[0].memberID })
+        #expect(client == nil)
+        worker.close()
+    }
+
+    private func makeConfiguration(_ settings: Settings, _ folder: TemporaryFolder) throws -> PipelineConfiguration {
+        let name = "test-replaced-\(UUID().uuidString.prefix(8).lowercased())"
+        var configuration = PipelineConfiguration(
+            kafka: settings, stateDirectory: folder.path, rules: try ExtractionRules(), instanceID: "test", workers: 1)
+        configuration.groupID = name
+        configuration.staticMembership = false
+        configuration.from = .earliest
+        // Longer than the test: whoever does not leave is still there.
+        configuration.sessionTimeout = .seconds(45)
+        configuration.topics.events = "\(name).events"
+        configuration.topics.dispatch = "\(name).dispatch"
+        configuration.topics.deadLetters = "\(name).dead-letters"
+        configuration.topics.journal = "\(name).journal"
+        let topics = configuration.topics
+        let outcome = try Admin(settings: settings).createTopics(
+            [topics.events, topics.dispatch, topics.deadLetters, topics.journal].map {
+                NewTopic(name: $0, partitions: 1, replicationFactor: 1)
+            })
+        for case let error? in outcome.values { throw error }
+        var producer = try Producer(settings: settings)
+        let events = try producer.topic(topics.events)
+        try producer.produce(ProducerRecord(key: nil, value: Array(OrderEvent.created.utf8)), to: events)
+        try producer.flush(timeout: .seconds(10))
+        return configuration
+    }
+
+    @Test("records that were refused in a transaction that was aborted are not charged to the next one")
+    func lateRefusals() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        let configuration = try PipelineConfiguration.onMock(cluster, folder)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        let value: [UInt8] = [1]
+        try worker.begin()
+        try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
+        try value.withUnsafeBytes { try worker.output.journal(key: "a", value: $0) }
+        try worker.discardTransaction()
+
+        try worker.begin()
+        try worker.recoverFully(from: KafkaError.anotherReason)
+        let charged = worker.isolation.lastError
+        #expect(charged == nil)
+        worker.close()
+    }
+}
+
+/// Nobody has subscribed, and the first event is the last one that is processed.
+private final class DrainingResolver: TokenResolver {
+    private let context: WorkerContext
+
+    init(_ context: WorkerContext) { self.context = context }
+
+    func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) throws {
+        context.isDraining.store(true, ordering: .sequentiallyConsistent)
+    }
+}
+
+extension KafkaError {
+    /// Has nothing to do with a record.
+    fileprivate static var anotherReason: KafkaError {
+        KafkaError(kind: .state, recovery: .abortTransaction, name: "", message: "an abort that a test asked for")
+    }
+}
