@@ -71,8 +71,8 @@ struct DeadLettersWork {
         var line = ProgressLine(unit: "events")
         defer { line.clear() }
         do {
-            let pace = RedrivePace(rate: rate, now: .now)
-            try run.send(number, with: &producer, pace: pace, clock: { ReplayWork.now }) { now in
+            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { ReplayWork.now })
+            try run.send(number, with: &producer, pace: pace, clock: clock) { now in
                 result = now
                 let settled = now.tally.settled
                 line.show(settled - before.tally.settled, fraction: Double(settled) / Double(max(1, number)))

@@ -52,11 +52,12 @@ struct RedriveWork {
         var line = ProgressLine(unit: "devices")
         defer { line.clear() }
         let before = last.settled
+        let clock = { ReplayWork.now }
         do {
             try session.send(
                 confirmed, with: &producer,
                 pace: RedrivePace(rate: options.rate ?? RedriveOptions.defaultRate, now: .now),
-                clock: { ReplayWork.now }
+                clock: clock
             ) { cursor in
                 last = cursor
                 let left = max(1, confirmed - before)
