@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import scenarios
+import verify
 from cluster import PATIENCE, Failure, wait_for
 from daemon import CARILLON, run
 from generate import Input, compact
@@ -40,11 +41,11 @@ class Running:
     """One that runs beside the test."""
 
     def __init__(self, world, *arguments):
-        self.errors = tempfile.TemporaryFile()
+        self.errors, self.output = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         flags = [flag for key, value in world.settings("replay", **LENIENT).items() for flag in ("--set", f"{key}={value}")]
         self.folder = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen(
-            [CARILLON, "replay", "dead-letters", *arguments, *flags], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [CARILLON, "replay", "dead-letters", *arguments, *flags], stdin=subprocess.DEVNULL, stdout=self.output,
             stderr=self.errors, env=os.environ | {"TMPDIR": self.folder.name})
 
     def kill(self):
@@ -60,6 +61,10 @@ class Running:
         if code != expected:
             raise Failure(f"it ended with {code}, expected {expected}: {said}")
         return said
+
+    def printed(self):
+        self.output.seek(0)
+        return self.output.read().decode()
 
 
 def event(number, **order):
@@ -148,7 +153,7 @@ def once():
     expect("the ends of the events", world.ends, ends)
     daemon = started(world, name="lenient", **LENIENT)
     (_, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count), "--id", "first")
-    expect("the outcome", outcome, {"id": "first", "confirmed": count, "put_back": count})
+    expect("the outcome", outcome, {"id": "first", "confirmed": count, "put_back": count, "left": {}, "refused": []})
     check_once(world, count, ["first"])
     put_back(world, FLAG, "--confirm-events", str(count), "--id", "first")
     (plan, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count))
@@ -232,6 +237,100 @@ def repaired():
     daemon.stop()
     (plan,), _ = put_back(world, "--dry-run", "--code", "missing_order_id")
     expect("what was written back by hand, and has failed again", (plan["events"], plan["left"]), (1, {"put_back": 2}))
+
+
+@scenario("what changes while it runs stays and is told: an order that gets a newer event, and what somebody writes back by hand", background=True)
+def changed():
+    count = 30
+    world = strict_world("changed", count)
+    running = Running(world, FLAG, "--confirm-events", str(count), "--id", "c", "--rate", "6")
+    wait_for("some are put back", lambda: len(returned(world)) >= 6, 30)
+    mendable = [each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id"]
+    by_hand, late = sorted(mendable, key=lambda each: (each.partition, each.offset))[-2:]
+    world.cluster.produce(world.topics["events"], [Input(late.key, event(200, id="o").value)], int(dict(late.headers)[COORDINATES[1]]))
+    world.cluster.produce(world.topics["events"], [Input(by_hand.key, by_hand.value, by_hand.headers)],
+                          int(dict(by_hand.headers)[COORDINATES[1]]))
+    running.wait(0)
+    check_once(world, count - 2, ["c"])
+    for line in (f"Put {count - 2} events back", "left when their turn came: 1 have been put back before",
+                 "left when their turn came: 1 whose order has had newer events"):
+        if line not in running.printed():
+            raise Failure(f"it does not say '{line}': {running.printed()}")
+    (outcome,), _ = put_back(world, FLAG, "--confirm-events", str(count), "--id", "c")
+    expect("the outcome", (outcome["put_back"], outcome["left"]), (count - 2, {"late": 1, "put_back": 1}))
+
+
+@scenario("an event that the broker refuses stays where it is and is told; the run goes past it, and so does the next one", background=True)
+def refused():
+    count = 7
+    world = strict_world("refused", count)
+    big = event(300, note=os.urandom(4_000).hex())
+    world.cluster.produce(world.topics["events"], [Input(b"o300", big.value), event(301)])
+    pipeline(world, **STRICT).stop()
+    # Room for a few of the small ones, and not for the big one.
+    world.cluster.configure(world.topics["events"], {"max.message.bytes": "4000"})
+    place, = [f"{each.topic}/{each.partition}/{each.offset}" for each in letters(world) if each.key == b"o300"]
+    arguments = (FLAG, "--confirm-events", str(count + 2))
+    (plan, outcome), _ = put_back(world, *arguments, "--id", "r")
+    expect("the plan", plan["events"], count + 2)
+    expect("the outcome", (outcome["put_back"], outcome["left"], [each["at"] for each in outcome["refused"]]),
+           (count + 1, {"refused": 1}, [place]))
+    if "MSG_SIZE_TOO_LARGE" not in outcome["refused"][0]["reason"]:
+        raise Failure(f"the reason is: {outcome['refused']}")
+    check_once(world, count + 1, ["r"])
+    (again,), _ = put_back(world, *arguments, "--id", "r")
+    expect("once more", (again["put_back"], again["left"]), (count + 1, {"refused": 1}))
+    (_, next_one), _ = put_back(world, FLAG, "--confirm-events", "1")
+    expect("the next run", (next_one["put_back"], next_one["left"]), (0, {"refused": 1}))
+    world.cluster.configure(world.topics["events"], {"max.message.bytes": "100000", "message.timestamp.before.max.ms": "1"})
+    (_, old), _ = put_back(world, FLAG, "--confirm-events", "1")
+    expect("where the topic wants no old timestamps", (old["put_back"], old["left"]), (0, {"refused": 1}))
+    world.cluster.configure(world.topics["events"], {"message.timestamp.before.max.ms": str(2**63 - 1)})
+    (_, last), _ = put_back(world, FLAG, "--confirm-events", "1")
+    expect("with room for it", (last["put_back"], last["left"]), (1, {}))
+
+
+@scenario("after partitions were added, newer events are looked for where a key is now, and what goes back goes there", background=True)
+def partitions():
+    count = 12
+    world = strict_world("partitions", count, partitions=1)
+    topic = world.topics["events"]
+    world.cluster.add_partitions(topic, 2)
+    world.partitions = 2
+    code, _, said = run("offsets", "set", "--accept-partitions", settings=world.settings("replay", **LENIENT))
+    expect(f"the end of offsets set ({said})", code, 0)
+    (plan,), _ = put_back(world, "--dry-run")
+    expect("before there is an event in the new partition", (plan["events"], plan["left"]), (count, {"still_dead": 3}))
+    homes = {f"o{number}".encode(): verify.murmur2_partition(f"o{number}".encode(), 2) for number in range(count)}
+    moved = [key for key, partition in homes.items() if partition == 1]
+    late = moved[0]
+    world.cluster.produce(topic, [Input(late, event(200, id="o").value)])
+    expect("the partition of the newer event", [each.partition for each in world.cluster.read(topic) if b"e200" in each.value], [1])
+    (plan, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count - 1), "--id", "p")
+    expect("the plan", (plan["events"], plan["left"]), (count - 1, {"still_dead": 3, "late": 1}))
+    expect("what is back, by partition", {each.key: each.partition for each in returned(world)},
+           {key: partition for key, partition in homes.items() if key != late})
+    (plan,), _ = put_back(world, "--dry-run")
+    expect("afterwards", (plan["events"], plan["left"]), (0, {"still_dead": 3, "late": 1, "put_back": count - 1}))
+    (_, outcome), _ = put_back(world, FLAG, "--confirm-events", "1", "--include-late")
+    expect("the late one", outcome["put_back"], 1)
+    daemon = pipeline(world, **LENIENT)
+    daemon.stop()
+    expect("pushes", len({dict(each.headers)["source"] for each in world.cluster.read(world.topics["dispatch"])}), count + 1)
+
+
+@scenario("where producers do not choose by murmur2, what may have moved with the new partitions stays", background=True)
+def elsewhere():
+    world = strict_world("elsewhere", 6, partitions=1)
+    topic = world.topics["events"]
+    world.cluster.add_partitions(topic, 2)
+    keys = [f"o{number}".encode() for number in range(6)]
+    stray = next(key for key in keys if verify.murmur2_partition(key, 2) == 0)
+    world.cluster.produce(topic, [Input(stray, event(200, id="other").value)], 1)
+    staying = [key for key in keys if verify.murmur2_partition(key, 2) == 0 and key != stray]
+    (plan,), _ = put_back(world, "--dry-run")
+    expect("the plan", (plan["events"], plan["left"]),
+           (len(staying), {"still_dead": 3, "late": 1, "moved": 5 - len(staying)}))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from cluster import PATIENCE, Cluster, Failure, wait_for
 from daemon import CARILLON, run
 from generate import Input
 from redriving import (
-    FLAG, IN_USE, NOT_IN_TIME, REFUSED, USAGE, Redrive, check_once, dispatched, expect, flags, missed, order, redrive,
-    wait_for_sent)
+    FLAG, IN_USE, NOT_IN_TIME, PLACES, REFUSED, USAGE, Redrive, check_once, device, dispatched, expect, flags, missed, order,
+    redrive, unsubscribe, wait_for_sent)
 from scenarios import broker, scenario
 
 
@@ -113,7 +113,8 @@ def killed():
     (plan, outcome), _ = redrive(world, *words)
     expect("what was confirmed first", plan["resumed"]["devices"], total)
     expect("what was left", plan["plan"]["devices"], total - plan["resumed"]["sent"])
-    expect("the outcome", outcome, {"id": "after-a-kill", "devices": total, "sent": total, "refused": 0})
+    expect("the outcome", outcome,
+           {"id": "after-a-kill", "devices": total, "sent": total, "refused": 0, "left_out": {}, "dropped": 0})
     records = check_once(world, ["after-a-kill"], total)
     if plan["resumed"]["sent"] < 260:
         raise Failure(f"only {plan['resumed']['sent']} were sent before the last start")
@@ -205,6 +206,72 @@ def fenced():
         raise Failure(f"the first one says: {said}")
     second.wait(0)
     check_once(world, ["twice"], 300)
+
+
+def change(world, process, point):
+    """While it sends: a device leaves, and the order that has its turn last has a newer event, which nobody has processed."""
+    wait_for_sent(world, point, process)
+    last = max(world.cluster.read(world.topics["events"]), key=lambda each: (each.partition, each.offset))
+    number = int(last.key[1:])
+    gone = (number + 1) % PLACES
+    unsubscribe(world, gone, 0)
+    world.cluster.produce(world.topics["events"], [order(number, "picked", "n")])
+    return f"{last.topic}/{last.partition}/{last.offset}".encode(), device(world, gone, 0)[1].encode()
+
+
+def check_changed(world, orders, devices, source, gone, name):
+    """Each push was sent once, but for those of the order that had a newer event, and the last ones of who had left.
+
+    - Returns: how many of each are missing.
+    """
+    by_device = collections.Counter(each.key for each in check_once(world, [name], len(dispatched(world))))
+    sources = collections.Counter(dict(each.headers)["source"] for each in dispatched(world))
+    expect("pushes of the order that had a newer event", sources[source], 0)
+    expect("orders that some devices were told of", len(sources), orders - 1)
+    short = {name: count for name, count in by_device.items() if count < orders // PLACES - 1}
+    expect("devices that got less", set(short), {gone})
+    return devices, orders // PLACES - short[gone]
+
+
+@scenario("what changes while it sends is left out and told: who unsubscribes, and an order that gets a newer event", background=True)
+def changed():
+    orders, devices = 120, 3
+    world = missed("changed", orders, devices)
+    words = (FLAG, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing")
+    process = Redrive(world, *words, "--rate", "40")
+    source, gone = change(world, process, 60)
+    process.wait(0)
+    replaced, left = check_changed(world, orders, devices, source, gone, "changing")
+    for line in (f"Sent to {360 - replaced - left} of 360 devices, by changing.",
+                 f"left out when their turn came: {replaced} replaced by a later notification of their order",
+                 f"left out when their turn came: {left} whose device has unsubscribed"):
+        if line not in process.printed():
+            raise Failure(f"it does not say '{line}': {process.printed()}")
+    (outcome,), _ = redrive(world, *words)
+    expect("the outcome", (outcome["sent"], outcome["left_out"], outcome["dropped"]),
+           (360 - replaced - left, {"replaced": replaced, "unsubscribed": left}, 0))
+
+
+@scenario("killed after something has changed it neither sends it nor counts it twice", background=True)
+def changed_and_killed():
+    orders, devices = 120, 3
+    world = missed("changed-and-killed", orders, devices)
+    words = (FLAG, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing-killed", "--rate", "40")
+    first = Redrive(world, *words)
+    source, gone = change(world, first, 40)
+    wait_for_sent(world, 140, first)
+    first.kill()
+    second = Redrive(world, *words)
+    wait_for_sent(world, 240, second)
+    second.kill()
+    (plan, outcome), _ = redrive(world, *words)
+    replaced, left = check_changed(world, orders, devices, source, gone, "changing-killed")
+    expect("what was sent", outcome["sent"], 360 - replaced - left)
+    expect("what was left out", sum(outcome["left_out"].values()) + outcome["dropped"], replaced + left)
+    expect("of the order", outcome["left_out"]["replaced"], replaced)
+    expect("what was confirmed first", plan["resumed"]["devices"], 360)
+    (again,), _ = redrive(world, *words)
+    expect("afterwards", again, outcome)
 
 
 @scenario("a broker that goes away in the middle is waited for, and every push is sent exactly once", background=True)

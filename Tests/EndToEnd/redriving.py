@@ -40,9 +40,9 @@ class Redrive:
     """One that runs beside the test."""
 
     def __init__(self, world, *arguments, **settings):
-        self.errors = tempfile.TemporaryFile()
+        self.errors, self.output = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.process = subprocess.Popen([CARILLON, "replay", "redrive", *arguments, *flags(world, **settings)], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=self.errors)
+                                        stdout=self.output, stderr=self.errors)
 
     def kill(self):
         self.process.kill()
@@ -58,6 +58,10 @@ class Redrive:
         self.errors.seek(0)
         return self.errors.read().decode()
 
+    def printed(self):
+        self.output.seek(0)
+        return self.output.read().decode()
+
     def expect_running(self):
         if self.process.poll() is not None:
             raise Failure(f"a re-drive ended with {self.process.returncode}: {self.said()}")
@@ -69,13 +73,24 @@ def order(number, status="pending", identity=""):
     return Input(f"o{number}".encode(), compact(body))
 
 
+def device(world, place, number):
+    """The token of a device, and its hash."""
+    token = f"{world.name}-device-{place}-{number}"
+    return token, hashlib.sha256(token.encode()).hexdigest()
+
+
+def unsubscribe(world, place, number):
+    key = f"place/p{place}|{device(world, place, number)[1]}".encode()
+    world.cluster.produce(world.topics["subscriptions"], [Input(key, None)])
+
+
 def subscribe(world, devices):
     """So many devices of each place."""
     changes = []
     for place in range(PLACES):
-        for device in range(devices):
-            token = f"{world.name}-device-{place}-{device}"
-            key = f"place/p{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode()
+        for number in range(devices):
+            token, name = device(world, place, number)
+            key = f"place/p{place}|{name}".encode()
             value = {"audience": f"place/p{place}", "token": token, "platform": "fcm", "app": "com.example.shop"}
             changes.append(Input(key, compact(value)))
     world.cluster.produce(world.topics["subscriptions"], changes)

@@ -39,6 +39,7 @@ struct ErrorTests {
             (RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID, .fencedInstanceID, .giveUp),
             (RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, .messageTooLarge, .abortTransaction),
             (RD_KAFKA_RESP_ERR_INVALID_RECORD, .invalidRecord, .abortTransaction),
+            (RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, .invalidRecord, .abortTransaction),
             (RD_KAFKA_RESP_ERR__SSL, .tls, .giveUp),
             (RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, .offsetOutOfRange, .giveUp),
             (RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED, .maxPollExceeded, .retry),

@@ -95,7 +95,7 @@ struct DeadLetterTests {
                 let dated = Self.good.replacing(
                     "{\"event_id\"", with: "{\"occurred_at\":\(Self.now - 3_600_001),\"event_id\"")
                 #expect(left(judge(dated)) == .tooOld)
-            case .putBack, .late: break  // Of the events behind it: see below.
+            case .putBack, .late, .moved, .refused, .passed: break  // Of the events behind it: see below.
             }
         }
         #expect(judge { $0.codes = ["unknown_type"] } == nil)
@@ -144,11 +144,11 @@ struct DeadLetterTests {
         func candidate(_ offset: Int64, key: String = "o", place: Int64) -> DeadLetterCandidate {
             DeadLetterCandidate(
                 place: Coordinates(partition: 1, offset: place), event: Coordinates(partition: 0, offset: offset),
-                code: "no_place", type: "event_order_created", order: key, time: 0, key: Array(key.utf8),
-                touchesState: true)
+                code: "no_place", type: "event_order_created", order: key, time: 0, timestamp: 0, key: Array(key.utf8),
+                touchesState: true, home: 0)
         }
         let candidates = [candidate(10, place: 0), candidate(12, place: 1), candidate(14, key: "n", place: 2)]
-        var index = PutBackIndex(
+        let index = PutBackIndex(
             candidates, dead: Set(candidates.map(\.event)), configuration.topics, id: "mine")
         let memory = Memory()
         func note(_ offset: Int64, key: String = "o", _ pairs: [(String, String?)] = []) {
@@ -176,12 +176,110 @@ struct DeadLetterTests {
         #expect(index.isPutBack(candidates[2]) && !index.isLate(candidates[2]))
     }
 
+    @Test("newer events of a key count in each partition that it has had: by offset where it stood, by time elsewhere")
+    func elsewhere() throws {
+        let memory = Memory()
+        let candidate = DeadLetterCandidate(
+            place: Coordinates(partition: 0, offset: 0), event: Coordinates(partition: 0, offset: 10), code: "no_place",
+            type: "event_order_created", order: "o", time: 500, timestamp: 500, key: Array("o".utf8),
+            touchesState: true,
+            home: 0)
+        func isLate(partition: Int32, offset: Int64, time: Int64, _ pairs: [(String, String?)] = []) -> Bool {
+            let index = PutBackIndex([candidate], dead: [candidate.event], configuration.topics, id: "mine")
+            index.note(
+                RecordView(
+                    topic: "orders.events", partition: partition, offset: offset, timestamp: time,
+                    key: memory.copy("o"),
+                    value: nil, headers: 0..<0), headers: headers(pairs, memory))
+            return index.isLate(candidate)
+        }
+        #expect(isLate(partition: 0, offset: 11, time: 0) && !isLate(partition: 0, offset: 9, time: 900))
+        #expect(isLate(partition: 1, offset: 0, time: 500) && !isLate(partition: 1, offset: 99, time: 499))
+        // One that was put back counts where it stood, wherever it stands now.
+        let mark: [(String, String?)] = [
+            ("__connect.errors.partition", "0"), ("__connect.errors.offset", "9"),
+            ("replay-of", "notifications.dead-letters/0/7"), ("replay", "x"),
+        ]
+        #expect(!isLate(partition: 1, offset: 3, time: 900, mark))
+    }
+
+    @Test("the partition of a key is the one where it stood, but where partitions may have been added since")
+    func home() throws {
+        let memory = Memory()
+        let key = try #require(
+            (0..<100).lazy.map { Array("k\($0)".utf8) }.first { Murmur2.partition(of: $0, count: 2) == 1 })
+        func home(_ partitions: KeyPartitions, at time: Int64 = 500) -> Int32? {
+            partitions.home(of: key, stood: 0, at: time)
+        }
+        // No partition is younger than the event.
+        #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 0..<9], firsts: [0: 100, 1: 500])) == 0)
+        #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 7..<9], firsts: [0: 100])) == 0)
+        #expect(home(KeyPartitions(bounds: [0: 0..<9], firsts: [0: 900])) == 0)
+        // One is, or has no record yet.
+        var grown = KeyPartitions(bounds: [0: 0..<9, 1: 0..<9], firsts: [0: 100, 1: 501])
+        #expect(home(grown) == 1 && home(grown, at: 501) == 0)
+        #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 0..<0], firsts: [0: 100])) == 1)
+        #expect(grown.home(of: nil, stood: 0, at: 500) == 0 && grown.home(of: key, stood: 1, at: 500) == 1)
+        // Where its producers choose otherwise, nobody knows; what is older than the young partition says nothing.
+        grown.note(partition: 0, key: memory.copy(String(decoding: key, as: UTF8.self)), time: 500)
+        #expect(home(grown) == 1)
+        grown.note(partition: 0, key: memory.copy(String(decoding: key, as: UTF8.self)), time: 501)
+        #expect(home(grown) == nil && home(grown, at: 501) == 0)
+        // A producer that had not heard of the new partitions.
+        let other = try #require(
+            (0..<100).lazy.map { "k\($0)" }.first { Murmur2.partition(of: $0.utf8, count: 2) == 0 })
+        grown.note(partition: 0, key: memory.copy(other), time: 502)
+        #expect(home(grown) == 1)
+    }
+
+    @Test("what has changed when its turn comes stays: put back by another, too old by then, overtaken")
+    func turn() throws {
+        let memory = Memory()
+        let candidate = DeadLetterCandidate(
+            place: Coordinates(partition: 1, offset: 4), event: Coordinates(partition: 0, offset: 10), code: "no_place",
+            type: "event_order_created", order: "o", time: 500, timestamp: 500, key: Array("o".utf8),
+            touchesState: true,
+            home: 0)
+        func index(_ pairs: [(String, String?)]?) -> PutBackIndex {
+            let index = PutBackIndex([candidate], dead: [candidate.event], configuration.topics, id: "mine")
+            guard let pairs else { return index }
+            index.note(
+                RecordView(
+                    topic: "orders.events", partition: 0, offset: 20, timestamp: 900, key: memory.copy("o"), value: nil,
+                    headers: 0..<0), headers: headers(pairs, memory))
+            return index
+        }
+        var request = DeadLetterRequest()
+        request.maxAge = 1_000
+        #expect(request.reason(against: candidate, index(nil), now: 1_500) == nil)
+        #expect(request.reason(against: candidate, index(nil), now: 1_501) == .tooOld)
+        #expect(request.reason(against: candidate, index([]), now: 1_000) == .late)
+        let mark: [(String, String?)] = [
+            ("__connect.errors.offset", "10"), ("replay-of", "notifications.dead-letters/1/4"), ("replay", "other"),
+        ]
+        #expect(request.reason(against: candidate, index(mark), now: 1_000) == .putBack)
+        #expect(
+            request.reason(against: candidate, index(Self.family(partition: 0, offset: 10)), now: 1_000) == .putBack)
+        request.includesLate = true
+        #expect(request.reason(against: candidate, index([]), now: 1_000) == nil)
+    }
+
     // MARK: What is kept
 
     @Test("a cursor is read as it is written; another version's, or a re-drive's, is refused")
     func cursor() throws {
         let cursor = DeadLetterCursor(next: 7, range: 3..<9, oldest: -5, confirmed: 12, digest: "d")
         #expect(try DeadLetterCursor(cursor.position, id: "i") == cursor && !cursor.isDone)
+        var counted = cursor
+        counted.tally.putBack = 3
+        counted.tally.left = [.late: 2, .refused: 1, .tooOld: 4]
+        #expect(try DeadLetterCursor(counted.position, id: "i") == counted && counted.tally.settled == 10)
+        for wrong in ["put=x", "late=1", "put=1,late=-1", "put=1,never=1", "put=1,"] {
+            let text = cursor.position.text + " " + wrong
+            #expect(throws: ReplayRefusal.self) {
+                try DeadLetterCursor(RedrivePosition(offset: 7, text: text), id: "i")
+            }
+        }
         #expect(DeadLetterCursor(next: 9, range: 3..<9, oldest: 0, confirmed: 1, digest: "d").isDone)
         let position = cursor.position
         for text in ["", position.text.replacing("/1", with: "/2"), position.text + " x", "dead-letters/1 9 3 0 1 d"] {

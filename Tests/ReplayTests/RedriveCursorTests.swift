@@ -22,6 +22,9 @@ struct RedriveCursorTests {
     func roundTrip() throws {
         var cursor = cursor
         #expect(RedriveCursor(cursor.text) == cursor)
+        for reason in RedriveOmission.allCases { cursor.leftOut[reason] = 7_000 }
+        #expect(
+            RedriveCursor(cursor.text) == cursor && cursor.settled == 4_003 + 7_000 * RedriveOmission.allCases.count)
         cursor.isDone = true
         #expect(RedriveCursor(cursor.text + " later=1") == cursor)
         #expect(
@@ -39,6 +42,8 @@ struct RedriveCursorTests {
             "", "x", "v1 w=1 n=2 t=3", text.replacing("request=", with: "r="), text.replacing("12..", with: "12.."),
             text.replacing("range=12", with: "range=-12"), text.replacing("devices=", with: "devices=-"),
             text.replacing("sent=4000", with: "sent=many"), text.replacing("key=", with: "key=!"),
+            text + " left=expired",
+            text + " left=expired:-1", text + " left=never:1", text + " left=",
         ] where wrong != text {
             #expect(RedriveCursor(wrong) == nil, "\(wrong)")
         }

@@ -17,7 +17,8 @@ extension KafkaError.Kind {
             self = .fenced
         case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: self = .fencedInstanceID
         case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE: self = .messageTooLarge
-        case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_MSG, RD_KAFKA_RESP_ERR__BAD_MSG:
+        case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_INVALID_MSG, RD_KAFKA_RESP_ERR__BAD_MSG,
+            RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
             self = .invalidRecord
         case RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, RD_KAFKA_RESP_ERR__GAPLESS_GUARANTEE: self = .outOfSequence
         case RD_KAFKA_RESP_ERR__QUEUE_FULL: self = .queueFull

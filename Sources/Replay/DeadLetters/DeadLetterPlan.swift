@@ -17,6 +17,12 @@ package enum DeadLetterLeft: String, CaseIterable, Sendable {
     case putBack = "put_back"
     /// The order has had newer events.
     case late
+    /// Partitions were added to the events, and which one its key has now cannot be told.
+    case moved
+    /// The broker refuses its event.
+    case refused
+    /// This run has left it already, before it was interrupted.
+    case passed
 }
 
 /// What would be put back, and what not.
@@ -77,7 +83,11 @@ struct DeadLetterCandidate {
     var order: String?
     /// When it happened, in milliseconds since 1970.
     var time: Int64
+    /// Of the record, in milliseconds since 1970.
+    var timestamp: Int64
     var key: [UInt8]?
     /// A newer event of the same key is of the same order, whose state it would set back.
     var touchesState: Bool
+    /// The partition of the events that it goes to.
+    var home: Int32
 }

@@ -4,7 +4,7 @@ import Pipeline
 import StateStore
 
 /// Puts dead letters back into the events, for the running pipeline to treat as any other: first finds out which
-/// (``plan()``), then writes them, exactly once over crashes and second starts (``send(_:with:pace:progress:)``).
+/// (``plan()``), then writes them, exactly once over crashes and second starts (``send(_:with:pace:clock:progress:)``).
 ///
 /// One owner, one thread. Memory grows with the dead letters that could be put back, by some hundred bytes each; their
 /// bytes are in a ``Scratch``.
@@ -19,12 +19,12 @@ package struct DeadLetterRedrive: ~Copyable {
 
     /// No more are kept in memory.
     private static let mostCandidates = 1_000_000
-    private static let transactionBytes = 8 << 20
 
     private let configuration: PipelineConfiguration
     private var request: DeadLetterRequest
     private let id: String?
     private let store: DeadLetterStore
+    private let logger: ClientLog.Sink
     private let isStopped: @Sendable () -> Bool
     private let progress: Progress
     private var log: KafkaLog
@@ -33,6 +33,10 @@ package struct DeadLetterRedrive: ~Copyable {
     private var ranges: [Int32: Range<Int64>] = [:]
     /// What is still to be put back, in the order of the dead letters.
     private var left: [DeadLetterCandidate] = []
+    /// What the plan has found in the events, by partition up to where, and how many partitions there are.
+    private var index: PutBackIndex?
+    private var ends: [Int32: Int64] = [:]
+    private var eventPartitions = 0
 
     /// - Parameter id: of the run; nil: nothing is to be sent.
     package init(
@@ -46,6 +50,7 @@ package struct DeadLetterRedrive: ~Copyable {
         self.request = request
         self.id = id
         self.store = store
+        self.logger = logger
         self.isStopped = isStopped
         self.progress = progress
         self.log = log
@@ -54,11 +59,12 @@ package struct DeadLetterRedrive: ~Copyable {
     /// Goes on where the id stands.
     ///
     /// - Parameter positions: what ``RedriveProducer/takeOver()`` has found.
-    /// - Returns: how many events were confirmed then, and whether all of it is done; nil: the id is new.
+    /// - Returns: how many events were confirmed then, what became of them, and whether all of it is done; nil: the id is
+    ///   new.
     /// - Throws: ``ReplayRefusal`` where it was asked for something else.
     package mutating func resume(
         _ positions: [Int32: RedrivePosition]
-    ) throws(ReplayRefusal) -> (confirmed: Int, isDone: Bool)? {
+    ) throws(ReplayRefusal) -> (confirmed: Int, tally: DeadLetterTally, isDone: Bool)? {
         let id = id ?? ""
         for (partition, position) in positions {
             let cursor = try DeadLetterCursor(position, id: id)
@@ -71,7 +77,8 @@ package struct DeadLetterRedrive: ~Copyable {
             request.oldest = cursor.oldest
         }
         guard let first = cursors.values.first else { return nil }
-        return (first.confirmed, cursors.values.allSatisfy(\.isDone))
+        let tally = cursors.values.map(\.tally).reduce(DeadLetterTally(), +)
+        return (first.confirmed, tally, cursors.values.allSatisfy(\.isDone))
     }
 
     // MARK: Finding out
@@ -83,20 +90,27 @@ package struct DeadLetterRedrive: ~Copyable {
         var plan = DeadLetterPlan()
         ranges = try findRanges()
         let (candidates, dead) = try readDeadLetters(&plan)
-        let index = try readEvents(behind: candidates, dead)
-        for candidate in candidates {
+        let (index, partitions) = try readEvents(behind: candidates, dead)
+        for var candidate in candidates {
+            let home = partitions.home(of: candidate.key, stood: candidate.event.partition, at: candidate.timestamp)
             if index.isDone(candidate) {
                 plan.select(candidate)
                 plan.done += 1
             } else if index.isPutBack(candidate) {
                 plan.leave(.putBack)
-            } else if isPassed(candidate) || index.isLate(candidate) && !request.includesLate {
+            } else if index.isLate(candidate) && !request.includesLate {
                 plan.leave(.late)
-            } else {
+            } else if isPassed(candidate) {
+                plan.leave(.passed)
+            } else if let home {
+                candidate.home = home
                 plan.select(candidate)
                 left.append(candidate)
+            } else {
+                plan.leave(.moved)
             }
         }
+        self.index = index
         left.sort { ($0.place.partition, $0.place.offset) < ($1.place.partition, $1.place.offset) }
         return plan
     }
@@ -179,79 +193,111 @@ package struct DeadLetterRedrive: ~Copyable {
         return (candidates, trial.dead)
     }
 
-    /// Each partition behind the first event that is to be put back.
+    /// Each partition behind the first event that is to be put back; where its key may have had another one since, all of
+    /// them from its time on.
     private mutating func readEvents(
         behind candidates: [DeadLetterCandidate], _ dead: Set<Coordinates>
-    ) throws -> PutBackIndex {
+    ) throws -> (PutBackIndex, KeyPartitions) {
         let topic = configuration.topics.events
-        var index = PutBackIndex(candidates, dead: dead, configuration.topics, id: id)
-        guard !candidates.isEmpty else { return index }
+        let index = PutBackIndex(candidates, dead: dead, configuration.topics, id: id)
+        guard !candidates.isEmpty else { return (index, KeyPartitions(bounds: [:], firsts: [:])) }
         // A transaction that puts some of them back may just be open.
         let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
-        var behind: [Int32: Range<Int64>] = [:]
-        for candidate in candidates {
-            let partition = candidate.event.partition
-            guard let range = bounds[partition] else {
-                throw ReplayRefusal(
-                    "\(topic) has no partition \(partition), it has \(bounds.count): an event stood there")
-            }
-            let first = min(behind[partition]?.lowerBound ?? .max, candidate.event.offset + 1)
-            behind[partition] = range.clamped(to: min(first, range.upperBound)..<range.upperBound)
-        }
+        var partitions = KeyPartitions(bounds: bounds, firsts: try firstTimes(of: topic, bounds))
+        let behind = try rangesToRead(candidates, bounds, partitions)
         try log.read(behind, of: topic) { records, indices in
             for at in indices {
-                index.note(records[at], headers: records.headers[records[at].headers].map { EventHeader($0) })
+                let record = records[at]
+                let isFirst = index.note(record, headers: records.headers[record.headers].map { EventHeader($0) })
+                guard isFirst, let key = record.key, let time = record.timestamp else { continue }
+                partitions.note(partition: record.partition, key: key, time: time)
             }
         } progress: {
             progress(.events, $0, $1)
         }
-        return index
+        ends = behind.mapValues(\.upperBound)
+        eventPartitions = bounds.count
+        return (index, partitions)
+    }
+
+    private mutating func rangesToRead(
+        _ candidates: [DeadLetterCandidate], _ bounds: [Int32: Range<Int64>], _ partitions: KeyPartitions
+    ) throws -> [Int32: Range<Int64>] {
+        let topic = configuration.topics.events
+        var starts: [Int32: Int64] = [:]
+        for candidate in candidates {
+            let partition = candidate.event.partition
+            guard bounds[partition] != nil else {
+                throw ReplayRefusal(
+                    "\(topic) has no partition \(partition), it has \(bounds.count): an event stood there")
+            }
+            starts[partition] = min(starts[partition] ?? .max, candidate.event.offset + 1)
+        }
+        let times = candidates.map(\.timestamp).filter { partitions.mayHaveGrown(since: $0) }
+        if let first = times.min() {
+            starts.merge(try log.offsets(of: topic, at: bounds.mapValues { _ in first })) { min($0, $1) }
+        }
+        var ranges: [Int32: Range<Int64>] = [:]
+        for (partition, start) in starts {
+            guard let range = bounds[partition] else { continue }
+            ranges[partition] = range.clamped(to: min(start, range.upperBound)..<range.upperBound)
+        }
+        return ranges
+    }
+
+    /// The times of the first records that producers wrote to each partition that has lost none. What was put back is as old as
+    /// it was.
+    private func firstTimes(of topic: String, _ bounds: [Int32: Range<Int64>]) throws -> [Int32: Int64] {
+        var found: [Int32: Int64] = [:]
+        let whole = bounds.filter { $0.value.lowerBound == 0 }
+        try log.read(whole.mapValues { $0.clamped(to: 0..<1_000) }, of: topic) { records, indices in
+            for at in indices where found[records[at].partition] == nil {
+                let wasPutBack = records.headers[records[at].headers].contains { header in
+                    header.name.elementsEqual(DeadLetterTrial.mark.utf8)
+                        || header.name.elementsEqual("__connect.errors.topic".utf8)
+                }
+                if !wasPutBack { found[records[at].partition] = records[at].timestamp }
+            }
+        }
+        return found
     }
 
     // MARK: Putting back
 
-    /// Writes what ``plan()`` has selected and this id has not put back yet.
+    /// Writes what ``plan()`` has selected and this id has not put back yet, but for what has changed since: before each
+    /// transaction it looks again.
     ///
     /// - Parameters:
     ///   - confirmed: how many events a person has confirmed.
-    ///   - progress: how many it has put back by now, after each transaction.
-    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws.
+    ///   - clock: in milliseconds since 1970.
+    ///   - progress: what it has come to, after each transaction.
+    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws but for a refused record, which stays where it is; and
+    ///   ``ReplayRefusal`` where the events get more partitions meanwhile.
     package mutating func send(
-        _ confirmed: Int, with producer: inout RedriveProducer, pace: RedrivePace, progress: (Int) -> Void
+        _ confirmed: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
+        progress: (DeadLetterResult) -> Void
     ) throws {
-        var pace = pace
-        func position(_ partition: Int32, _ next: Int64) -> RedrivePosition {
-            DeadLetterCursor(
-                next: next, range: ranges[partition] ?? next..<next, oldest: request.oldest, confirmed: confirmed,
-                digest: request.digest
-            ).position
-        }
         // So that a start after a crash knows the ranges and the number, whatever has been sent by then.
         if cursors.isEmpty {
-            try producer.send(
-                [], reaching: ranges.reduce(into: [:]) { $0[$1.key] = position($1.key, $1.value.lowerBound) })
-        }
-        var next = 0
-        while next < left.count {
-            var events: [ProducerRecord] = []
-            var positions: [Int32: RedrivePosition] = [:]
-            var bytes = 0
-            while next < left.count, events.count < pace.recordsAtOnce, bytes < Self.transactionBytes {
-                let place = left[next].place
-                next += 1
-                positions[place.partition] = position(place.partition, place.offset + 1)
-                guard let event = try store.event(at: place) else { continue }
-                bytes += event.value?.count ?? 0
-                events.append(event)
+            let positions = ranges.mapValues { range in
+                DeadLetterCursor(
+                    next: range.lowerBound, range: range, oldest: request.oldest, confirmed: confirmed,
+                    digest: request.digest
+                ).position
             }
-            if isStopped() { throw ReplayStopped() }
-            let began = ContinuousClock.now
-            try producer.send(events, reaching: positions)
-            progress(next)
-            producer.wait(until: pace.next(after: events.count, now: began))
+            try producer.send([], reaching: positions)
         }
-        if isStopped() { throw ReplayStopped() }
-        try producer.send([], reaching: ranges.reduce(into: [:]) { $0[$1.key] = position($1.key, $1.value.upperBound) })
+        var watch: DeadLetterWatch?
+        if let index, !left.isEmpty {
+            watch = try DeadLetterWatch(
+                index, request, from: ends, partitions: eventPartitions, configuration, logger: logger,
+                isStopped: isStopped)
+        }
+        var sender = DeadLetterSender(
+            request, store: store, ranges: ranges, confirmed: confirmed, tallies: cursors.mapValues(\.tally),
+            pace: pace,
+            watch: watch, clock: clock)
+        try sender.send(left, with: &producer, progress: progress)
     }
 }
 

@@ -67,7 +67,8 @@ struct DeadLetterTrial: ~Copyable {
             DeadLetterCandidate(
                 place: place, event: reason.place, code: reason.code, type: type,
                 order: reading.orders.first { !$0.isEmpty },
-                time: time, key: event.key, touchesState: type != EventType.orderIDsListed.rawValue),
+                time: time, timestamp: record.timestamp ?? time, key: event.key,
+                touchesState: type != EventType.orderIDsListed.rawValue, home: reason.place.partition),
             event)
     }
 

@@ -3,22 +3,26 @@ import KafkaClient
 import Pipeline
 
 /// What the events say behind dead letters: which of them stand in the log again, and which orders have gone on without.
-struct PutBackIndex {
+/// One owner, one thread.
+final class PutBackIndex {
     private let eventsTopic: String
     private let deadLetterTopic: String
     /// The id of this run, whose own records are not another one's.
     private let id: String?
     /// Where events stand that became dead letters: they never counted.
     private let dead: Set<Coordinates>
-    /// Of the keys that candidates have, the newest offset, by partition.
-    private var newest: [Key: Int64] = [:]
+    /// Of the keys that candidates have, the newest events; more than one where a key has had several partitions.
+    private var newest: [[UInt8]: [Newest]] = [:]
     private var own: Set<Coordinates> = []
     private var marked: Set<Coordinates> = []
     private var returned: Set<Coordinates> = []
 
-    private struct Key: Hashable {
+    /// Of one partition.
+    private struct Newest {
         var partition: Int32
-        var bytes: [UInt8]
+        var offset: Int64
+        /// In milliseconds since 1970.
+        var time: Int64
     }
 
     init(
@@ -31,31 +35,48 @@ struct PutBackIndex {
         self.id = id
         for candidate in candidates {
             guard let key = candidate.key, candidate.touchesState else { continue }
-            newest[Key(partition: candidate.event.partition, bytes: key)] = -1
+            newest[key] = []
         }
     }
 
     /// Takes an event of the log, whichever.
-    mutating func note(_ record: RecordView, headers: [EventHeader]) {
+    ///
+    /// - Returns: whether it stands as its producer wrote it, and was not put back.
+    @discardableResult
+    func note(_ record: RecordView, headers: [EventHeader]) -> Bool {
         func text(_ name: String) -> String? {
             headers.last { $0.name.elementsEqual(name.utf8) }?.value.map { String(decoding: $0, as: UTF8.self) }
         }
-        var offset = record.offset
-        if let place = text(DeadLetterTrial.mark).flatMap(place(inMark:)) {
-            if let id, text("replay") == id { own.insert(place) } else { marked.insert(place) }
+        var place = Coordinates(partition: record.partition, offset: record.offset)
+        var isFirst = true
+        if let mark = text(DeadLetterTrial.mark).flatMap(self.place(inMark:)) {
+            isFirst = false
+            if let id, text("replay") == id { own.insert(mark) } else { marked.insert(mark) }
             // It counts where it came from, not where it stands now.
-            offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? offset
+            place.partition = text("__connect.errors.partition").flatMap { Int32($0) } ?? place.partition
+            place.offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? place.offset
         }
         // One that a person has written back as it was, with all its headers.
         if let reason = DeadLetterReason(headers), reason.topic == eventsTopic {
+            isFirst = false
             returned.insert(reason.place)
-            offset = reason.place.offset
+            place = reason.place
         }
         guard !newest.isEmpty, let key = record.key,
             !dead.contains(Coordinates(partition: record.partition, offset: record.offset))
-        else { return }
-        let name = Key(partition: record.partition, bytes: Array(key))
-        if let known = newest[name] { newest[name] = max(known, offset) }
+        else { return isFirst }
+        note(place, at: record.timestamp ?? 0, of: Array(key))
+        return isFirst
+    }
+
+    private func note(_ place: Coordinates, at time: Int64, of key: [UInt8]) {
+        guard let known = newest[key] else { return }
+        guard let index = known.firstIndex(where: { $0.partition == place.partition }) else {
+            newest[key]?.append(Newest(partition: place.partition, offset: place.offset, time: time))
+            return
+        }
+        newest[key]?[index].offset = max(known[index].offset, place.offset)
+        newest[key]?[index].time = max(known[index].time, time)
     }
 
     /// This run has put it back, before it was interrupted.
@@ -65,10 +86,13 @@ struct PutBackIndex {
         marked.contains(candidate.place) || returned.contains(candidate.event)
     }
 
+    /// By offset in the partition where it stood; in others, which its key has had before or since, by time.
     func isLate(_ candidate: DeadLetterCandidate) -> Bool {
         guard candidate.touchesState, let key = candidate.key else { return false }
-        let offset = newest[Key(partition: candidate.event.partition, bytes: key)] ?? -1
-        return offset > candidate.event.offset
+        return (newest[key] ?? []).contains {
+            $0.partition == candidate.event.partition
+                ? $0.offset > candidate.event.offset : $0.time >= candidate.timestamp
+        }
     }
 
     private func place(inMark text: String) -> Coordinates? {

@@ -16,20 +16,26 @@ package struct RedriveCursor: Equatable, Sendable {
     package var sent = 0
     /// What no broker takes.
     package var refused = 0
+    /// What was on the list and was left out when its turn came, by reason.
+    package var leftOut: [RedriveOmission: Int] = [:]
     /// The last push that was sent, by its place in the list; empty: none was.
     package var key: [UInt8] = []
     package var isDone = false
 
     package init() {}
 
-    /// What was sent or left out for good.
-    package var settled: Int { sent + refused }
+    /// What the list is behind: sent, refused or left out.
+    package var settled: Int { sent + refused + leftOut.values.reduce(0, +) }
+    /// What was confirmed and is on no list any more: it changed while the re-drive was interrupted. Once all is done.
+    package var dropped: Int { isDone ? max(0, devices - settled) : 0 }
 
     package var text: String {
         var words = [
             "request=\(request)", "range=\(range.lowerBound)..\(range.upperBound)", "began=\(began)",
             "devices=\(devices)", "sent=\(sent)", "refused=\(refused)",
         ]
+        let left = leftOut.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue):\($0.value)" }
+        if !left.isEmpty { words.append("left=\(left.joined(separator: ","))") }
         if let from { words.append("from=\(from)") }
         if !key.isEmpty { words.append("key=\(Data(key).base64EncodedString())") }
         if isDone { words.append("done=1") }
@@ -53,6 +59,10 @@ package struct RedriveCursor: Equatable, Sendable {
             guard let key = Data(base64Encoded: String(encoded)) else { return nil }
             self.key = Array(key)
         }
+        if let left = words["left"] {
+            guard let counts = Self.counts(left) else { return nil }
+            leftOut = counts
+        }
         self.request = String(request)
         self.range = range
         self.began = began
@@ -61,6 +71,18 @@ package struct RedriveCursor: Equatable, Sendable {
         self.refused = Int(refused)
         from = number("from")
         isDone = words["done"] == "1"
+    }
+
+    private static func counts(_ text: Substring) -> [RedriveOmission: Int]? {
+        var counts: [RedriveOmission: Int] = [:]
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let pair = word.split(separator: ":", omittingEmptySubsequences: false)
+            guard pair.count == 2, let reason = RedriveOmission(rawValue: String(pair[0])), let count = Int(pair[1]),
+                count >= 0
+            else { return nil }
+            counts[reason] = count
+        }
+        return counts
     }
 
     private static func range(_ text: Substring) -> Range<Int64>? {

@@ -47,6 +47,12 @@ package final class RedriveList {
         /// Its place in the list.
         package var key: [UInt8]
         package var record: RenderedRecord
+        /// Of its order at its place.
+        var order: Digest
+        /// When it happened, in milliseconds since 1970.
+        var time: Int64
+
+        var identity: DispatchIdentity { RedriveList.identity(of: key) }
 
         /// Of its event.
         package var place: Coordinates {
@@ -90,9 +96,7 @@ package final class RedriveList {
             guard let end = block.last?.key else { return }
             var dropped: [[UInt8]] = []
             for (key, candidate) in block {
-                // A key is an identity with the notification between the event's place and the rest.
-                let identity = DispatchIdentity(decoding: Array(key[..<13] + key[29...]))
-                if try !keeps(key, identity, candidate) { dropped.append(key) }
+                if try !keeps(key, Self.identity(of: key), candidate) { dropped.append(key) }
             }
             if !dropped.isEmpty { try remove(dropped) }
             last = end
@@ -103,7 +107,14 @@ package final class RedriveList {
     ///
     /// - Parameter key: of a push that need not be there any more; empty: from the first one on.
     package func next(after key: [UInt8], limit: Int) throws(StoreError) -> [Entry] {
-        try entries(after: key, limit: limit).map { Entry(key: $0.key, record: $0.candidate.record) }
+        try entries(after: key, limit: limit).map {
+            Entry(key: $0.key, record: $0.candidate.record, order: $0.candidate.order, time: $0.candidate.time)
+        }
+    }
+
+    /// A key is an identity with the notification between the event's place and the rest.
+    private static func identity(of key: [UInt8]) -> DispatchIdentity {
+        DispatchIdentity(decoding: Array(key[..<13] + key[29...]))
     }
 
     private static func key(_ identity: DispatchIdentity, _ notification: Digest) -> [UInt8] {

@@ -17,7 +17,7 @@ package struct RedriveProducer: ~Copyable {
     private let target: String
     private let sink: ClientLog.Sink
     private let isStopped: @Sendable () -> Bool
-    private let tell: Tell
+    let tell: Tell
     private let owner: String
     /// Who may have committed what is there: this process, and whom it took over from.
     private var owners: Set<String>
@@ -68,17 +68,23 @@ package struct RedriveProducer: ~Copyable {
     /// - Throws: ``RecordRefused``, ``RedriveTakenOver``, ``ReplayStopped``, and what waiting does not mend. The last
     ///   transaction may then have been committed all the same: only ``takeOver()`` tells.
     package mutating func send(_ records: [ProducerRecord], reaching next: [Int32: RedrivePosition]) throws {
-        var isDone = false
-        while !isDone {
-            do {
-                try attempt(records, next)
-                isDone = true
-            } catch let error as KafkaError {
-                isDone = try settle(error, next)
-                if !isDone, isStopped() { throw ReplayStopped() }
+        while try !sendOnce(records, reaching: next) {}
+    }
+
+    /// The same with one transaction, for a caller that looks again before the next one.
+    ///
+    /// - Returns: false where nothing was written and the positions are as they were.
+    mutating func sendOnce(_ records: [ProducerRecord], reaching next: [Int32: RedrivePosition]) throws -> Bool {
+        do {
+            try attempt(records, next)
+        } catch let error as KafkaError {
+            guard try settle(error, next) else {
+                if isStopped() { throw ReplayStopped() }
+                return false
             }
         }
         positions.merge(next) { $1 }
+        return true
     }
 
     /// Waits between two transactions, serving what comes meanwhile; ends early when it is stopped.
@@ -213,7 +219,7 @@ package struct RedriveProducer: ~Copyable {
 
 extension KafkaError {
     /// Waiting does not mend it.
-    fileprivate var needsAPerson: Bool {
+    var needsAPerson: Bool {
         switch kind {
         case .authentication, .authorization, .tls, .unknownTopicOrPartition, .configuration, .unsupported: true
         default: false

@@ -2,28 +2,38 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// Sends the pushes of a list in their order, a transaction for each second's worth, from where the cursor stands.
-struct RedriveSender {
+/// Sends the pushes of a list in their order, a transaction for each second's worth, from where the cursor stands. Before
+/// each transaction it looks again at what may have changed since the plan, and leaves out what that is the end of.
+struct RedriveSender: ~Copyable {
+    private typealias Judged = (entry: RedriveList.Entry, omission: RedriveOmission?)
+
     let list: RedriveList
     /// By partition, the events that are selected.
     let ranges: [Int32: Range<Int64>]
     var cursor: RedriveCursor
     var pace: RedrivePace
+    var watch: RedriveWatch
+    /// The clock, in milliseconds since 1970.
+    let clock: () -> Int64
 
     /// - Parameter progress: called after each transaction.
-    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws; what was committed until then stays.
+    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` and ``RedriveWatch/look(tell:)`` throw; what was committed until
+    ///   then stays.
     mutating func send(with producer: inout RedriveProducer, progress: (RedriveCursor) -> Void) throws {
         while true {
-            let block = try list.next(after: cursor.key, limit: pace.recordsAtOnce)
-            guard !block.isEmpty else { break }
+            let entries = try list.next(after: cursor.key, limit: pace.recordsAtOnce)
+            guard !entries.isEmpty else { break }
             if producer.mustStop { throw ReplayStopped() }
+            let before = cursor.sent
+            let block = try judge(entries, tell: producer.tell)
             do {
-                try send(block, with: &producer)
+                // What failed is looked at again: it may have taken long.
+                guard try send(block, with: &producer) else { continue }
             } catch is RecordRefused {
                 try sendEach(block, with: &producer)
             }
             progress(cursor)
-            producer.wait(until: pace.next(after: block.count, now: .now))
+            producer.wait(until: pace.next(after: cursor.sent - before, now: .now))
         }
         var done = cursor
         done.isDone = true
@@ -31,26 +41,46 @@ struct RedriveSender {
         guard let partition = ranges.keys.min() else { return }
         try producer.send([], reaching: positions(of: [partition: ranges[partition]?.lowerBound ?? 0], done))
         cursor = done
+        progress(cursor)
     }
 
-    private mutating func send(_ block: [RedriveList.Entry], with producer: inout RedriveProducer) throws {
+    private mutating func judge(_ entries: [RedriveList.Entry], tell: (String) -> Void) throws -> [Judged] {
+        try watch.look(tell: tell)
+        let now = clock()
+        var block: [Judged] = []
+        for entry in entries { block.append((entry, try watch.reason(against: entry, now: now))) }
+        return block
+    }
+
+    /// - Returns: false where nothing was sent, and the cursor stands where it stood.
+    private mutating func send(_ block: [Judged], with producer: inout RedriveProducer) throws -> Bool {
         var next = cursor
-        next.sent += block.count
-        next.key = block.last?.key ?? next.key
-        try producer.send(block.map { ProducerRecord($0.record) }, reaching: positions(of: block, next))
+        var records: [ProducerRecord] = []
+        for (entry, omission) in block {
+            if let omission {
+                next.leftOut[omission, default: 0] += 1
+            } else {
+                next.sent += 1
+                records.append(ProducerRecord(entry.record))
+            }
+            next.key = entry.key
+        }
+        guard try producer.sendOnce(records, reaching: positions(of: block.map(\.entry), next)) else { return false }
         cursor = next
+        return true
     }
 
     /// A transaction for each, so that only those are left out that no broker takes.
-    private mutating func sendEach(_ block: [RedriveList.Entry], with producer: inout RedriveProducer) throws {
-        for entry in block {
+    private mutating func sendEach(_ block: [Judged], with producer: inout RedriveProducer) throws {
+        for judged in block {
             do {
-                try send([entry], with: &producer)
+                // What is left of the block when one fails has its turn in the next block.
+                guard try send([judged], with: &producer) else { return }
             } catch is RecordRefused {
                 var next = cursor
                 next.refused += 1
-                next.key = entry.key
-                try producer.send([], reaching: positions(of: [entry], next))
+                next.key = judged.entry.key
+                try producer.send([], reaching: positions(of: [judged.entry], next))
                 cursor = next
             }
         }

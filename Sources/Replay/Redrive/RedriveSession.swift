@@ -15,7 +15,7 @@ package struct RedriveRequest: Sendable {
 
 /// A re-drive: does past events again, finds out which of their pushes nobody was sent, and sends those.
 ///
-/// Reading comes first and writes nothing; ``send(_:with:pace:progress:)`` is what notifies. One owner, one thread.
+/// Reading comes first and writes nothing; ``send(_:with:pace:clock:progress:)`` is what notifies. One owner, one thread.
 package struct RedriveSession: ~Copyable {
     private let request: RedriveRequest
     private let resume: RedriveResume?
@@ -24,6 +24,12 @@ package struct RedriveSession: ~Copyable {
     private var session: ReplaySession
     private let id: String
     private let now: Int64
+    private let logger: ClientLog.Sink
+    private let isStopped: @Sendable () -> Bool
+    /// Where ``plan()`` has stopped reading.
+    private var ends = RedriveWatch.Ends()
+    /// What it has found in the dispatch topic, where that matters.
+    private var dispatched: DispatchIndex?
 
     /// - Parameters:
     ///   - resume: what an interrupted run of the same id has left; nil: there was none.
@@ -65,12 +71,15 @@ package struct RedriveSession: ~Copyable {
         self.session = session
         self.id = id
         self.now = now
+        self.logger = logger
+        self.isStopped = isStopped
     }
 
     /// Finds out what is to be sent. Notifies nobody.
     ///
     /// - Throws: ``ReplayRefusal`` where that cannot be known.
     package mutating func plan() throws -> RedrivePlan {
+        try noteEnds()
         try session.prepare()
         var rules = rules
         rules.selected = session.input.selected
@@ -81,6 +90,7 @@ package struct RedriveSession: ~Copyable {
         }
         let topic = session.configuration.topics.dispatch
         let dispatched = try rules.includesSent ? session.readDispatch(topic) : session.readDispatched()
+        self.dispatched = rules.includesSent ? nil : dispatched
         if resume == nil, dispatched.redriven[id] != nil {
             throw ReplayRefusal(
                 "\(topic) has records of --id \(id), and the broker has forgotten how far it came: choose another --id")
@@ -101,13 +111,24 @@ package struct RedriveSession: ~Copyable {
         return plan
     }
 
-    /// Sends what ``plan()`` has found, and what was confirmed, each once whatever happens.
+    /// Where the topics end, before any of them is read: what comes behind is looked at again before it is sent.
+    private mutating func noteEnds() throws {
+        let topics = session.configuration.topics
+        ends.dispatch = try session.log.bounds(of: topics.dispatch).mapValues(\.upperBound)
+        ends.subscriptions = try session.log.bounds(of: topics.subscriptions).mapValues(\.upperBound)
+        ends.eventPartitions = try session.log.bounds(of: topics.events).count
+    }
+
+    /// Sends what ``plan()`` has found, and what was confirmed, each once whatever happens, but for what has changed since:
+    /// before each slice it looks again.
     ///
     /// - Parameters:
     ///   - devices: that were confirmed, of the whole.
-    ///   - progress: how many of them were sent.
+    ///   - clock: in milliseconds since 1970.
+    ///   - progress: how many of them were sent and left out.
     package mutating func send(
-        _ devices: Int, with producer: inout RedriveProducer, pace: RedrivePace, progress: (RedriveCursor) -> Void
+        _ devices: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
+        progress: (RedriveCursor) -> Void
     ) throws {
         var cursor = resume?.cursor ?? RedriveCursor()
         let selected = session.input.selected.filter { !$0.value.isEmpty }
@@ -124,8 +145,27 @@ package struct RedriveSession: ~Copyable {
             }
             try producer.send([], reaching: positions)
         }
-        var sender = RedriveSender(list: list, ranges: selected, cursor: cursor, pace: pace)
+        var sender = RedriveSender(
+            list: list, ranges: selected, cursor: cursor, pace: pace, watch: try makeWatch(selected), clock: clock)
         try sender.send(with: &producer, progress: progress)
+    }
+
+    private mutating func makeWatch(_ selected: [Int32: Range<Int64>]) throws -> RedriveWatch {
+        let configuration = session.configuration
+        var ends = ends
+        // The plan has done everything again up to what the group had committed.
+        ends.events = selected.keys.reduce(into: [:]) { $0[$1] = session.input.ranges[$1]?.upperBound }
+        var table = ends.subscriptions
+        if let began = resume?.cursor.began {
+            let first = try session.log.offsets(
+                of: configuration.topics.subscriptions, at: table.mapValues { _ in began - ReplaySession.skew })
+            table.merge(first) { min($0, $1) }
+        }
+        let news = try RedriveNews(
+            rules, configuration, planned: ends.events,
+            table: (0..<Int32(table.count)).map { table[$0] ?? 0 }, dispatched: dispatched,
+            subscriptions: session.subscriptions, store: try session.scratch.store("newer"))
+        return try RedriveWatch(news, from: ends, configuration, logger: logger, isStopped: isStopped)
     }
 }
 

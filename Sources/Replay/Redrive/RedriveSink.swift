@@ -96,7 +96,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         let time = notification.eventTime.milliseconds
         let found = Current(
             messageID: Array(messageID), source: Array(source),
-            order: Digest(hashing: subject + [0] + Array((payload?["place_id"] ?? "").utf8)), digest: digest,
+            order: Digest(ofOrder: subject, at: Array((payload?["place_id"] ?? "").utf8)), digest: digest,
             omission: rules.reasonAgainst(
                 time: time, expiresAt: Int64(String(decoding: headers.value(of: "expires-at"), as: UTF8.self)),
                 clock: clock),
@@ -159,9 +159,14 @@ package struct RedrivePlan: Sendable {
     package var devices: Int { plan.devices }
 }
 
+extension Digest {
+    /// Of an order at a place.
+    init(ofOrder order: [UInt8], at place: [UInt8]) { self.init(hashing: order + [0] + place) }
+}
+
 extension UnsafeBufferPointer<EventHeader> {
     /// Empty where there is none.
-    fileprivate func value(of name: String) -> UnsafeRawBufferPointer {
+    func value(of name: String) -> UnsafeRawBufferPointer {
         first { $0.name.elementsEqual(name.utf8) }?.value ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 }

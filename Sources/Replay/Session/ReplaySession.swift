@@ -25,7 +25,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     let request: ReplayRequest
     let scratch: Scratch
     private let journal: JournalIndex
-    private let subscriptions: SubscriptionHistory
+    let subscriptions: SubscriptionHistory
     private let now: Int64
     let progress: Progress
     var log: KafkaLog

@@ -52,7 +52,9 @@ struct OffsetsSetCommand: ParsableCommand {
             positions, targets: try targets(positions, consumer, timeout: patience),
             acceptPartitions: acceptPartitions, mayResend: resend || dryRun,
             now: Int64(Date().timeIntervalSince1970 * 1_000))
-        Terminal.write(move.text)
+        let horizon = configuration.orders.horizon
+        let firsts = try consumer.offsets(at: move.rememberedFrom(horizon: horizon), timeout: patience)
+        Terminal.write(move.text + move.ageText(horizon: horizon, firsts: firsts))
         guard move.problems.isEmpty else { throw CommandFailure(.configuration, lines: move.problems) }
         guard !dryRun, !move.steps.isEmpty else { return Terminal.write("Nothing was committed.\n") }
         try GroupCommit(configuration).commit(move.commits, with: consumer)

@@ -11,7 +11,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         abstract: "Put dead letters back into the events once they are mended. Notifies people.",
         discussion: """
             Tries every dead letter of an event with the present settings. Those that would be taken now are written back \
-            into the events' topic as they came, into the partition where they stood, and the running pipeline treats them \
+            into the events' topic as they came, into the partition of their key, and the running pipeline treats them \
             like any other event. What the settings alone cannot mend is put back with its code named by --code, or with a \
             value that a person has mended, by --repaired. Each goes back once, also over crashes: the same --id goes on.
             """,
@@ -104,7 +104,9 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         request.to = to.flatMap { ReplayOptions.time($0, now: now) }
         request.codes = Set(code)
         request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
-        request.oldest = now - (ReplayOptions.maxAge(maxAge) ?? 0)
+        let age = ReplayOptions.maxAge(maxAge) ?? 0
+        request.oldest = now - age
+        request.maxAge = age
         request.includesLate = includeLate
         request.maxEvents = maxEvents ?? request.maxEvents
         if let repaired {

@@ -24,7 +24,9 @@ struct DeadLettersText {
             .map { "\(count($0.value)) \($0.key.trimmingPrefix("event_"))" }
         if !types.isEmpty { lines.append("to put back: \(types.joined(separator: ", "))") }
         for reason in DeadLetterLeft.allCases {
-            if let number = plan.left[reason] { lines.append("left: \(count(number)) \(sentence(of: reason))") }
+            if let number = plan.left[reason] {
+                lines.append("left: \(count(number)) \(Self.sentence(of: reason, plan.stillDead, configuration))")
+            }
         }
         if let first = plan.first { lines.append("first: \(line(first))") }
         if let last = plan.last { lines.append("last:  \(line(last))") }
@@ -32,11 +34,14 @@ struct DeadLettersText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private func sentence(of reason: DeadLetterLeft) -> String {
+    /// For a person, behind a number.
+    static func sentence(
+        of reason: DeadLetterLeft, _ stillDead: [String: Int], _ configuration: PipelineConfiguration
+    ) -> String {
         switch reason {
         case .stillDead:
             "would be dead letters again: "
-                + plan.stillDead.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+                + stillDead.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         case .untried: "whose event does not tell whether it would be taken now (--code puts them back)"
         case .truncated: "of whose value only the beginning is there (--repaired)"
         case .otherTopic: "of timers, or of another topic than \(configuration.topics.events)"
@@ -44,6 +49,10 @@ struct DeadLettersText {
         case .tooOld: "happened longer ago than --max-age"
         case .putBack: "have been put back before"
         case .late: "whose order has had newer events (--include-late)"
+        case .moved:
+            "whose key has moved since partitions were added, and not by murmur2: which one it has now cannot be told"
+        case .refused: "whose event the broker refuses"
+        case .passed: "that this run has left already"
         }
     }
 

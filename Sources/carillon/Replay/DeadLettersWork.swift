@@ -30,13 +30,16 @@ struct DeadLettersWork {
         var run = try makeRun(id, scratch, isStopped)
         let before = try run.resume(try producer.takeOver())
         if let before, before.isDone {
-            return try finish(
-                DeadLettersOutcome(id: id, confirmed: before.confirmed, putBack: before.confirmed), isNew: false)
+            var result = DeadLetterResult()
+            result.tally = before.tally
+            // A version before this one has not counted.
+            if before.tally.isEmpty { result.tally.putBack = before.confirmed }
+            return try finish(result, before.confirmed, isNew: false)
         }
         let plan = try run.plan()
         try show(plan)
         if before == nil, plan.events == 0 {
-            return try finish(DeadLettersOutcome(id: id, confirmed: 0, putBack: 0), isNew: true)
+            return try finish(DeadLetterResult(), 0, isNew: true)
         }
         guard before != nil || plan.events <= request.maxEvents else {
             throw CommandFailure(
@@ -46,7 +49,9 @@ struct DeadLettersWork {
         }
         let number = before?.confirmed ?? plan.events
         try confirm(number, isStopped)
-        try send(number, plan, &run, &producer)
+        var result = DeadLetterResult()
+        if let before { result.tally = before.tally }
+        try send(number, result, &run, &producer)
     }
 
     private func confirm(_ number: Int, _ isStopped: () -> Bool) throws {
@@ -60,31 +65,32 @@ struct DeadLettersWork {
     }
 
     private func send(
-        _ number: Int, _ plan: DeadLetterPlan, _ run: inout DeadLetterRedrive, _ producer: inout RedriveProducer
+        _ number: Int, _ before: DeadLetterResult, _ run: inout DeadLetterRedrive, _ producer: inout RedriveProducer
     ) throws {
-        var done = plan.done
+        var result = before
         var line = ProgressLine(unit: "events")
         defer { line.clear() }
         do {
-            try run.send(number, with: &producer, pace: RedrivePace(rate: rate, now: .now)) { now in
-                done = plan.done + now
-                line.show(now, fraction: Double(done) / Double(max(1, plan.events)))
+            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { ReplayWork.now })
+            try run.send(number, with: &producer, pace: pace, clock: clock) { now in
+                result = now
+                let settled = now.tally.settled
+                line.show(settled - before.tally.settled, fraction: Double(settled) / Double(max(1, number)))
             }
         } catch {
             line.clear()
-            let (putBack, events) = (Self.count(done), Self.count(plan.events))
+            let (putBack, events) = (Self.count(result.tally.putBack), Self.count(number))
             if error is ReplayStopped {
                 throw CommandFailure(
                     .notInTime, "stopped; \(putBack) of \(events) events are put back. It goes on with:", resumingLine)
             }
             var failure = CommandFailure(error)
-            if let error = error as? RecordRefused { failure = CommandFailure(.configuration, error.error.description) }
             failure.lines.append("\(putBack) of \(events) events were put back until then")
             if !(error is RedriveTakenOver) { failure.lines += ["It goes on with:", resumingLine] }
             throw failure
         }
         line.clear()
-        try finish(DeadLettersOutcome(id: id, confirmed: number, putBack: done), isNew: true)
+        try finish(result, number, isNew: true)
     }
 
     private func makeRun(
@@ -106,14 +112,22 @@ struct DeadLettersWork {
         Terminal.write(isJSON ? try JSONOutput.text(text.document) : text.text)
     }
 
-    private func finish(_ outcome: DeadLettersOutcome, isNew: Bool) throws {
+    private func finish(_ result: DeadLetterResult, _ confirmed: Int, isNew: Bool) throws {
+        let topic = configuration.topics.deadLetters
+        let outcome = DeadLettersOutcome(id: id, confirmed: confirmed, result, topic: topic)
         if isJSON { return Terminal.write(try JSONOutput.text(outcome)) }
-        if outcome.confirmed == 0 { return Terminal.write("Nothing is to be put back.\n") }
+        if confirmed == 0 { return Terminal.write("Nothing is to be put back.\n") }
         let events = outcome.putBack == 1 ? "1 event" : "\(Self.count(outcome.putBack)) events"
         Terminal.write(
             isNew
                 ? "Put \(events) back into \(configuration.topics.events), by \(id).\n"
                 : "\(id) was finished before. Nothing was put back now.\n")
+        for reason in DeadLetterLeft.allCases {
+            guard let count = result.tally.left[reason] else { continue }
+            let sentence = DeadLettersText.sentence(of: reason, [:], configuration)
+            Terminal.write("left when their turn came: \(Self.count(count)) \(sentence)\n")
+        }
+        for refusal in outcome.refused { Terminal.write("  \(refusal.at): \(refusal.reason)\n") }
     }
 
     private var resumingLine: String { ResumingLine.make(newID: isNewID ? id : nil) }
@@ -128,9 +142,29 @@ struct DeadLettersOutcome: Encodable {
     var confirmed: Int
     /// How many stand in the events again, of runs before this one too.
     var putBack: Int
+    /// By reason, what was in the plan and was left when its turn came.
+    var left: [String: Int]
+    /// The first ones that the broker refused in this run.
+    var refused: [Refusal]
+
+    struct Refusal: Encodable {
+        var at: String
+        var reason: String
+    }
+
+    /// - Parameter topic: of the dead letters.
+    init(id: String, confirmed: Int, _ result: DeadLetterResult, topic: String) {
+        self.id = id
+        self.confirmed = confirmed
+        putBack = result.tally.putBack
+        left = Dictionary(uniqueKeysWithValues: result.tally.left.map { ($0.key.rawValue, $0.value) })
+        refused = result.refusals.map {
+            Refusal(at: "\(topic)/\($0.place.partition)/\($0.place.offset)", reason: $0.message)
+        }
+    }
 
     enum CodingKeys: String, CodingKey {
-        case id, confirmed
+        case id, confirmed, left, refused
         case putBack = "put_back"
     }
 }

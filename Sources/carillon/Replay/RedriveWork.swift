@@ -52,10 +52,12 @@ struct RedriveWork {
         var line = ProgressLine(unit: "devices")
         defer { line.clear() }
         let before = last.settled
+        let clock = { ReplayWork.now }
         do {
             try session.send(
                 confirmed, with: &producer,
-                pace: RedrivePace(rate: options.rate ?? RedriveOptions.defaultRate, now: .now)
+                pace: RedrivePace(rate: options.rate ?? RedriveOptions.defaultRate, now: .now),
+                clock: clock
             ) { cursor in
                 last = cursor
                 let left = max(1, confirmed - before)
@@ -110,11 +112,7 @@ struct RedriveWork {
     }
 
     private func finish(_ cursor: RedriveCursor, isNew: Bool) throws {
-        if isJSON {
-            return Terminal.write(
-                try JSONOutput.text(
-                    RedriveOutcome(id: id, devices: cursor.devices, sent: cursor.sent, refused: cursor.refused)))
-        }
+        if isJSON { return Terminal.write(try JSONOutput.text(RedriveOutcome(id: id, cursor))) }
         let refused = cursor.refused > 0 ? "; \(Self.count(cursor.refused)) are taken by no broker" : ""
         let numbers = "\(Self.count(cursor.sent)) of \(Self.count(cursor.devices)) devices"
         if cursor.devices == 0 { return Terminal.write("Nothing is to be sent.\n") }
@@ -122,6 +120,14 @@ struct RedriveWork {
             isNew
                 ? "Sent to \(numbers)\(refused), by \(id).\n"
                 : "Re-drive \(id) was finished before: sent to \(numbers)\(refused). Nothing was sent now.\n")
+        for reason in RedriveOmission.allCases {
+            guard let count = cursor.leftOut[reason], count > 0 else { continue }
+            Terminal.write("left out when their turn came: \(Self.count(count)) \(reason.sentence)\n")
+        }
+        if cursor.dropped > 0 {
+            Terminal.write(
+                "left out after an interruption: \(Self.count(cursor.dropped)) that a new plan has no more\n")
+        }
     }
 
     private var resumingLine: String { ResumingLine.make(newID: options.id == nil ? id : nil) }
@@ -135,4 +141,22 @@ struct RedriveOutcome: Encodable {
     var devices: Int
     var sent: Int
     var refused: Int
+    /// By reason, what was in the plan and was left out when its turn came.
+    var leftOut: [String: Int]
+    /// What was confirmed, and what the plan after an interruption has no more.
+    var dropped: Int
+
+    init(id: String, _ cursor: RedriveCursor) {
+        self.id = id
+        devices = cursor.devices
+        sent = cursor.sent
+        refused = cursor.refused
+        leftOut = Dictionary(uniqueKeysWithValues: cursor.leftOut.map { ($0.key.rawValue, $0.value) })
+        dropped = cursor.dropped
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, devices, sent, refused, dropped
+        case leftOut = "left_out"
+    }
 }

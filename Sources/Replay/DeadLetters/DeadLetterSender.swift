@@ -1,0 +1,201 @@
+import Extraction
+import KafkaClient
+import Pipeline
+import StateStore
+
+/// Looks again, before events are put back, at what has come to the log behind the plan. One owner, one thread.
+struct DeadLetterWatch: ~Copyable {
+    private let index: PutBackIndex
+    private let request: DeadLetterRequest
+    private let isStopped: @Sendable () -> Bool
+    private var follower: LogFollower
+
+    /// - Parameters:
+    ///   - index: what the plan has found in the events.
+    ///   - ends: by partition of the events, where it has stopped reading.
+    ///   - partitions: how many the events' topic has.
+    init(
+        _ index: PutBackIndex, _ request: DeadLetterRequest, from ends: [Int32: Int64], partitions: Int,
+        _ configuration: PipelineConfiguration, logger: @escaping ClientLog.Sink,
+        isStopped: @escaping @Sendable () -> Bool
+    ) throws {
+        let topic = configuration.topics.events
+        var starts: [TopicPartition: Offset] = [:]
+        for (partition, offset) in ends { starts[TopicPartition(topic: topic, partition: partition)] = Offset(offset) }
+        follower = try LogFollower(starts, partitionCounts: [topic: partitions], configuration, logger: logger)
+        self.index = index
+        self.request = request
+        self.isStopped = isStopped
+    }
+
+    /// Takes what has come since the last look.
+    ///
+    /// - Throws: what ``LogFollower/advance(isStopped:tell:take:)`` throws.
+    mutating func look(tell: (String) -> Void) throws {
+        let index = index
+        try follower.advance(isStopped: isStopped, tell: tell) { records in
+            for at in 0..<records.count {
+                index.note(records[at], headers: records.headers[records[at].headers].map { EventHeader($0) })
+            }
+        }
+    }
+
+    /// Why an event is not to be put back now; nil: it is.
+    ///
+    /// - Parameter now: the clock, in milliseconds since 1970.
+    func reason(against candidate: DeadLetterCandidate, now: Int64) -> DeadLetterLeft? {
+        request.reason(against: candidate, index, now: now)
+    }
+}
+
+extension DeadLetterRequest {
+    /// Why an event that was selected is not to be put back now; nil: it is.
+    func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: Int64) -> DeadLetterLeft? {
+        if index.isPutBack(candidate) { return .putBack }
+        if let maxAge, candidate.time < now - maxAge { return .tooOld }
+        return !includesLate && index.isLate(candidate) ? .late : nil
+    }
+}
+
+/// Writes the events of dead letters in their order, a transaction for each second's worth. Before each transaction it looks
+/// again at what has changed since the plan; what that is the end of stays where it is, and so does what the broker refuses.
+struct DeadLetterSender: ~Copyable {
+    private static let transactionBytes = 8 << 20
+    private static let mostRefusals = 20
+
+    private struct Turn {
+        var candidate: DeadLetterCandidate
+        /// Nil where it stays.
+        var event: ProducerRecord?
+        var left: DeadLetterLeft?
+    }
+
+    let request: DeadLetterRequest
+    let store: DeadLetterStore
+    /// By partition of the dead letters.
+    let ranges: [Int32: Range<Int64>]
+    let confirmed: Int
+    /// By partition of the dead letters, what is done of it.
+    var tallies: [Int32: DeadLetterTally]
+    var pace: RedrivePace
+    /// Nil where there is nothing to put back.
+    var watch: DeadLetterWatch?
+    /// The clock, in milliseconds since 1970.
+    let clock: () -> Int64
+    private var refusals: [DeadLetterRefusal] = []
+
+    init(
+        _ request: DeadLetterRequest, store: DeadLetterStore, ranges: [Int32: Range<Int64>], confirmed: Int,
+        tallies: [Int32: DeadLetterTally], pace: RedrivePace, watch: consuming DeadLetterWatch?,
+        clock: @escaping () -> Int64
+    ) {
+        self.request = request
+        self.store = store
+        self.ranges = ranges
+        self.confirmed = confirmed
+        self.tallies = tallies
+        self.pace = pace
+        self.watch = watch
+        self.clock = clock
+    }
+
+    private var result: DeadLetterResult {
+        var result = DeadLetterResult()
+        result.tally = tallies.values.reduce(DeadLetterTally(), +)
+        result.refusals = refusals
+        return result
+    }
+
+    /// - Parameters:
+    ///   - candidates: in the order of their dead letters.
+    ///   - progress: called after each transaction.
+    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` and ``DeadLetterWatch/look(tell:)`` throw.
+    mutating func send(
+        _ candidates: [DeadLetterCandidate], with producer: inout RedriveProducer, progress: (DeadLetterResult) -> Void
+    ) throws {
+        var next = 0
+        while next < candidates.count {
+            if producer.mustStop { throw ReplayStopped() }
+            let began = ContinuousClock.now
+            let turns = try turns(candidates[next...], tell: producer.tell)
+            do {
+                // What failed is looked at again: it may have taken long.
+                guard try send(turns, with: &producer) else { continue }
+            } catch is RecordRefused {
+                try sendEach(turns, with: &producer)
+            }
+            next += turns.count
+            progress(result)
+            producer.wait(until: pace.next(after: turns.count { $0.event != nil }, now: began))
+        }
+        if producer.mustStop { throw ReplayStopped() }
+        try producer.send(
+            [], reaching: ranges.reduce(into: [:]) { $0[$1.key] = position($1.key, $1.value.upperBound, tallies) })
+        progress(result)
+    }
+
+    /// The next ones, as many as one transaction takes, each judged.
+    private mutating func turns(_ candidates: ArraySlice<DeadLetterCandidate>, tell: (String) -> Void) throws -> [Turn]
+    {
+        try watch?.look(tell: tell)
+        let now = clock()
+        var turns: [Turn] = []
+        var bytes = 0
+        for candidate in candidates {
+            guard turns.count < pace.recordsAtOnce, bytes < Self.transactionBytes else { break }
+            var turn = Turn(candidate: candidate)
+            turn.left = watch?.reason(against: candidate, now: now)
+            if turn.left == nil, var event = try store.event(at: candidate.place) {
+                event.partition = candidate.home
+                bytes += event.value?.count ?? 0
+                turn.event = event
+            }
+            turns.append(turn)
+        }
+        return turns
+    }
+
+    /// - Returns: false where nothing was written.
+    private mutating func send(_ turns: [Turn], with producer: inout RedriveProducer) throws -> Bool {
+        var next = tallies
+        var positions: [Int32: Int64] = [:]
+        for turn in turns {
+            let place = turn.candidate.place
+            positions[place.partition] = place.offset + 1
+            if let left = turn.left {
+                next[place.partition, default: .init()].left[left, default: 0] += 1
+            } else {
+                next[place.partition, default: .init()].putBack += 1
+            }
+        }
+        var reached: [Int32: RedrivePosition] = [:]
+        for (partition, offset) in positions { reached[partition] = position(partition, offset, next) }
+        guard try producer.sendOnce(turns.compactMap(\.event), reaching: reached) else { return false }
+        tallies = next
+        return true
+    }
+
+    /// A transaction for each, so that only those stay that the broker refuses.
+    private mutating func sendEach(_ turns: [Turn], with producer: inout RedriveProducer) throws {
+        for turn in turns {
+            do {
+                while try !send([turn], with: &producer) {
+                    if producer.mustStop { throw ReplayStopped() }
+                }
+            } catch let refused as RecordRefused {
+                let stays = Turn(candidate: turn.candidate, left: .refused)
+                while try !send([stays], with: &producer) {}
+                if refusals.count < Self.mostRefusals {
+                    refusals.append(DeadLetterRefusal(place: turn.candidate.place, message: refused.error.description))
+                }
+            }
+        }
+    }
+
+    private func position(_ partition: Int32, _ next: Int64, _ tallies: [Int32: DeadLetterTally]) -> RedrivePosition {
+        DeadLetterCursor(
+            next: next, range: ranges[partition] ?? next..<next, oldest: request.oldest, confirmed: confirmed,
+            digest: request.digest, tally: tallies[partition] ?? DeadLetterTally()
+        ).position
+    }
+}

@@ -1,0 +1,96 @@
+import KafkaClient
+import Pipeline
+
+/// Follows topics from given offsets to their ends, again and again: what has come since. Committed records only.
+///
+/// One owner, one thread. Each look costs one question for the ends and one for each topic's partitions; nothing is read
+/// twice.
+struct LogFollower: ~Copyable {
+    private static let patience: Duration = .seconds(10)
+
+    private var consumer: Consumer
+    private var positions: [TopicPartition: Offset]
+    /// Of each topic.
+    private let partitionCounts: [String: Int]
+
+    /// - Parameters:
+    ///   - starts: where to begin; partitions that are not in it are not read.
+    ///   - partitionCounts: how many partitions each of the topics is known to have.
+    init(
+        _ starts: [TopicPartition: Offset], partitionCounts: [String: Int], _ configuration: PipelineConfiguration,
+        logger sink: @escaping ClientLog.Sink
+    ) throws {
+        var settings = configuration.kafka
+        settings["auto.offset.reset"] = "error"
+        var consumer = try Consumer(assigning: settings, logger: sink)
+        try consumer.assign(starts)
+        self.consumer = consumer
+        positions = starts
+        self.partitionCounts = partitionCounts
+    }
+
+    /// Reads up to the ends seen now. Waits for a broker that is away.
+    ///
+    /// - Parameters:
+    ///   - take: gets the records as they come, by partition in the order of offsets.
+    ///   - tell: what a person who waits is told, a line each time.
+    /// - Throws: ``ReplayRefusal`` where a topic has got more partitions, ``ReplayStopped``, and what waiting does not mend.
+    mutating func advance(
+        isStopped: () -> Bool, tell: (String) -> Void, take: (borrowing RecordBatch) throws -> Void
+    ) throws {
+        let ends = try ends(isStopped, tell)
+        var records = RecordBatch()
+        var lastTold = ContinuousClock.now
+        while !isThere(ends) {
+            if isStopped() { throw ReplayStopped() }
+            records.removeAll()
+            consumer.fill(&records, limit: 2_000, timeout: .milliseconds(500))
+            try take(records)
+            for index in 0..<records.count {
+                let record = records[index]
+                move(TopicPartition(topic: record.topic, partition: record.partition), to: Offset(record.offset + 1))
+            }
+            // Behind the last record may be markers of transactions.
+            for (partition, offset) in records.endsOfPartition { move(partition, to: offset) }
+            if let error = records.errors.first(where: { $0.recovery == .giveUp || $0.needsAPerson }) { throw error }
+            if let error = records.errors.last, .now - lastTold > .seconds(10) {
+                lastTold = .now
+                tell("\(error); waiting")
+            }
+        }
+    }
+
+    private func isThere(_ ends: [TopicPartition: Offset]) -> Bool {
+        positions.allSatisfy { partition, offset in ends[partition].map { offset >= $0 } ?? true }
+    }
+
+    private mutating func move(_ partition: TopicPartition, to offset: Offset) {
+        positions[partition] = max(positions[partition] ?? offset, offset)
+    }
+
+    private mutating func ends(
+        _ isStopped: () -> Bool, _ tell: (String) -> Void
+    ) throws -> [TopicPartition: Offset] {
+        while true {
+            do {
+                for (topic, known) in partitionCounts.sorted(by: { $0.key < $1.key }) {
+                    let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
+                    guard count == known else {
+                        throw ReplayRefusal(
+                            "\(topic) has \(count) partitions, and had \(known): keys have moved; start again with the same "
+                                + "--id, which looks for them")
+                    }
+                }
+                return try consumer.explaining { consumer throws(KafkaError) in
+                    try consumer.endOffsets(positions.keys.sorted(), timeout: Self.patience)
+                }
+            } catch let error as KafkaError {
+                // A broker that has only just come back may not know its topics yet.
+                let isComingBack = error.kind == .unknownTopicOrPartition
+                if !isComingBack, error.needsAPerson || error.recovery == .giveUp { throw error }
+                if isStopped() { throw ReplayStopped() }
+                tell("\(error); waiting")
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// The pushes that came behind a plan, by order and place, in a scratch store. One owner, one thread.
+final class NewerPushes {
+    private let store: any OrderedStore
+    private let reader: any StoreReader
+    private var pending: Set<[UInt8]> = []
+    private var found: [StoreEntry] = []
+    private static let flushLimit = 20_000
+
+    /// - Parameter store: an empty one of its own.
+    init(store: any OrderedStore) throws(StoreError) {
+        self.store = store
+        reader = try store.makeReader()
+        try reader.begin()
+    }
+
+    /// - Parameter order: of the order at its place.
+    func note(_ messageID: [UInt8], of order: Digest) throws(StoreError) {
+        pending.insert(order.bytes + Digest(hashing: messageID).bytes)
+        if pending.count >= Self.flushLimit { try flush() }
+    }
+
+    /// Writes what was noted. To be called before asking.
+    func flush() throws(StoreError) {
+        guard !pending.isEmpty else { return }
+        reader.end()
+        try store.write { writer throws(StoreError) in try writer.put(pending.map { (key: $0, value: [1]) }) }
+        pending.removeAll(keepingCapacity: true)
+        try reader.begin()
+    }
+
+    /// Whether the order has got another push at its place. One that comes again has the message id that it had.
+    func hasOther(than messageID: [UInt8], of order: Digest) throws(StoreError) -> Bool {
+        found.removeAll(keepingCapacity: true)
+        try order.bytes.withStored { prefix throws(StoreError) in
+            try reader.append(startingWith: prefix, limit: 2, to: &found)
+        }
+        let own = order.bytes + Digest(hashing: messageID).bytes
+        return found.contains { !$0.key.elementsEqual(own) }
+    }
+}
+
+/// Reads which pushes an event gives, as far as the event alone tells: whatever is known of its order, a status is taken
+/// for a new one, and the event for one that has not been before. One owner.
+struct EventPushes: ~Copyable {
+    private var extractor: Extractor
+    private var batch: EventBatch
+    private var past: UnknownPast
+
+    /// - Parameter isScheduled: the pipeline has timers, and does not send the events that say what they say.
+    init(_ rules: ExtractionRules, topic: String, isScheduled: Bool) {
+        extractor = Extractor(rules: rules)
+        batch = EventBatch(topic: topic)
+        past = UnknownPast(isScheduled: isScheduled)
+    }
+
+    /// - Parameters:
+    ///   - events: what holds the record's headers.
+    ///   - body: gets each push; no order id is an empty one.
+    mutating func visit(
+        _ record: EventRecord, of events: borrowing EventBatch,
+        _ body: (_ order: [UInt8], _ place: [UInt8], _ messageID: [UInt8]) throws -> Void
+    ) throws {
+        batch.removeAll()
+        batch.headers.append(contentsOf: events.headers[record.headers])
+        var record = record
+        record.headers = batch.headers.indices
+        batch.records.append(record)
+        _ = extractor.extract(0, in: &batch, history: &past)
+        for push in batch.notifications {
+            try body(
+                Array(batch.bytes(push.orderID)), Array(batch.bytes(push.placeID)), Array(batch.bytes(push.messageID)))
+        }
+    }
+}
+
+/// Nothing is known of any order, but that each status is another one than before.
+private struct UnknownPast: OrderHistory {
+    let isScheduled: Bool
+    private static let noStatus: StaticString = "\u{0}"
+
+    mutating func consider(_ event: OrderFacts) -> OrderVerdict {
+        var verdict = OrderVerdict()
+        verdict.previousStatus = UnsafeRawBufferPointer(
+            start: Self.noStatus.utf8Start, count: Self.noStatus.utf8CodeUnitCount)
+        if isScheduled, event.type == .timeslotStarted || event.type == .unpickedOrdersReminder {
+            verdict.reason = .scheduledHere
+        }
+        return verdict
+    }
+
+    mutating func apply(_ event: OrderFacts) {}
+}

@@ -1,0 +1,114 @@
+import Extraction
+import FanOut
+import Pipeline
+import StateStore
+
+/// What has changed since the plan of a re-drive was made, and which pushes of its list that is the end of.
+///
+/// Reads no clock and no log: both are given to it. One owner, one thread. What it takes is in scratch stores.
+final class RedriveNews {
+    private let rules: RedriveRules
+    /// By partition, the end of the events that the plan has done again.
+    private let planned: [Int32: Int64]
+    private let newer: NewerPushes
+    private let dispatched: DispatchIndex?
+    private let subscriptions: SubscriptionHistory
+    /// Where the table stood when the re-drive was first planned, by partition.
+    private let table: [Int64]
+    private var devices: SubscriptionHistoryReader
+    private var events: EventPushes
+    private var dispatch: DispatchReader
+    /// Notifications whose payloads were looked into, so that not each device's is.
+    private var seen: Set<Digest> = []
+    private static let mostSeen = 10_000
+
+    /// - Parameters:
+    ///   - planned: by partition of the events, the end of what the plan has done again.
+    ///   - table: by partition of the subscriptions, where they ended when the re-drive was first planned.
+    ///   - dispatched: what the plan has found in the dispatch topic; nil: that does not matter.
+    ///   - store: an empty one of its own.
+    init(
+        _ rules: RedriveRules, _ configuration: PipelineConfiguration, planned: [Int32: Int64], table: [Int64],
+        dispatched: DispatchIndex?, subscriptions: SubscriptionHistory, store: any OrderedStore
+    ) throws {
+        newer = try NewerPushes(store: store)
+        devices = try subscriptions.makeReader(.now)
+        devices.positions = table
+        events = EventPushes(
+            configuration.rules, topic: configuration.topics.events, isScheduled: configuration.orders.schedule != nil)
+        dispatch = DispatchReader(topic: configuration.topics.events)
+        self.rules = rules
+        self.planned = planned
+        self.table = table
+        self.dispatched = dispatched
+        self.subscriptions = subscriptions
+    }
+
+    // MARK: Taking
+
+    /// Takes an event that came behind the plan.
+    func note(_ event: EventRecord, of batch: borrowing EventBatch) throws {
+        try events.visit(event, of: batch) { order, place, messageID in
+            if !order.isEmpty { try newer.note(messageID, of: Digest(ofOrder: order, at: place)) }
+        }
+    }
+
+    /// Takes a record of the dispatch topic that came behind the plan, whoever wrote it: a timer that went is no event.
+    func note(
+        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+        at place: Coordinates
+    ) throws {
+        guard let identity = dispatch.identity(key: key, headers: headers) else { return }
+        try dispatched?.append(key: key, value: value, headers: headers, at: place)
+        // What comes from before is on the list itself, or was replaced by what is.
+        guard let end = planned[identity.partition], identity.offset >= end else { return }
+        let messageID = Array(headers.value(of: "message-id"))
+        guard seen.insert(Digest(hashing: Array(headers.value(of: "source")) + [0] + messageID)).inserted else {
+            return
+        }
+        guard let payload = PushPayload(value: Array(value)), let order = payload["order_id"], !order.isEmpty else {
+            return
+        }
+        try newer.note(
+            messageID, of: Digest(ofOrder: Array(order.utf8), at: Array((payload["place_id"] ?? "").utf8)))
+    }
+
+    /// Takes a record of the subscriptions that came behind the plan.
+    func note(_ record: SubscriptionRecord, at time: Int64) throws {
+        try subscriptions.append(record, at: time)
+    }
+
+    /// Everything that is there has been taken. To be called before judging.
+    func flush() throws {
+        try newer.flush()
+        try dispatched?.flush()
+        try subscriptions.flush()
+        devices = try subscriptions.makeReader(.now)
+        devices.positions = table
+        if seen.count > Self.mostSeen { seen.removeAll() }
+    }
+
+    // MARK: Judging
+
+    /// Why a push on the list is not to be sent now; nil: it is.
+    ///
+    /// - Parameter now: the clock, in milliseconds since 1970.
+    func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {
+        var rules = rules
+        rules.now = now
+        let expiry = push.record.header("expires-at").flatMap { Int64($0) }
+        if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry, clock: nil) { return reason }
+        if try isGone(push.record) { return .unsubscribed }
+        if let dispatched, try !dispatched.entries(of: push.identity).isEmpty { return .alreadySent }
+        let messageID = push.record.headers.first { $0.name == "message-id" }?.value ?? []
+        return try newer.hasOther(than: messageID, of: push.order) ? .replaced : nil
+    }
+
+    /// Whether its device has unsubscribed from its place since the re-drive was first planned.
+    private func isGone(_ record: RenderedRecord) throws -> Bool {
+        guard let place = PushPayload(value: record.value)?["place_id"] else { return false }
+        let versions = try devices.versions(
+            of: "place/\(place)", tokenHash: String(decoding: record.key, as: UTF8.self))
+        return versions.last.map { !$0.isSubscribed && !$0.isBelowPositions } ?? false
+    }
+}

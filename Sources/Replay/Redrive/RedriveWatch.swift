@@ -1,0 +1,89 @@
+import Extraction
+import FanOut
+import KafkaClient
+import Pipeline
+
+/// Looks again, before each slice of a re-drive: reads what has come behind the plan, and judges pushes by it and by the
+/// clock.
+///
+/// A look costs some questions to the broker, and the records that came since the last one; the first one also those that
+/// the pipeline had not committed when the plan was made. One owner, one thread.
+struct RedriveWatch: ~Copyable {
+    /// Where a plan has stopped reading: by partition of each topic, the next offset.
+    struct Ends {
+        var events: [Int32: Int64] = [:]
+        var dispatch: [Int32: Int64] = [:]
+        var subscriptions: [Int32: Int64] = [:]
+        /// How many partitions the events' topic has.
+        var eventPartitions = 0
+    }
+
+    private let topics: PipelineConfiguration.Topics
+    private let isStopped: @Sendable () -> Bool
+    private var follower: LogFollower
+    private let news: RedriveNews
+
+    init(
+        _ news: RedriveNews, from ends: Ends, _ configuration: PipelineConfiguration,
+        logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool
+    ) throws {
+        let topics = configuration.topics
+        var starts: [TopicPartition: Offset] = [:]
+        for (topic, offsets) in [
+            (topics.events, ends.events), (topics.dispatch, ends.dispatch), (topics.subscriptions, ends.subscriptions),
+        ] {
+            for (partition, offset) in offsets {
+                starts[TopicPartition(topic: topic, partition: partition)] = Offset(offset)
+            }
+        }
+        let counts = [
+            topics.events: ends.eventPartitions, topics.dispatch: ends.dispatch.count,
+            topics.subscriptions: ends.subscriptions.count,
+        ]
+        follower = try LogFollower(starts, partitionCounts: counts, configuration, logger: logger)
+        self.topics = topics
+        self.isStopped = isStopped
+        self.news = news
+    }
+
+    /// Takes what has come since the last look.
+    ///
+    /// - Throws: what ``LogFollower/advance(isStopped:tell:take:)`` throws.
+    mutating func look(tell: (String) -> Void) throws {
+        let (topics, news) = (topics, news)
+        var batch = EventBatch(topic: topics.events)
+        var headers: [EventHeader] = []
+        try follower.advance(isStopped: isStopped, tell: tell) { records in
+            batch.removeAll()
+            for header in records.headers { batch.headers.append(EventHeader(header)) }
+            for index in 0..<records.count {
+                let record = records[index]
+                if record.topic == topics.events {
+                    try news.note(EventRecord(record), of: batch)
+                } else if record.topic == topics.subscriptions {
+                    try news.note(
+                        SubscriptionRecord(
+                            partition: record.partition, offset: record.offset, key: record.key, value: record.value),
+                        at: record.timestamp ?? 0)
+                } else {
+                    headers.removeAll(keepingCapacity: true)
+                    headers.append(contentsOf: batch.headers[record.headers])
+                    try headers.withUnsafeBufferPointer { headers in
+                        try news.note(
+                            key: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                            value: record.value ?? UnsafeRawBufferPointer(start: nil, count: 0), headers: headers,
+                            at: Coordinates(partition: record.partition, offset: record.offset))
+                    }
+                }
+            }
+        }
+        try news.flush()
+    }
+
+    /// Why a push is not to be sent now; nil: it is.
+    ///
+    /// - Parameter now: the clock, in milliseconds since 1970.
+    func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {
+        try news.reason(against: push, now: now)
+    }
+}

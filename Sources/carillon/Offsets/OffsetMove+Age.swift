@@ -1,0 +1,41 @@
+import KafkaClient
+import Pipeline
+
+/// A move back by more than `state.horizon`. The clock of a partition is its newest timestamp, which a move does not set back
+/// (ADR 23), so what such events say is forgotten at once.
+extension OffsetMove {
+    /// Of each partition that moves back, the time from which on events are remembered: the horizon before the newest
+    /// timestamp.
+    ///
+    /// - Parameter horizon: `state.horizon`.
+    func rememberedFrom(horizon: Duration) -> [TopicPartition: Timestamp] {
+        var times: [TopicPartition: Timestamp] = [:]
+        for step in steps where step.again > 0 && step.metadata.newestTimestamp > 0 {
+            let time = step.metadata.newestTimestamp - horizon.wholeMilliseconds
+            if time > 0 { times[step.position.id] = Timestamp(milliseconds: time) }
+        }
+        return times
+    }
+
+    /// What that means for a person; empty where no partition moves back so far.
+    ///
+    /// - Parameter firsts: the first offset at or after ``rememberedFrom(horizon:)``.
+    func ageText(horizon: Duration, firsts: [TopicPartition: Offset]) -> String {
+        let times = rememberedFrom(horizon: horizon)
+        var text = ""
+        for step in steps {
+            guard let time = times[step.position.id], let first = firsts[step.position.id],
+                let committed = step.position.committed?.offset, step.target < first
+            else { continue }
+            text +=
+                "\(step.position.id): offsets \(step.target) to \(min(first, committed).value - 1), from before "
+                + "\(TimeText.iso8601(time.milliseconds)), are more than state.horizon behind the partition's clock, which stays at "
+                + "\(TimeText.iso8601(step.metadata.newestTimestamp)).\n"
+        }
+        guard !text.isEmpty else { return "" }
+        return text
+            + "Nothing is remembered of the orders of such events: one that is in the log twice is sent twice, a status change "
+            + "is sent without the status before it, even where that is the same, and an event without a type notifies nobody. "
+            + "No timer is sent again.\n"
+    }
+}
