@@ -34,6 +34,15 @@ public final class PipelineMeter: Sendable {
         var orders = 0
         var orderBytes = 0
         var clockAhead: Int64 = 0
+        /// As they were committed when the partitions were assigned.
+        var watermarks: [Int32: OffsetMetadata] = [:]
+        var clock = PipelineClock()
+
+        /// How far each watermark is ahead now, in milliseconds. A tick never brings one ahead of the clock.
+        var leads: [Int32: Int64] {
+            let now = clock.now()
+            return watermarks.mapValues { max(0, StartRules.lead(of: $0, now: now)) }
+        }
     }
 
     private let state = Mutex(State())
@@ -114,6 +123,14 @@ public final class PipelineMeter: Sendable {
         state.withLock { $0.workers[worker, default: WorkerState()].clockAhead = seconds }
     }
 
+    /// What is committed of a worker's partitions, and the clock that their timers go by.
+    func setWatermarks(_ committed: [Int32: OffsetMetadata], clock: PipelineClock, worker: Int) {
+        state.withLock { state in
+            state.workers[worker, default: WorkerState()].watermarks = committed
+            state.workers[worker, default: WorkerState()].clock = clock
+        }
+    }
+
     /// How many orders a worker remembers, and the memory that they take.
     package func setOrders(_ count: Int, bytes: Int, worker: Int) {
         state.withLock { state in
@@ -141,6 +158,15 @@ public final class PipelineMeter: Sendable {
             "carillon_hung_transactions", "Partitions that a transaction open upstream for a minute or more blocks."
         ) {
             [.init(value: .gauge(Double($0.sum(\.hungTransactions))))]
+        }
+        observe(
+            "carillon_watermark_ahead_seconds",
+            "How far the timer watermark of an owned partition is ahead of the clock and of every record; timers due "
+                + "before it are not sent."
+        ) {
+            $0.workers.values.flatMap(\.leads).sorted { $0.key < $1.key }.map { partition, lead in
+                .init(labels: [.init("partition", "\(partition)")], value: .gauge(Double(lead) / 1_000))
+            }
         }
         observe("carillon_refold_records", "Offsets still to be folded into the state of orders.") {
             [.init(value: .gauge(Double($0.sum(\.leftToFold))))]

@@ -88,6 +88,38 @@ struct BrokerTests {
         #expect(rows?.map { $0["partitions"] as? Int } == [2, 2])
     }
 
+    @Test("a watermark that is ahead is brought back after a plan, and only with --repeat-timers")
+    func watermark() throws {
+        #expect(try carillon("topics", "create", "--partitions", "2").status == 0)
+        try write(5, partition: 0)
+        #expect(try carillon("offsets", "set", "--to", "latest").status == 0)
+        let ahead = OffsetMetadata(
+            watermark: TimerWatermark(4_000_000_000_000, split: 9), partitions: 2, newestTimestamp: 40)
+        let reader = try Consumer(assigning: ["bootstrap.servers": broker], group: unique)
+        try reader.commit(
+            [TopicPartition(topic: events, partition: 0): CommittedOffset(offset: Offset(5), metadata: ahead.text)],
+            timeout: .seconds(20))
+        let before = try committed()
+
+        let time = "2026-01-01T00:00:00Z"
+        let refused = try carillon("offsets", "set", "--watermark", time, "--partition", "0")
+        #expect(refused.status == 78)
+        #expect(refused.output.contains("moves back: 1;"))
+        #expect(refused.errors.contains("give --repeat-timers"))
+        #expect(try carillon("offsets", "set", "--watermark", time, "--dry-run").status == 0)
+        #expect(try committed() == before)
+
+        let moved = try carillon("offsets", "set", "--watermark", time, "--partition", "0", "--repeat-timers")
+        #expect(moved.status == 0, "\(moved.errors)")
+        let after = try committed()
+        #expect(after[0]?.metadata == "v1 w=1767225600000 n=2 t=40")
+        #expect(after[0]?.offset == Offset(5))
+        #expect(after[1] == before[1])
+        #expect(try carillon("offsets", "set", "--watermark", "now").status == 0)
+        let metadata = try #require(try committed()[1].flatMap { OffsetMetadata(parsing: $0.metadata) })
+        #expect(metadata.watermark > TimerWatermark(1_767_225_600_000))
+    }
+
     @Test("offsets are not set while a member of the group is alive; a static one that is gone is waited for")
     func members() throws {
         #expect(try carillon("topics", "create", "--partitions", "1").status == 0)

@@ -60,6 +60,80 @@ import Testing
             ])
     }
 
+    private func move(
+        _ partitions: [GroupPositions.Partition], watermark: Int64, of moved: [Int32] = [0],
+        to targets: [Int32: Int64] = [:],
+        repeating: Bool = false
+    ) -> OffsetMove {
+        OffsetMove(
+            GroupPositions(partitions: partitions),
+            targets: Dictionary(uniqueKeysWithValues: targets.map { (id($0.key), Offset($0.value)) }),
+            watermarks: Dictionary(uniqueKeysWithValues: moved.map { (id($0), watermark) }), acceptPartitions: false,
+            mayResend: false, mayRepeatTimers: repeating, now: 1_000)
+    }
+
+    @Test("a watermark that moves forward leaves the offset where it is, and the plan says what is passed over")
+    func watermarkForward() {
+        let move = move([position(0, committed: 20), position(1, committed: 30)], watermark: 900)
+        #expect(move.problems == [])
+        #expect(move.commits == [id(0): CommittedOffset(offset: Offset(20), metadata: "v1 w=900 n=2 t=40")])
+        #expect(move.text.contains("1970-01-01T00:00:00.050Z  1970-01-01T00:00:00.900Z"))
+        #expect(move.text.contains("moves forward: 1; timers that are due in between are never sent."))
+        #expect(!move.text.contains("moves back"))
+    }
+
+    @Test("one that moves back wants --repeat-timers, and the plan says what is sent again")
+    func watermarkBack() {
+        let partitions = [position(0, committed: 20), position(1, committed: 30, metadata: "v1 w=10 n=2 t=40")]
+        let refused = move(partitions, watermark: 49, of: [0, 1])
+        #expect(refused.problems == ["timers would be sent again; give --repeat-timers if that is what you want"])
+        #expect(refused.text.contains("moves forward: 1;"))
+        #expect(refused.text.contains("moves back: 1;"))
+        let accepted = move(partitions, watermark: 49, of: [0, 1], repeating: true)
+        #expect(accepted.problems == [])
+        #expect(accepted.commits.values.map(\.metadata) == ["v1 w=49 n=2 t=40", "v1 w=49 n=2 t=40"])
+    }
+
+    @Test("a split instant is left out of the new watermark: the same time is a move back")
+    func splitWatermark() {
+        let split = position(0, committed: 20, metadata: "v1 w=50 p=00000000000000ab n=2 t=40")
+        #expect(move([split, position(1, committed: 30)], watermark: 50).problems.count == 1)
+        let forward = move([split, position(1, committed: 30)], watermark: 51)
+        #expect(forward.problems == [])
+        #expect(forward.commits[id(0)]?.metadata == "v1 w=51 n=2 t=40")
+    }
+
+    @Test("a watermark goes along with --to; a partition without a commit needs both")
+    func watermarkAndOffset() {
+        let partitions = [position(0, committed: 20), position(1, committed: nil)]
+        let both = move(partitions, watermark: 900, of: [0, 1], to: [0: 90, 1: 10])
+        #expect(both.problems == [])
+        #expect(both.commits[id(0)] == CommittedOffset(offset: Offset(90), metadata: "v1 w=900 n=2 t=40"))
+        #expect(both.commits[id(1)] == CommittedOffset(offset: Offset(10), metadata: "v1 w=900 n=2 t=0"))
+        #expect(
+            move(partitions, watermark: 900, of: [0, 1]).problems == [
+                "orders.events/1: has no committed offset; give --to as well"
+            ])
+    }
+
+    @Test("a watermark ahead of the clock is refused")
+    func watermarkAhead() {
+        let partitions = [position(0, committed: 20), position(1, committed: 30)]
+        #expect(move(partitions, watermark: 1_000).problems == [])
+        #expect(
+            move(partitions, watermark: 1_001).problems == [
+                "the watermark 1970-01-01T00:00:01.001Z is ahead of the clock: no timer would be sent until then"
+            ])
+    }
+
+    @Test("--watermark takes now or a time")
+    func watermarkTargets() {
+        #expect(WatermarkTarget("now") == .now)
+        #expect(WatermarkTarget("1970-01-01T00:00:01Z") == .time(1_000))
+        #expect(WatermarkTarget("earliest") == nil)
+        #expect(WatermarkTarget("12") == nil)
+    }
+
     @Test("a partition without a commit, or with one that is not ours, gets W = now")
     func noMetadata() {
         let move = move([position(0, committed: nil), position(1, committed: 20, metadata: "")], to: [0: 10, 1: 20])

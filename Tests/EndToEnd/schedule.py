@@ -7,6 +7,7 @@ import hashlib
 import json
 import random
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -16,11 +17,12 @@ from confluent_kafka import Consumer, TopicPartition
 
 import offsets
 import scenarios
-from cluster import PATIENCE, Failure, pause, wait_for
+from cluster import PATIENCE, Failure, answer, pause, wait_for
 from daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, wait_for_daemons
 from generate import Input, compact, iso
 from orders import Watermark
-from scenarios import check, make_world, scenario, started
+from prometheus import fetch
+from scenarios import check, command, free_port, make_world, scenario, started
 from verify import watermarks_of
 
 MINUTE = 60_000
@@ -117,11 +119,11 @@ def committed(world):
             for partition, (offset, metadata) in found.items()}
 
 
-def commit(world, metadata):
-    """Commits the beginning of every partition for the group from outside, with this metadata."""
+def commit(world, metadata, offset=0):
+    """Commits an offset of every partition, the beginning by default, for the group from outside, with this metadata."""
     writer = Consumer(world.cluster.settings | {"group.id": world.name, "enable.auto.commit": False})
     try:
-        writer.commit(offsets=[TopicPartition(world.topics["events"], partition, 0, metadata)
+        writer.commit(offsets=[TopicPartition(world.topics["events"], partition, offset, metadata)
                                for partition in range(world.partitions)], asynchronous=False)
     finally:
         writer.close()
@@ -553,6 +555,195 @@ def retention():
         daemon = started(world, name, **setting)
         wait_for_daemons("it works", lambda: daemon.has_line("assigned"), [daemon])
         daemon.stop()
+
+
+def incomplete_ranges(world, since):
+    """Whether each range of the journal that begins at or behind `since`, by partition, says that it is incomplete."""
+    return [span.get("incomplete", False) for record in world.cluster.read(world.topics["journal"])
+            for span in json.loads(record.value)["ranges"]
+            if span["to"] > span["from"] and span["from"] >= since[span["partition"]]]
+
+
+def expect_incomplete(world, since, expected):
+    found = incomplete_ranges(world, since)
+    if not found or set(found) != {expected}:
+        raise Failure(f"ranges from {since} on are incomplete: {found}, expected {expected} for each")
+
+
+@scenario("a log that was cut below the committed offset: folded from its start, and said to be incomplete for two horizons")
+def cut():
+    world = make_schedule_world("cut", partitions=2)
+    settings = {"state.horizon": "1h", "state.terminal-retention": "1h"}
+    began = now_ms()
+
+    def send(minutes_ago, status, kind="ORDER_STATUS_CHANGED"):
+        """The ends before."""
+        before = world.ends
+        produce(world, [order_event(world, f"cut-{index}", world.places[index % PLACES], kind, status,
+                                    at=began - minutes_ago * MINUTE) for index in range(40)])
+        return before
+
+    daemon = started(world, **settings)
+    send(240, "pending", "ORDER_CREATED")
+    kept = send(150, "processing")
+    world.wait_until_done()
+    daemon.stop()
+    expect_incomplete(world, {0: 0, 1: 0}, False)
+    # Retention takes what the fold of the last two horizons needs; the committed offset is still in the log.
+    for partition, offset in kept.items():
+        world.cluster.delete_records(world.topics["events"], partition, offset)
+    shutil.rmtree(world.folder / "a" / "orders-0")
+    daemon.start()
+    wait_for_daemons("it says what is known", lambda: daemon.has_line(
+        "known of orders is incomplete", f"0: since {iso(began - 150 * MINUTE)}"), [daemon])
+    daemon.expect_line("the state of orders is whole", "40 records")
+    before = send(60, "picking")
+    world.wait_until_done()
+    expect_incomplete(world, before, True)
+    daemon.stop()
+    # The checkpoint remembers it.
+    daemon.start()
+    wait_for_daemons("it says it again", lambda: daemon.has_line("known of orders is incomplete"), [daemon])
+    if daemon.has_line("the state of orders is whole"):
+        raise Failure("after a stop there was something to fold beside the checkpoint")
+    before = send(50, "picked")
+    world.wait_until_done()
+    expect_incomplete(world, before, True)
+    # Two horizons behind its first record the fold has everything that it needs.
+    before = send(20, "shipped")
+    world.wait_until_done()
+    expect_incomplete(world, before, False)
+    daemon.stop()
+    daemon.start()
+    wait_for_daemons("it works", lambda: daemon.has_line("assigned"), [daemon])
+    before = send(10, "delivered")
+    world.wait_until_done()
+    expect_incomplete(world, before, False)
+    if daemon.has_line("known of orders is incomplete"):
+        raise Failure("it is said to be incomplete although it is two horizons long")
+    daemon.stop()
+
+
+def refolding(world, name, count):
+    """A debug process that stands still after the first records of a fold, with little read ahead."""
+    daemon = world.daemon(name, world.settings(name, **{
+        "kafka.queued.min.messages": 200, "kafka.fetch.message.max.bytes": 20_000, "commit.interval": "10ms"}),
+        binary=CARILLON_DEBUG)
+    daemon.faults = {"CARILLON_FAULT": "stop@in-refold:1/1"}
+    daemon.start()
+    wait_for_daemons("it folds", lambda: daemon.is_stopped, [daemon])
+    return daemon
+
+
+@scenario("retention that overtakes a fold: it begins again at the log's start; only a lost committed offset ends with 78")
+def overtaken():
+    if not CARILLON_DEBUG:
+        return print("         skipped: only a debug build can be stopped in a fold", flush=True)
+    world = make_schedule_world("overtaken", partitions=1)
+    count, began = 5_000, now_ms()
+    # Not in batches: the log is cut at a batch, and the broker hands over whole ones.
+    producer = world.cluster.producer(**{"batch.num.messages": 100})
+    for index in range(count):
+        (key, value, _), at = order_event(world, f"overtaken-{index}", world.places[index % PLACES], at=began)
+        producer.produce(world.topics["events"], key=key, value=value, timestamp=at)
+    if producer.flush(30):
+        raise Failure("events were not delivered")
+    commit(world, f"v1 w={began} n=1 t={began} by=test", count)
+    daemon = refolding(world, "a", count)
+    world.cluster.delete_records(world.topics["events"], 0, count - 50)
+    daemon.signal(signal.SIGCONT)
+    wait_for_daemons("it says what is known", lambda: daemon.has_line(
+        "known of orders is incomplete", f"0: since {iso(began)}"), [daemon])
+    daemon.expect_line("no longer holds the offset")
+    daemon.expect_line("folds the state of orders up to the committed offsets", "offsets=50")
+    produce(world, [order_event(world, f"overtaken-{index}", world.places[0], "ORDER_STATUS_CHANGED", "picked")
+                    for index in range(20)])
+    world.wait_until_done()
+    expect_incomplete(world, {0: count}, True)
+    daemon.stop()
+
+    late = refolding(world, "b", count)
+    world.cluster.delete_records(world.topics["events"], 0, count + 30 - 5)
+    late.signal(signal.SIGCONT)
+    late.expect_exit(EXIT_CONFIGURATION, "out of range", "records are lost", seconds=30)
+
+
+@scenario("a topic that was deleted and created again: the checkpoint of another log is not used, and the line says why")
+def exchanged():
+    world = make_schedule_world("exchanged", partitions=1)
+    topic, count = world.topics["events"], 40
+
+    def send(kind):
+        produce(world, [order_event(world, f"{kind}-{index}", world.places[index % PLACES]) for index in range(count)])
+
+    daemon = started(world, session_timeout="6s")
+    send("first")
+    world.wait_until_done()
+    daemon.stop()
+    world.cluster.admin.delete_topics([topic])[topic].result(30)
+
+    def create():
+        world.cluster.create_topics({topic: (1, {"retention.ms": str(30 * 86_400_000)})})
+        return True
+
+    answer(create)
+    send("second")
+    wait_for("the group has expired", lambda: not world.cluster.members(world.name), 30)
+    commit(world, f"v1 w={now_ms()} n=1 t={now_ms()} by=test", count)
+    daemon.start()
+    wait_for_daemons("it folds", lambda: daemon.has_line("the state of orders is whole", f"{count} records"), [daemon])
+    daemon.expect_line("folded from the log, and not from its checkpoint", f"another record at offset {count - 1}")
+    # From now on the checkpoint is of this log.
+    daemon.stop()
+    daemon.start()
+    wait_for_daemons("it works", lambda: daemon.has_line("assigned"), [daemon])
+    send("third")
+    world.wait_until_done()
+    if daemon.has_line("the state of orders is whole"):
+        raise Failure("after a stop there was something to fold beside the checkpoint")
+    daemon.stop()
+
+
+@scenario("a watermark ahead of the clock is said and measured, and `offsets set --watermark` brings the timers back")
+def silenced():
+    world = make_schedule_world("silenced", partitions=2)
+    began = (now_ms() - 30 * MINUTE) // MINUTE * MINUTE
+    ahead = now_ms() + 60 * MINUTE
+    commit(world, f"v1 w={ahead} n=2 t=0 by=test")
+    events = [order_event(world, f"silenced-{index}", world.places[index], start=began + 10 * MINUTE, at=began)
+              for index in range(10)]
+    due = {(f"silenced-{index}", TYPES[0]): began + 10 * MINUTE for index in range(10)}
+    produce(world, events)
+    address = f"127.0.0.1:{free_port()}"
+    daemon = started(world, http=address, session_timeout="6s", **{"schedule.max-lateness": "2h"})
+
+    def lead():
+        found = [line for line in fetch(f"http://{address}/metrics")[2].splitlines()
+                 if line.startswith("carillon_watermark_ahead_seconds{")]
+        return [float(line.split()[-1]) for line in found]
+
+    wait_for_daemons("it says so", lambda: daemon.has_line("watermark is ahead of the clock", "0: 35", "1: 35"), [daemon])
+    first = lead()
+    if len(first) != 2 or not all(3_000 < each <= 3_600 for each in first):
+        raise Failure(f"the gauge of both partitions is {first}, an hour was committed")
+    wait_for_daemons("it goes down", lambda: max(lead()) < min(first), [daemon])
+    world.wait_until_done()
+    daemon.stop()
+    if found := timers(world):
+        raise Failure(f"timers before the watermark were sent: {list(found)[:3]}")
+
+    settings = world.settings("a", session_timeout="6s")
+    refused = command("offsets", "set", "--watermark", iso(began), settings=settings, expected=EXIT_CONFIGURATION)
+    if "moves back: 2" not in refused or "--repeat-timers" not in refused:
+        raise Failure(f"no plan, or no word of --repeat-timers: {refused}")
+    command("offsets", "set", "--watermark", iso(began), "--repeat-timers", settings=settings)
+    daemon.start()
+    wait_for_timers(world, due, now_ms() + 30_000 * PATIENCE)
+    if daemon.has_line("watermark is ahead of the clock") or lead() != [0, 0]:
+        raise Failure(f"the watermark is still said to be ahead: {lead()}")
+    daemon.stop()
+    if problems := timer_problems(world, due):
+        raise Failure("; ".join(sorted(problems)[:5]))
 
 
 if __name__ == "__main__":

@@ -73,6 +73,37 @@ struct PipelineMeterTests {
         #expect(metrics.snapshot().value("carillon_assigned_partitions") == .gauge(1))
     }
 
+    @Test("how far a watermark is ahead goes down with the clock, to 0, and goes with the partition")
+    func watermarks() throws {
+        let metrics = Metrics()
+        let meter = PipelineMeter(metrics: metrics)
+        func ahead(_ partition: String) -> Double? {
+            let value = metrics.snapshot().value("carillon_watermark_ahead_seconds", labels: ["partition": partition])
+            guard case .gauge(let seconds) = value else { return nil }
+            return seconds
+        }
+        func committed(_ watermark: Int64, newest: Int64) -> OffsetMetadata {
+            OffsetMetadata(watermark: TimerWatermark(watermark), partitions: 4, newestTimestamp: newest)
+        }
+        let all = [
+            0: committed(7_200_000, newest: 0), 1: committed(7_200_000, newest: 6_900_000),
+            2: committed(500_000, newest: 0), 3: committed(7_200_000, newest: 7_300_000),
+        ]
+        let metadata = Dictionary(uniqueKeysWithValues: all.map { (Int32($0), $1) })
+        // It began at 0, ten minutes ago.
+        let clock = PipelineClock(wall: 0, began: .now - .seconds(600))
+        meter.setPartitions(4, worker: 0)
+        meter.setWatermarks(metadata, clock: clock, worker: 0)
+        let first = try #require(ahead("0"))
+        #expect(first <= 6_600 && first > 6_500)
+        #expect(ahead("1") == 300)
+        #expect(ahead("2") == 0)
+        #expect(ahead("3") == 0)
+        #expect(try #require(ahead("0")) <= first)
+        meter.setPartitions(0, worker: 0)
+        #expect(ahead("0") == nil)
+    }
+
     @Test("each event counts with the age of its batch's oldest one, and a producer's fast clock with none")
     func ages() throws {
         let metrics = Metrics()

@@ -183,6 +183,33 @@ struct WorkerStateTests {
         #expect(positions.leftToFold == 22)
     }
 
+    @Test("whether a range is incomplete goes by the newest timestamp at its first record")
+    func newestAtFirst() {
+        var positions = owning([0: 10])
+        #expect(positions[0]?.newestAtFirst == 100)
+        positions.advance(over: record(0, 10, at: 500))
+        positions.advance(over: record(0, 11, at: 900))
+        #expect(positions[0]?.newestAtFirst == 500)
+        positions.commit()
+        #expect(positions[0]?.newestAtFirst == 900)
+        positions.advance(over: record(0, 12, at: 700))
+        #expect(positions[0]?.newestAtFirst == 900)
+    }
+
+    @Test("a watermark is ahead where it is more than a minute after the clock and after the newest record")
+    func aheadWatermarks() {
+        func ahead(_ watermark: Int64, newest: Int64 = 0, now: Int64 = 1_000_000) -> Int64? {
+            let metadata = OffsetMetadata(
+                watermark: TimerWatermark(watermark), partitions: 1, newestTimestamp: newest)
+            return StartRules.aheadWatermarks([3: (5, metadata)], now: now)[3]
+        }
+        #expect(ahead(1_060_000) == nil)
+        #expect(ahead(1_060_001) == 60_001)
+        #expect(ahead(1_060_001, newest: 1_000_001) == nil)
+        #expect(ahead(4_600_000, newest: 1_000_000) == 3_600_000)
+        #expect(ahead(0) == nil)
+    }
+
     @Test("the newest timestamp that the fold has seen is committed from then on")
     func foldedTimestamp() {
         var positions = Positions()

@@ -26,8 +26,18 @@ extension PipelineCore {
     }
 
     /// Begins a partition that was assigned, with nothing known of its orders.
-    package mutating func assign(_ partition: Int32, watermark: TimerWatermark, newest: Int64) {
-        orders.assign(partition, watermark: watermark, newest: newest)
+    package mutating func assign(
+        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
+    ) {
+        orders.assign(partition, watermark: watermark, newest: newest, beginning: beginning)
+    }
+
+    /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/whole`` where it is two
+    /// horizons long.
+    package func beginning(of partition: Int32, newest: Int64) -> FoldBeginning {
+        guard let orders = orders[partition] else { return .whole }
+        let isIncomplete = orders.beginning.isIncomplete(newest: newest, horizon: orders.limits.horizon * 1_000)
+        return isIncomplete ? orders.beginning : .whole
     }
 
     /// Goes on at the committed offset, where the partition has been folded to, with what was committed there.

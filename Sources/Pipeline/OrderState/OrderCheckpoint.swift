@@ -15,6 +15,13 @@ struct OrderCheckpoint: ~Copyable {
         var watermark: TimerWatermark
         /// The newest timestamp of a record, in milliseconds since 1970.
         var newest: Int64
+        /// The timestamp of the first record of a fold that may lack something, in milliseconds since 1970; 0 where it is
+        /// complete.
+        var foldedFrom: Int64 = 0
+        /// The last records below ``offset``.
+        var recent = RecentFingerprints()
+
+        var beginning: FoldBeginning { foldedFrom == 0 ? .whole : .record(foldedFrom) }
     }
 
     private static let keySize = 4 + 16
@@ -23,22 +30,33 @@ struct OrderCheckpoint: ~Copyable {
     private let stamp: String
     /// What is in the store.
     private(set) var marks: [Int32: Mark] = [:]
+    /// The id of the cluster that the log is in; nil where no broker has told.
+    private var cluster: String?
+    /// What was stored came from this cluster, and was removed.
+    private(set) var foreignCluster: String?
 
-    /// - Parameter stamp: what the blocks depend on besides the log: the topic and the hash of the rules.
-    init(_ store: any OrderedStore, stamp: String) throws(StoreError) {
+    /// - Parameters:
+    ///   - stamp: what the blocks depend on besides the log: the topic, and ``OrderFold/stamp(of:)``.
+    ///   - cluster: the cluster's id; nil, where the broker does not tell, compares nothing.
+    init(_ store: any OrderedStore, stamp: String, cluster: String?) throws(StoreError) {
         let stamp = "\(OrderBlock.version) \(stamp)"
         let reader = try store.makeReader()
         try reader.begin()
         let text = try reader.checkpoint().map { String(decoding: $0, as: UTF8.self) }
         let count = try reader.count()
         reader.end()
-        let marks = text.flatMap { Self.read($0, stamp: stamp) }
-        if marks == nil, count > 0 || text != nil {
+        var found = text.flatMap { Self.read($0, stamp: stamp) }
+        if let stored = found?.cluster, let cluster, stored != cluster {
+            foreignCluster = stored
+            found = nil
+        }
+        if found == nil, count > 0 || text != nil {
             try store.write { writer throws(StoreError) in try writer.removeAll() }
         }
         self.store = store
         self.stamp = stamp
-        self.marks = marks ?? [:]
+        self.cluster = cluster ?? found?.cluster
+        marks = found?.marks ?? [:]
     }
 
     /// Takes a partition's orders over into a state that has just been begun.
@@ -129,10 +147,11 @@ struct OrderCheckpoint: ~Copyable {
     }
 
     private func write(_ marks: [Int32: Mark], with writer: any StoreWriter) throws(StoreError) {
-        var lines = [stamp]
+        var lines = [stamp, "cluster \(cluster ?? "-")"]
         for (partition, mark) in marks.sorted(by: { $0.key < $1.key }) {
             lines.append(
-                "\(partition) \(mark.offset) \(mark.watermark.time) \(mark.watermark.splitText ?? "-") \(mark.newest)")
+                "\(partition) \(mark.offset) \(mark.watermark.time) \(mark.watermark.splitText ?? "-") \(mark.newest) "
+                    + "\(mark.foldedFrom) \(mark.recent.text)")
         }
         let result = Array(lines.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
             Result { () throws(StoreError) in try writer.setCheckpoint(bytes) }
@@ -141,18 +160,21 @@ struct OrderCheckpoint: ~Copyable {
     }
 
     /// Nil where it was written by another version, for another topic or with other rules.
-    private static func read(_ text: String, stamp: String) -> [Int32: Mark]? {
+    private static func read(_ text: String, stamp: String) -> (cluster: String?, marks: [Int32: Mark])? {
         let lines = text.split(separator: "\n")
-        guard lines.first.map(String.init) == stamp else { return nil }
+        guard lines.count >= 2, lines[0] == stamp, lines[1].hasPrefix("cluster ") else { return nil }
+        let cluster = lines[1].dropFirst("cluster ".count)
         var marks: [Int32: Mark] = [:]
-        for line in lines.dropFirst() {
-            let words = line.split(separator: " ")
-            guard words.count == 5, let partition = Int32(words[0]), let offset = Int64(words[1]),
-                let time = Int64(words[2]), let newest = Int64(words[4])
+        for line in lines.dropFirst(2) {
+            let words = line.split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
+            guard words.count == 7, let partition = Int32(words[0]), let offset = Int64(words[1]),
+                let time = Int64(words[2]), let newest = Int64(words[4]), let foldedFrom = Int64(words[5]),
+                let recent = RecentFingerprints(words[6])
             else { return nil }
             marks[partition] = Mark(
-                offset: offset, watermark: TimerWatermark(time, split: StoredHash(words[3])?.number), newest: newest)
+                offset: offset, watermark: TimerWatermark(time, split: StoredHash(words[3])?.number), newest: newest,
+                foldedFrom: foldedFrom, recent: recent)
         }
-        return marks
+        return (cluster == "-" ? nil : String(cluster), marks)
     }
 }

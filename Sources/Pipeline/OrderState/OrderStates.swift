@@ -23,12 +23,16 @@ package struct OrderStates: ~Copyable, OrderHistory {
     /// - Parameters:
     ///   - watermark: its timer watermark.
     ///   - newest: the newest timestamp of its records so far.
-    package mutating func assign(_ partition: Int32, watermark: TimerWatermark, newest: Int64) {
+    ///   - beginning: what the fold that follows lacks.
+    package mutating func assign(
+        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
+    ) {
         if partitions.count <= Int(partition) {
             partitions.append(contentsOf: repeatElement(nil, count: Int(partition) + 1 - partitions.count))
         }
         partitions[Int(partition)] = PartitionOrders(
-            partition: partition, watermark: watermark, newest: newest, limits: limits, zones: zones)
+            partition: partition, watermark: watermark, newest: newest, beginning: beginning, limits: limits,
+            zones: zones)
         current = nil
     }
 
@@ -49,7 +53,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
         undo.beginEvent()
         settled = SettledTimers()
         if current?.partition != record.partition { current = self[record.partition] }
-        current?.begin(timestamp: record.timestamp?.milliseconds, undo: &undo)
+        current?.begin(record, undo: &undo)
     }
 
     package mutating func consider(_ event: OrderFacts) -> OrderVerdict {

@@ -93,15 +93,27 @@ extension PartitionOrders {
 }
 
 extension OrderStates {
-    /// From now on ``takeChanges(of:limit:_:)`` knows what changed in a partition.
-    package mutating func trackChanges(of partition: Int32) {
+    /// From now on ``takeChanges(of:limit:_:)`` knows what changed in a partition, and ``recentRecords(of:below:)`` its last
+    /// records.
+    ///
+    /// - Parameter recent: the records before, as a checkpoint has them.
+    package mutating func trackChanges(of partition: Int32, recent: RecentFingerprints = RecentFingerprints()) {
+        self[partition]?.recent = RecentRecords(recent)
         self[partition]?.changes = ByteWriter(capacity: 4 << 10)
         self[partition]?.takenChanges = 0
         self[partition]?.sortedChanges = 0
     }
 
     /// What changes is no longer noted, and what was is forgotten: for good, since the marks of orders stay.
-    package mutating func stopTracking(_ partition: Int32) { self[partition]?.changes = nil }
+    package mutating func stopTracking(_ partition: Int32) {
+        self[partition]?.changes = nil
+        self[partition]?.recent = nil
+    }
+
+    /// The fingerprints of the last records of a partition below an offset, sixteen at most.
+    package func recentRecords(of partition: Int32, below offset: Int64) -> RecentFingerprints {
+        self[partition]?.recent?.fingerprints(below: offset) ?? RecentFingerprints()
+    }
 
     /// See ``PartitionOrders/takeChanges(limit:_:)``.
     @discardableResult

@@ -21,6 +21,8 @@ final class PartitionOrders {
     @exclusivity(unchecked) var watermark: TimerWatermark
     /// ``newest`` as it was committed: what is gone at it is gone for good.
     var settled: Int64
+    /// What the fold lacks at its beginning.
+    @exclusivity(unchecked) var beginning: FoldBeginning
     /// No timer behind the watermark is due before this, in milliseconds. It may be too early.
     @exclusivity(unchecked) var earliestDue = Int64.max
     /// What is left of the tick under way; nil: there is none.
@@ -30,27 +32,37 @@ final class PartitionOrders {
     /// How many bytes of them have been taken, and how many are sorted.
     var takenChanges = 0
     var sortedChanges = 0
+    /// The last records, by which a checkpoint recognises its log; nil where nobody asks.
+    @exclusivity(unchecked) var recent: RecentRecords?
     /// Of the record at hand, in seconds since 1970, at least 1; 0 where it has none.
     @exclusivity(unchecked) private var now: UInt32 = 0
     @exclusivity(unchecked) private var found = OrderTable.Match.nothing
 
-    init(partition: Int32, watermark: TimerWatermark, newest: Int64, limits: OrderLimits, zones: ExtractionRules) {
+    init(
+        partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning, limits: OrderLimits,
+        zones: ExtractionRules
+    ) {
         self.partition = partition
         self.limits = limits
         self.zones = zones
         self.watermark = watermark
         self.newest = newest
+        self.beginning = beginning
         settled = newest
     }
 
-    /// Takes the timestamp of the next record of the partition, in milliseconds; nil where it has none.
-    func begin(timestamp: Int64?, undo: inout UndoLog) {
+    /// Takes the next record of the partition.
+    func begin(_ record: EventRecord, undo: inout UndoLog) {
         now = 0
+        let timestamp = record.timestamp?.milliseconds
+        recent?.note(offset: record.offset, timestamp: timestamp, key: record.key)
         if let timestamp, timestamp > 0 { take(timestamp, undo: &undo) }
     }
 
     private func take(_ timestamp: Int64, undo: inout UndoLog) {
         now = max(1, UInt32(clamping: timestamp / 1000))
+        // The first record stays the first, whether it is taken back or not.
+        beginning.take(timestamp)
         guard timestamp > newest else { return }
         undo.noteClock(newest: newest, watermark: watermark, of: partition)
         newest = timestamp

@@ -14,6 +14,8 @@ enum FaultPoint: String, CaseIterable {
     case afterCommit = "after-commit"
     /// The group wants the partitions back; what is open is not committed.
     case inRevoke = "in-revoke"
+    /// Records below the committed offset were folded, and there are more.
+    case inRefold = "in-refold"
     /// Subscriptions were read; the table's store does not have them.
     case beforeTableCommit = "before-table-commit"
     /// The table's store has them.
@@ -126,7 +128,7 @@ enum FaultPoint: String, CaseIterable {
         fileprivate var isInTransaction: Bool {
             switch self {
             case .afterProduce, .afterTick, .beforeCommit, .afterSendOffsets: true
-            case .afterCommit, .inRevoke, .beforeTableCommit, .afterTableCommit, .inCatchUp: false
+            case .afterCommit, .inRevoke, .inRefold, .beforeTableCommit, .afterTableCommit, .inCatchUp: false
             }
         }
     }

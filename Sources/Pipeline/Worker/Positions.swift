@@ -25,6 +25,9 @@ package struct Positions {
         fileprivate var committedTimestamp: Int64
         fileprivate var settledFold: Int64
 
+        /// The newest timestamp when the first record since the last commit was processed; the committed one without.
+        package var newestAtFirst: Int64 { max(committedTimestamp, first?.timestamp ?? 0) }
+
         /// The state is not yet that of the committed offset.
         package var isFolding: Bool { folded < committed }
 

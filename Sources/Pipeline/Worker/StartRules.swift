@@ -28,6 +28,26 @@ enum StartRules {
         return (positions, reset)
     }
 
+    /// The partitions whose timers the committed watermark silences: by how many milliseconds it is ahead of the later of
+    /// the clock and the newest record's time, where that is more than a minute.
+    ///
+    /// - Parameter now: milliseconds since 1970.
+    static func aheadWatermarks(
+        _ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], now: Int64
+    ) -> [Int32: Int64] {
+        positions
+            .mapValues { lead(of: $0.metadata, now: now) }
+            .filter { $0.value > toleratedLead }
+    }
+
+    /// By how many milliseconds a committed watermark is ahead of the later of the clock and the newest record's time.
+    static func lead(of committed: OffsetMetadata, now: Int64) -> Int64 {
+        committed.watermark.time - max(now, committed.newestTimestamp)
+    }
+
+    /// Clocks of machines differ by a little, in milliseconds.
+    private static let toleratedLead: Int64 = 60_000
+
     static func noStart(_ partitions: [TopicPartition], group: String) -> PipelineError {
         .decisionNeeded(
             "group \(group) has no committed offset for \(partitions.sorted().map(\.description).joined(separator: ", "))"
@@ -49,4 +69,12 @@ enum StartRules {
         }
         return nil
     }
+}
+
+/// What the log has of some partitions.
+struct LogBounds {
+    /// The first offset that is still there.
+    var first: [TopicPartition: Offset]
+    /// The last stable offset.
+    var end: [TopicPartition: Offset]
 }

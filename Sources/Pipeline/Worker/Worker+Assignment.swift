@@ -131,8 +131,7 @@ extension Worker {
         let starts = try startOffsets(of: partitions)
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
         let checked = try StartRules.check(starts, partitionCount: count, now: context.clock.now())
-        let first = try checkRange(starts)
-        try prepareOrders(checked.positions, first: first)
+        try prepareOrders(checked.positions, log: try checkRange(starts))
         group = try consumer.groupMetadata()
         positions.assign(checked.positions, folds: folds.offsets, partitionCount: count)
         let reading = Dictionary(
@@ -146,9 +145,25 @@ extension Worker {
         }
         assignment.isDone = true
         context.meter.setPartitions(partitions.count, worker: slot.number)
+        considerWatermarks(checked.positions)
         beginRefold()
         watch.progressed()
         reportReset(checked.reset)
+    }
+
+    /// Tells of watermarks that are ahead of the clock: their partitions' timers stay silent until it has come so far.
+    private func considerWatermarks(_ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)]) {
+        guard context.configuration.orders.schedule != nil else { return }
+        context.meter.setWatermarks(positions.mapValues(\.metadata), clock: context.clock, worker: slot.number)
+        let ahead = StartRules.aheadWatermarks(positions, now: context.clock.now())
+        guard !ahead.isEmpty, !assignment.isRewind else { return }
+        logger.warning(
+            "the timer watermark is ahead of the clock and of every record: the timers of these partitions that are due "
+                + "before it are not sent; see `carillon offsets set --watermark`",
+            [
+                "ahead": ahead.sorted { $0.key < $1.key }
+                    .map { "\($0.key): \($0.value / 1_000) s" }.joined(separator: ", ")
+            ])
     }
 
     /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record
@@ -183,20 +198,19 @@ extension Worker {
 
     /// An offset outside the log is a person's to decide: what was lost is said, and nothing is skipped.
     ///
-    /// - Returns: the first offsets that the log still has.
-    private mutating func checkRange(
-        _ starts: [TopicPartition: CommittedOffset]
-    ) throws -> [TopicPartition: Offset] {
+    /// - Returns: what the log has of these partitions.
+    private mutating func checkRange(_ starts: [TopicPartition: CommittedOffset]) throws -> LogBounds {
         let partitions = Array(starts.keys)
-        let first = try consumer.startOffsets(partitions, timeout: .seconds(5))
-        let end = try consumer.endOffsets(partitions, timeout: .seconds(5))
+        let log = LogBounds(
+            first: try consumer.startOffsets(partitions, timeout: .seconds(5)),
+            end: try consumer.endOffsets(partitions, timeout: .seconds(5)))
         for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
-            guard let first = first[partition], let end = end[partition] else { continue }
+            guard let first = log.first[partition], let end = log.end[partition] else { continue }
             if let problem = StartRules.rangeProblem(partition, committed: start.offset, first: first, end: end) {
                 throw problem
             }
         }
-        return first
+        return log
     }
 
     private func reportReset(_ partitions: [TopicPartition]) {

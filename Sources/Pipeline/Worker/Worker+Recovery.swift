@@ -157,9 +157,7 @@ extension Worker {
             fencings.consider(error)
             if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
-            if error.kind == .offsetOutOfRange {
-                throw PipelineError.decisionNeeded("offset out of range: \(error); see `carillon offsets set`")
-            }
+            if error.kind == .offsetOutOfRange { throw KafkaError.overtaken(error) }
             if error.isFatal { throw error }
             if let line = try context.consider(error) { logger.warning("\(line); waiting") }
             if error.kind == .authorization, context.patience.isStarting { refusal = error }
@@ -211,6 +209,15 @@ extension KafkaError {
             kind: .other, recovery: .recreateClient, name: "",
             message: "nothing arrives although there is something to read",
             operation: "consume")
+    }
+
+    /// The log no longer has the next offset to read. Back at the committed offsets it is found out whether a fold was
+    /// overtaken, which begins again, or the group.
+    fileprivate static func overtaken(_ error: KafkaError) -> KafkaError {
+        var error = error
+        error.recovery = .abortTransaction
+        error.operation = ""
+        return error
     }
 
     fileprivate var isOfConsumer: Bool { operation == "consume" }

@@ -48,6 +48,7 @@ extension Worker {
             entry.ranges.append(
                 JournalEntry.Range(
                     partition: partition, from: position.committed, to: position.next, first: position.first,
+                    isIncomplete: core.beginning(of: partition, newest: position.newestAtFirst) != .whole,
                     watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
                     until: position.tickTime))
             offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(

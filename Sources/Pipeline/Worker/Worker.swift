@@ -113,7 +113,7 @@ struct Worker: ~Copyable {
         try considerErrors(records.errors)
         try watchConsumer()
         takeOver()
-        refold()
+        try refold()
         if batch.records.isEmpty { ticks.yieldsToEvents = false } else { try process() }
         try tick()
         if transaction?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }

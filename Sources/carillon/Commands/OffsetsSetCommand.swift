@@ -10,12 +10,17 @@ struct OffsetsSetCommand: ParsableCommand {
         abstract: "Set where the group goes on reading the events.",
         discussion:
             "The group must have no live member: stop every 'carillon run' of it first. Static members that have "
-            + "stopped are waited for until their session has expired. Timer watermarks stay as they are.",
+            + "stopped are waited for until their session has expired. Timer watermarks stay as they are, unless "
+            + "--watermark is given: timers that are due at or before it are not sent, later ones are.",
         examples: [
             ("carillon offsets set --to latest", "Skip what is in the log."),
             ("carillon offsets set --to 2026-11-21T10:00:00Z --resend", "Send again what came since then."),
             ("carillon offsets set --partition 3 --to 1200 --dry-run", "What one partition's move would mean."),
             ("carillon offsets set --accept-partitions", "Go on after the topic got more partitions."),
+            (
+                "carillon offsets set --watermark now --repeat-timers",
+                "Bring a watermark back that is ahead of the clock."
+            ),
         ])
 
     @Option(help: "The new place.", valueName: "earliest|latest|time|offset") var to: String?
@@ -25,12 +30,25 @@ struct OffsetsSetCommand: ParsableCommand {
         help: "The topic's partition count was changed on purpose: begin new partitions at their start, keep no timers."
     )
     var acceptPartitions: Bool
+    @Option(help: "The new timer watermark; without --to the offsets stay.", valueName: "now|time") var watermark:
+        String?
+    @Flag(help: "Allow the watermark to move back: timers are sent again.") var repeatTimers: Bool
     @Flag(help: "Commit nothing.") var dryRun: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
         var problems: [String] = []
-        if to == nil && !acceptPartitions { problems.append("--to is missing (or --accept-partitions)") }
+        if to == nil && !acceptPartitions && watermark == nil {
+            problems.append("--to is missing (or --watermark, or --accept-partitions)")
+        }
+        if let watermark, WatermarkTarget(watermark) == nil {
+            problems.append(
+                "--watermark \(watermark) is not allowed; it must be now or a time such as 2026-11-21T10:00:00Z")
+        }
+        if watermark != nil && acceptPartitions {
+            problems.append("--watermark does not go with --accept-partitions, which sets it to now")
+        }
+        if repeatTimers && watermark == nil { problems.append("--repeat-timers goes with --watermark") }
         if let to, OffsetTarget(to) == nil {
             problems.append(
                 "--to \(to) is not allowed; it must be earliest, latest, a time such as 2026-11-21T10:00:00Z, or an offset"
@@ -48,10 +66,11 @@ struct OffsetsSetCommand: ParsableCommand {
         let positions = try consumer.explaining { consumer throws(KafkaError) in
             try GroupPositions(of: configuration.topics.events, consumer, timeout: patience)
         }
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
         let move = OffsetMove(
             positions, targets: try targets(positions, consumer, timeout: patience),
-            acceptPartitions: acceptPartitions, mayResend: resend || dryRun,
-            now: Int64(Date().timeIntervalSince1970 * 1_000))
+            watermarks: watermarks(positions, now: now), acceptPartitions: acceptPartitions,
+            mayResend: resend || dryRun, mayRepeatTimers: repeatTimers || dryRun, now: now)
         let horizon = configuration.orders.horizon
         let firsts = try consumer.offsets(at: move.rememberedFrom(horizon: horizon), timeout: patience)
         Terminal.write(move.text + move.ageText(horizon: horizon, firsts: firsts))
@@ -75,12 +94,26 @@ struct OffsetsSetCommand: ParsableCommand {
                 })
         }
         guard let to, let target = OffsetTarget(to) else { return [:] }
-        let moved = positions.partitions.filter { partition.isEmpty || partition.contains(Int($0.id.partition)) }
+        let moved = chosen(positions)
         switch target {
         case .earliest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.start) })
         case .latest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.end) })
         case .offset(let offset): return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, offset) })
         case .time(let time): return try consumer.offsets(at: time, of: moved.map(\.id), timeout: timeout)
         }
+    }
+    private func watermarks(_ positions: GroupPositions, now: Int64) -> [TopicPartition: Int64] {
+        guard let watermark, let target = WatermarkTarget(watermark) else { return [:] }
+        let time =
+            switch target {
+            case .now: now
+            case .time(let milliseconds): milliseconds
+            }
+        return Dictionary(uniqueKeysWithValues: chosen(positions).map { ($0.id, time) })
+    }
+
+    /// Those that --partition names, or all.
+    private func chosen(_ positions: GroupPositions) -> [GroupPositions.Partition] {
+        positions.partitions.filter { partition.isEmpty || partition.contains(Int($0.id.partition)) }
     }
 }

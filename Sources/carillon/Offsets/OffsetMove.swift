@@ -14,6 +14,10 @@ struct OffsetMove {
         var again: Int64 { position.committed.map { max(0, $0.offset.value - target.value) } ?? 0 }
         /// Offsets that are never read.
         var skipped: Int64 { position.committed.map { max(0, target.value - $0.offset.value) } ?? 0 }
+        /// Timers between the two watermarks are never sent.
+        var passesTimers: Bool { position.metadata.map { $0.watermark < metadata.watermark } ?? false }
+        /// Timers between the two watermarks are sent, whether they have been before or not.
+        var repeatsTimers: Bool { position.metadata.map { metadata.watermark < $0.watermark } ?? false }
     }
 
     var steps: [Step]
@@ -25,12 +29,13 @@ struct OffsetMove {
 
     /// - Parameters:
     ///   - targets: the new offset of each partition that moves; one that is not in it stays.
+    ///   - watermarks: the new watermark of each partition that gets one, in milliseconds since 1970.
     ///   - acceptPartitions: the topic's number of partitions was changed on purpose: partitions without a commit start
     ///     at their beginning, every commit gets the new number, and no timer from before fires.
     ///   - now: milliseconds since 1970.
     init(
-        _ positions: GroupPositions, targets: [TopicPartition: Offset], acceptPartitions: Bool, mayResend: Bool,
-        now: Int64
+        _ positions: GroupPositions, targets: [TopicPartition: Offset], watermarks: [TopicPartition: Int64] = [:],
+        acceptPartitions: Bool, mayResend: Bool, mayRepeatTimers: Bool = false, now: Int64
     ) {
         let count = Int32(positions.partitions.count)
         steps = []
@@ -43,7 +48,11 @@ struct OffsetMove {
                         + "give --accept-partitions if that was on purpose")
             }
             let beginning = acceptPartitions && position.committed == nil ? position.start : nil
-            let stay = acceptPartitions ? position.committed?.offset : nil
+            let given = watermarks[position.id].map { TimerWatermark($0) }
+            let stay = acceptPartitions || given != nil ? position.committed?.offset : nil
+            if given != nil, position.committed == nil, targets[position.id] == nil {
+                problems.append("\(position.id): has no committed offset; give --to as well")
+            }
             guard let target = targets[position.id] ?? beginning ?? stay else { continue }
             guard (position.start...max(position.start, position.end)).contains(target) else {
                 problems.append(
@@ -55,12 +64,19 @@ struct OffsetMove {
                 Step(
                     position: position, target: target,
                     metadata: OffsetMetadata(
-                        watermark: acceptPartitions ? TimerWatermark(now) : found?.watermark ?? TimerWatermark(now),
+                        watermark: given ?? (acceptPartitions ? nil : found?.watermark) ?? TimerWatermark(now),
                         partitions: count,
                         newestTimestamp: found?.newestTimestamp ?? 0)))
         }
         if again > 0 && !mayResend {
             problems.append("up to \(again) events would be sent again; give --resend if that is what you want")
+        }
+        if let latest = watermarks.values.max(), latest > now {
+            problems.append(
+                "the watermark \(TimeText.iso8601(latest)) is ahead of the clock: no timer would be sent until then")
+        }
+        if !mayRepeatTimers, steps.contains(where: \.repeatsTimers) {
+            problems.append("timers would be sent again; give --repeat-timers if that is what you want")
         }
     }
 
@@ -73,13 +89,33 @@ struct OffsetMove {
 
     /// The plan for a person.
     var text: String {
-        var table = TextTable(["PARTITION", "COMMITTED", "NEW", "SENT AGAIN", "SKIPPED", "WATERMARK"])
+        var table = TextTable([
+            "PARTITION", "COMMITTED", "NEW", "SENT AGAIN", "SKIPPED", "WATERMARK", "NEW WATERMARK",
+        ])
         for step in steps {
             table.append([
                 "\(step.position.id)", step.position.committed.map { "\($0.offset)" } ?? "-", "\(step.target)",
-                "\(step.again)", "\(step.skipped)", step.metadata.watermark.text,
+                "\(step.again)", "\(step.skipped)", step.position.metadata?.watermark.text ?? "-",
+                step.metadata.watermark.text,
             ])
         }
-        return table.text + "Up to \(again) events are sent again, up to \(skipped) are skipped.\n"
+        return table.text + timerText + "Up to \(again) events are sent again, up to \(skipped) are skipped.\n"
+    }
+
+    /// What the watermarks that move mean.
+    private var timerText: String {
+        let passing = steps.count(where: \.passesTimers)
+        let repeating = steps.count(where: \.repeatsTimers)
+        var text = ""
+        if passing > 0 {
+            text +=
+                "Partitions whose watermark moves forward: \(passing); timers that are due in between are never sent.\n"
+        }
+        if repeating > 0 {
+            text +=
+                "Partitions whose watermark moves back: \(repeating); timers that are due in between are sent, even those "
+                + "that were sent before. Only those later than schedule.max-lateness are not.\n"
+        }
+        return text
     }
 }

@@ -1,6 +1,24 @@
 import KafkaClient
 import Pipeline
 
+/// What `offsets set --watermark` takes.
+enum WatermarkTarget: Equatable {
+    case now
+    /// Milliseconds since 1970.
+    case time(Int64)
+
+    /// nil where the text is none of these.
+    init?(_ text: String) {
+        if text == "now" {
+            self = .now
+        } else if let milliseconds = TimeText.milliseconds(text) {
+            self = .time(milliseconds)
+        } else {
+            return nil
+        }
+    }
+}
+
 /// Where `offsets set --to` points.
 enum OffsetTarget: Equatable {
     case earliest

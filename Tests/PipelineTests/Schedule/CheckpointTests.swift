@@ -9,8 +9,8 @@ import Testing
 struct CheckpointTests {
     private let store = MemoryStore()
 
-    private func open(_ stamp: String = "orders.events 1234") throws -> OrderCheckpoint {
-        try OrderCheckpoint(store, stamp: stamp)
+    private func open(_ stamp: String = "orders.events 1234", cluster: String? = "c-1") throws -> OrderCheckpoint {
+        try OrderCheckpoint(store, stamp: stamp, cluster: cluster)
     }
 
     /// A driver with some orders, whose changes are saved.
@@ -26,7 +26,10 @@ struct CheckpointTests {
     }
 
     private func mark(_ driver: borrowing ScheduleDriver) -> OrderCheckpoint.Mark {
-        .init(offset: Int64(driver.committed.offset), watermark: driver.committed.watermark, newest: 5)
+        let offset = Int64(driver.committed.offset)
+        return .init(
+            offset: offset, watermark: driver.committed.watermark, newest: 5, foldedFrom: 7,
+            recent: driver.core.orders.recentRecords(of: 0, below: offset))
     }
 
     @Test("what was saved is loaded: the same orders, and where they belong in the log")
@@ -45,6 +48,61 @@ struct CheckpointTests {
         #expect(try found.load(0, into: &other.core))
         #expect(other.orderViews == driver.orderViews)
         #expect(other.views["o1"]?.status == "picked")
+    }
+
+    @Test("the last sixteen records of a partition are saved with it, and are where a start begins")
+    func recentRecords() throws {
+        var saving = try open()
+        var driver = try driver(40)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        let found = try #require(try open().marks[0]?.recent)
+        #expect(found.elements.map(\.offset) == Array(24..<40))
+        let key = Array("o39".utf8).withUnsafeBytes { StoredHash(of: $0) }
+        #expect(
+            found.elements.last == RecordFingerprint(offset: 39, timestamp: ScheduleDriver.morning, key: key))
+        driver.core.assign(0, watermark: 0, newest: 5)
+        driver.core.orders.trackChanges(of: 0, recent: found)
+        #expect(driver.core.orders.recentRecords(of: 0, below: 40) == found)
+        driver.core.orders.stopTracking(0)
+        #expect(driver.core.orders.recentRecords(of: 0, below: 40).elements.isEmpty)
+    }
+
+    @Test("a partition without a split instant, without anything missing or without records is saved and found as well")
+    func bareMark() throws {
+        var saving = try open(cluster: nil)
+        var driver = try driver(1)
+        let bare = OrderCheckpoint.Mark(offset: 9, watermark: 3, newest: 0)
+        let split = OrderCheckpoint.Mark(offset: 9, watermark: TimerWatermark(3, split: 5), newest: 0)
+        try saving.save([0: bare, 1: split], of: &driver.core)
+        #expect(try open(cluster: nil).marks == [0: bare, 1: split])
+    }
+
+    @Test("what another cluster left is removed and said; a cluster that is not known compares nothing")
+    func otherCluster() throws {
+        var saving = try open()
+        var driver = try driver(3)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        let unknown = try open(cluster: nil)
+        #expect(unknown.marks == [0: mark(driver)])
+        #expect(unknown.foreignCluster == nil)
+        let other = try open(cluster: "c-2")
+        #expect(other.foreignCluster == "c-1")
+        #expect(other.marks.isEmpty)
+        let reader = try store.makeReader()
+        try reader.begin()
+        #expect(try reader.count() == 0)
+    }
+
+    @Test("a cluster's id that is known once stays, while the broker does not tell")
+    func keptCluster() throws {
+        var saving = try open()
+        var driver = try driver(3)
+        try saving.save([0: mark(driver)], of: &driver.core)
+        var silent = try open(cluster: nil)
+        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
+        try driver.process()
+        try silent.save([0: mark(driver)], of: &driver.core)
+        #expect(try open(cluster: "c-2").foreignCluster == "c-1")
     }
 
     @Test("what is much is saved slice by slice, and belongs to no offset until the last one is there")
@@ -127,7 +185,7 @@ struct CheckpointTests {
         var driver = try driver(2)
         try saving.save([0: mark(driver)], of: &driver.core)
         let counting = CountingStore(store)
-        var again = try OrderCheckpoint(counting, stamp: "orders.events 1234")
+        var again = try OrderCheckpoint(counting, stamp: "orders.events 1234", cluster: "c-1")
         try again.save([0: mark(driver)], of: &driver.core)
         #expect(counting.writes == 0)
     }

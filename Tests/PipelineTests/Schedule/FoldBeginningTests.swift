@@ -1,0 +1,65 @@
+import Extraction
+import Testing
+
+@testable import Pipeline
+
+@Suite("A fold that lacks its beginning is incomplete until it is two horizons long (ADR 34)")
+struct FoldBeginningTests {
+    private static let newest = ScheduleDriver.morning
+
+    private func beginning(at offset: Int64, first: Int64, committed: Int64 = 900, newest: Int64 = Self.newest)
+        -> FoldBeginning
+    {
+        FoldBeginning(at: offset, first: first, committed: committed, newest: newest)
+    }
+
+    @Test("a log that was never cut, or that begins before the two horizons, has all of it")
+    func whole() {
+        #expect(beginning(at: 0, first: 0) == .whole)
+        #expect(beginning(at: 500, first: 0) == .whole)
+        #expect(beginning(at: 500, first: 499) == .whole)
+        #expect(beginning(at: 0, first: 0, committed: 0, newest: 0) == .whole)
+    }
+
+    @Test("one that begins within the two horizons lacks what was before its first record")
+    func cut() {
+        #expect(beginning(at: 500, first: 500) == .nextRecord)
+        #expect(beginning(at: 500, first: 500, newest: 0) == .nextRecord)
+        #expect(beginning(at: 500, first: 500, committed: 500, newest: 0) == .nextRecord)
+    }
+
+    @Test("what retention removes between the two questions counts as well")
+    func cutBetween() {
+        #expect(beginning(at: 500, first: 510) == .nextRecord)
+    }
+
+    @Test("where nothing is left to fold, what is missing is no newer than the newest record")
+    func nothingLeft() {
+        #expect(beginning(at: 900, first: 900) == .record(Self.newest))
+        #expect(beginning(at: 950, first: 950) == .record(Self.newest))
+    }
+
+    @Test("it is complete with the record that comes two horizons after its first one")
+    func length() {
+        #expect(!FoldBeginning.whole.isIncomplete(newest: 0, horizon: 100))
+        #expect(FoldBeginning.nextRecord.isIncomplete(newest: .max, horizon: 100))
+        #expect(FoldBeginning.record(1_000).isIncomplete(newest: 1_199, horizon: 100))
+        #expect(!FoldBeginning.record(1_000).isIncomplete(newest: 1_200, horizon: 100))
+    }
+
+    @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
+    func firstRecord() throws {
+        var driver = try ScheduleDriver()
+        driver.core.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
+        #expect(driver.core.beginning(of: 0, newest: 0) == .nextRecord)
+        driver.append(event("o1", status: "pending", at: Self.newest))
+        driver.append(event("o2", status: "pending", at: Self.newest + ScheduleDriver.hour))
+        try driver.process(aborts: true)
+        #expect(driver.core.beginning(of: 0, newest: Self.newest) == .record(Self.newest))
+        try driver.process()
+        let end = Self.newest + 2 * driver.orders.horizon.wholeMilliseconds
+        #expect(driver.core.beginning(of: 0, newest: end - 1) == .record(Self.newest))
+        #expect(driver.core.beginning(of: 0, newest: end) == .whole)
+        #expect(driver.core.beginning(of: 7, newest: 0) == .whole)
+    }
+}
