@@ -50,6 +50,8 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
     case replaced
     /// It is in the dispatch topic, whoever wrote it.
     case alreadySent = "already_sent"
+    /// Its device has its message already, from an event at another place: in a log that was restored from a mirror.
+    case otherSource = "other_source"
 
     /// For a person, behind a number.
     package var sentence: String {
@@ -59,6 +61,7 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
         case .afterStart: "done by the pipeline after the start"
         case .replaced: "replaced by a later notification of their order"
         case .alreadySent: "dispatched already"
+        case .otherSource: "dispatched already, under another source"
         }
     }
 }
