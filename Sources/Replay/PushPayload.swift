@@ -23,6 +23,14 @@ package struct PushPayload: Equatable {
 
     package subscript(name: String) -> String? { members.first { $0.name == name }?.value }
 
+    /// The device's token, wherever a provider's message has one.
+    package var tokens: [String] {
+        members.filter { member in
+            let name = member.name.split(separator: ".").last
+            return name == "token" || name == "device_token"
+        }.map(\.value)
+    }
+
     package static func == (left: PushPayload, right: PushPayload) -> Bool {
         left.members.elementsEqual(right.members) { $0 == $1 }
     }

@@ -41,6 +41,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private var core: PipelineCore
     private let history: SubscriptionHistoryReader
     private let journal: JournalIndex
+    private let topics: PipelineConfiguration.Topics
     /// Of the events, where whole transactions have to be held.
     private let heldTopic: String?
     private var sink: SelectedSink<Base>
@@ -76,6 +77,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
         }
         self.journal = journal
+        topics = configuration.topics
         self.heldTopic = heldTopic
         self.core = core
         self.history = history
@@ -95,6 +97,8 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     }
 
     /// Takes records in the order of the log, of any of the partitions.
+    ///
+    /// - Throws: ``ReplayRefusal`` where the log is not the one that the journal was written for.
     package mutating func take(_ records: borrowing EventBatch) throws {
         work.batch.removeAll()
         work.batch.headers.append(contentsOf: records.headers)
@@ -129,6 +133,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             try finish(step, of: run)
         }
         run.position = record.offset + 1
+        if let step = run.step, step.contradicts(record) { throw ReplayRefusal(contradicting: step, record, topics) }
         guard record.offset < run.span.end else { return }
         let kind = kind(of: record.offset, in: run)
         if kind != self.kind || current !== run {
@@ -179,7 +184,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         begin(step, areTimers: areTimers)
         try core.beginTransaction()
         if !run.isBegun {
-            core.resume(run.span.partition, watermark: TimerWatermark(step.watermarkBefore))
+            core.resume(run.span.partition, watermark: step.watermarkBefore)
             run.isBegun = true
         }
     }
@@ -225,8 +230,9 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             // Timers at an offset come before the record there.
             sink.isMuted = !(run.span.range.lowerBound < step.to && step.to <= run.span.range.upperBound)
             let tick = Tick(
-                partition: run.span.partition, time: step.watermarkAfter, clock: step.clock, offset: step.to)
-            _ = try core.fire(tick, .upTo(nil), into: &sink)
+                partition: run.span.partition, time: step.until ?? step.watermarkAfter.time, clock: step.clock,
+                offset: step.to)
+            _ = try core.fire(tick, .upTo(step.watermarkAfter), into: &sink)
             core.commit()
         }
         try run.advance()
@@ -263,5 +269,16 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         begin(nil, areTimers: true)
         try core.play(run.span.partition, until: time, offset: run.reached, into: &sink)
         begin(nil, areTimers: false)
+    }
+}
+
+extension ReplayRefusal {
+    /// A record stands where the journal says that another one stood.
+    fileprivate init(contradicting step: JournalStep, _ record: EventRecord, _ topics: PipelineConfiguration.Topics) {
+        self.init(
+            "\(topics.events)/\(record.partition): at offset \(record.offset) stands another record than \(topics.journal)/"
+                + "\(step.place.partition)/\(step.place.offset) was written for: the topic was restored from a mirror, or "
+                + "deleted and created again, so these entries of the journal mean other events; choose a range without them"
+        )
     }
 }

@@ -76,6 +76,12 @@ class Cluster:
         for name in topics:
             wait_for(f"topic {name} is there", lambda: self.partitions(name), 30)
 
+    def delete_topic(self, topic):
+        """Until nobody knows it, so that another one can have its name."""
+        for future in self.admin.delete_topics([topic]).values():
+            future.result(30)
+        wait_for(f"topic {topic} is gone", lambda: not self.partitions(topic), 30)
+
     def add_partitions(self, topic, count):
         for future in self.admin.create_partitions([NewPartitions(topic, count)]).values():
             future.result(30)

@@ -49,7 +49,8 @@ def confirmations():
     # What nobody has processed yet is the pipeline's.
     world.cluster.produce(world.topics["events"], [order(number) for number in range(100, 120)])
     (above,), _ = redrive(world, "--dry-run", *now)
-    expect("above the committed offsets", (above["plan"]["devices"], len(above["plan"]["notes"])), (0, 2))
+    uncommitted = [note for note in above["plan"]["notes"] if "has not committed" in note]
+    expect("above the committed offsets", (above["plan"]["devices"], len(uncommitted)), (0, 2))
     (more,), _ = redrive(world, "--dry-run", "--include-sent", *now)
     expect("with what was sent", more["plan"]["devices"], 48)
     (old,), _ = redrive(world, "--dry-run", "--include-sent", "--max-age", "1s", *now)

@@ -38,7 +38,9 @@ WRONG = {
     "notifications.dead-letters.headers": [{"x-error-code": "bad_luck"}, {"__connect.errors.offset": "x"}],
     "notifications.journal.key": ["shop"],
     "notifications.journal.value": [{"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]}, {"table": [-1]},
-                                    {"rules": ""}, {"clock": 1.5}],
+                                    {"rules": ""}, {"clock": 1.5}, {"v": 3}, {"v": 1}, {"group": ""}, {"dispatch": None}, {"cluster": 7},
+                                    {"watermarks": [{"partition": 3, "before": 1, "after": 1}]},
+                                    {"watermarks": [{"topic": "a", "partition": 3, "before": 1, "before_p": "5", "after": 1}]}],
 }
 
 # Members of the examples that may be left out, by their paths. Everything else that an example has is required.
@@ -48,6 +50,8 @@ MAY_BE_LEFT_OUT = {
     "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.headers": ["x-degraded"],
+    "notifications.journal.value": ["ranges/*/first", "ranges/*/incomplete", "watermarks/*/before_p", "watermarks/*/after_p",
+                                    "watermarks/*/until"],
 }
 # Members whose type is free: the rules take what they can use, and the next source else.
 MAY_BE_ANYTHING = {

@@ -103,6 +103,36 @@ struct DiffTests {
         #expect(try compare(toy, with: records + [unmarked]).duplicates == 1)
     }
 
+    @Test("a value that cannot be parsed is told by its size and hash, and a token never, wherever it stands")
+    func secrets() throws {
+        let toy = try ToyPipeline.lived(seed: 33)
+        let records = toy.output.records
+        let at = try #require(records.firstIndex { PushPayload(value: $0.value)?["message.token"] != nil })
+        let token = try #require(PushPayload(value: records[at].value)?["message.token"])
+        let value = String(decoding: records[at].value, as: UTF8.self)
+        func changes(_ change: (inout RenderedRecord) -> Void) throws -> [String: String] {
+            var changed = records
+            change(&changed[at])
+            let report = try compare(toy, with: changed)
+            #expect(report.unequal == 1)
+            return Dictionary(
+                uniqueKeysWithValues: report.fields.fields.map { field in
+                    (field.name, field.changes.keys.map { "\($0.then ?? "-") → \($0.now ?? "-")" }.joined())
+                })
+        }
+        let cut = try changes { $0.value.removeLast() }
+        let whole = "\(value.utf8.count) bytes, sha256 \(SHA256.hex(of: value, digits: 16))"
+        let part = "\(value.utf8.count - 1) bytes, sha256 \(SHA256.hex(of: String(value.dropLast()), digits: 16))"
+        #expect(cut == ["value": "\(part) → \(whole)"])
+        let other = try changes { $0.value = Array(value.replacing(token, with: "another-token").utf8) }
+        #expect(other.keys.sorted() == ["message.token"])
+        let moved = try changes { $0.headers.append(.init(name: "to", value: Array(token.utf8))) }
+        #expect(moved.keys.sorted() == ["header to"])
+        for told in [cut, other, moved].flatMap(\.values) {
+            #expect(!told.contains(token) && !told.contains("another-token"), "\(told)")
+        }
+    }
+
     @Test("a changed rule is told by the fields that it changes")
     func rules() throws {
         let toy = try ToyPipeline.lived(seed: 31)

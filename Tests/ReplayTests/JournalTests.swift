@@ -1,3 +1,5 @@
+import Extraction
+import NotificationPayload
 import Pipeline
 import StateStore
 import TestSupport
@@ -14,35 +16,247 @@ struct JournalTests {
             {"topic":"orders.events","partition":4,"from":7,"to":7}],"watermarks":[{"partition":3,"before":5,"after":5},\
             {"partition":4,"before":5,"after":9}],"clock":77,"table":[3,0],"rules":"0123456789abcdef"}
             """
-        var parser = JournalParser(topic: "orders.events")
-        let place = Coordinates(partition: 1, offset: 2)
-        let steps = Array(text.utf8).withUnsafeBytes { parser.steps($0, at: place) }
+        let steps = self.steps(text)
         #expect(steps?.count == 2)
         #expect(steps?.first?.table == [3, 0] && steps?.first?.hasTick == false && steps?.first?.place == place)
         #expect(steps?.last?.hasTick == true && steps?.last?.from == 7 && steps?.last?.clock == 77)
-        let own = Array(text.replacing("[3,0]", with: "null").utf8).withUnsafeBytes { parser.steps($0, at: place) }
-        #expect(own?.first?.table == nil)
+        #expect(steps?.allSatisfy { $0.group == nil && $0.first == nil && $0.until == nil && !$0.isIncomplete } == true)
+        #expect(self.steps(text.replacing("[3,0]", with: "null"))?.first?.table == nil)
         for broken in ["", "{}", "[]", #"{"ranges":[{"partition":1}],"watermarks":[],"clock":1,"rules":""}"#] {
-            #expect(Array(broken.utf8).withUnsafeBytes { parser.steps($0, at: place) } == nil, "\(broken)")
+            #expect(read(broken) == .unreadable, "\(broken)")
         }
     }
 
-    private func step(_ from: Int64, _ to: Int64, before: Int64 = 0, after: Int64 = 0, partition: Int32 = 0)
-        -> JournalStep
-    {
+    private let place = Coordinates(partition: 1, offset: 2)
+
+    private func read(_ text: String) -> JournalReading {
+        var parser = JournalParser(topic: "orders.events")
+        return Array(text.utf8).withUnsafeBytes { parser.read($0, at: place) }
+    }
+
+    private func steps(_ text: String) -> [JournalStep]? {
+        if case .steps(let steps) = read(text) { steps } else { nil }
+    }
+
+    private static let second = """
+        {"v":2,"group":"carillon","cluster":"abc","dispatch":"notifications.dispatch","ranges":[{"topic":"orders.events",\
+        "partition":3,"from":10,"to":15,"first":{"offset":11,"timestamp":1751897700000,"key":"00112233aabbccdd"},\
+        "incomplete":true},{"topic":"orders.events","partition":4,"from":7,"to":7},{"topic":"other","partition":3,"from":1,\
+        "to":1}],"watermarks":[{"topic":"other","partition":3,"before":1,"after":2},{"topic":"orders.events","partition":3,\
+        "before":5,"after":5},{"topic":"orders.events","partition":4,"before":8,"before_p":"0000000000000005","after":8,\
+        "after_p":"ffffffffffffffff","until":20}],"clock":77,"table":[3,0],"rules":"0123456789abcdef"}
+        """
+
+    @Test("an entry of the second version says whose it is, which record it began with, and where an instant is split")
+    func secondVersion() throws {
+        let first = RecordFingerprint(offset: 11, timestamp: 1_751_897_700_000, key: StoredHash("00112233aabbccdd"))
+        let (before, after) = (TimerWatermark(8, split: 5), TimerWatermark(8, split: .max))
+        let expected = [
+            JournalStep(
+                partition: 3, from: 10, to: 15, watermarkBefore: TimerWatermark(5), watermarkAfter: TimerWatermark(5),
+                clock: 77, table: [3, 0], rules: "0123456789abcdef", group: "carillon", cluster: "abc",
+                dispatch: "notifications.dispatch", first: first, isIncomplete: true, place: place),
+            JournalStep(
+                partition: 4, from: 7, to: 7, watermarkBefore: before, watermarkAfter: after, until: 20, clock: 77,
+                table: [3, 0], rules: "0123456789abcdef", group: "carillon", cluster: "abc",
+                dispatch: "notifications.dispatch", place: place),
+        ]
+        #expect(steps(Self.second) == expected && expected[1].hasTick && !expected[0].hasTick)
+        let bare = Self.second.replacing(#""abc""#, with: "null").replacing("1751897700000", with: "null")
+            .replacing(#""00112233aabbccdd""#, with: "null")
+        let found = try #require(steps(bare)?.first)
+        #expect(
+            found.cluster == nil && found.first == RecordFingerprint(offset: 11, timestamp: nil, key: StoredHash?.none))
+        let index = journal(of: "carillon")
+        try index.append(expected)
+        try index.flush()
+        var kept: [JournalStep] = []
+        for partition: Int32 in [3, 4] {
+            var cursor = try index.cursor(of: partition, in: 0..<100)
+            while let (step, _) = try cursor.next() { kept.append(step) }
+        }
+        #expect(kept == expected)
+    }
+
+    @Test("what is no entry, or not whole, is told, and what a newer version wrote is told as that")
+    func versions() throws {
+        for (part, other) in [
+            (#""group":"carillon","#, ""), (#""dispatch":"notifications.dispatch","#, ""), (#""v":2"#, #""v":0"#),
+            (#""v":2"#, #""v":"2""#), ("00112233aabbccdd", "0011"), (#""offset":11"#, #""offset":15"#),
+            ("0000000000000005", "5"), (#""topic":"other","partition":3,"before":1"#, #""partition":3,"before":1"#),
+        ] {
+            #expect(read(Self.second.replacing(part, with: other)) == .unreadable, "\(part)")
+        }
+        #expect(read(Self.second.replacing(#""v":2"#, with: #""v":3"#)) == .newer && read(#"{"v":9}"#) == .newer)
+        let index = journal()
+        try index.append(.steps([step(0, 10)]))
+        try index.append(.newer)
+        try index.flush()
+        var input = try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10])
+        #expect(input.approximations.contains { $0.contains("newer version") })
+        input.selected = [0: 0..<10]
+        #expect(throws: ReplayRefusal.self) { try input.checkRedrive(to: "d", includingSent: true) }
+    }
+
+    private func step(
+        _ from: Int64, _ to: Int64, before: TimerWatermark = TimerWatermark(0), after: TimerWatermark? = nil,
+        partition: Int32 = 0, group: String? = nil, dispatch: String? = nil
+    ) -> JournalStep {
         JournalStep(
-            partition: partition, from: from, to: to, watermarkBefore: before, watermarkAfter: after, clock: 1,
-            table: from == 0 ? nil : [from, 3], rules: "r", place: Coordinates(partition: 0, offset: from))
+            partition: partition, from: from, to: to, watermarkBefore: before, watermarkAfter: after ?? before,
+            clock: 1,
+            table: from == 0 ? nil : [from, 3], rules: "r", group: group, dispatch: dispatch,
+            place: Coordinates(partition: 0, offset: from))
+    }
+
+    private func journal(of group: String = "a", ungrouped: UngroupedEntries? = nil) -> JournalIndex {
+        JournalIndex(store: MemoryStore(), selection: JournalSelection(group: group, ungrouped: ungrouped))
+    }
+
+    @Test("the slices of an instant come in their order, before the transaction that continued from there")
+    func slices() throws {
+        let split = { TimerWatermark(9, split: $0) }
+        let steps = [
+            step(0, 5, before: TimerWatermark(4), after: TimerWatermark(9)),
+            step(5, 5, before: TimerWatermark(9), after: split(0)), step(5, 5, before: split(0), after: split(7)),
+            step(5, 5, before: split(7), after: split(.max)),
+            step(5, 8, before: split(.max), after: TimerWatermark(10)),
+            step(8, 8, before: TimerWatermark(10), after: TimerWatermark(11)),
+        ]
+        #expect(steps.allSatisfy { $0.hasTick })
+        var random = SeededGenerator(seed: 2)
+        for _ in 0..<10 {
+            let index = journal()
+            try index.append(steps.shuffled(using: &random))
+            try index.flush()
+            var cursor = try index.cursor(of: 0, in: 0..<100)
+            var found: [JournalStep] = []
+            while let (step, lane) = try cursor.next() {
+                #expect(lane == 0)
+                found.append(step)
+            }
+            #expect(found == steps)
+        }
+    }
+
+    @Test("entries without a group are the asked group's, unless another group may have written them")
+    func ungrouped() throws {
+        func plan(_ steps: [JournalStep], _ choice: UngroupedEntries? = nil) throws -> ReplayInput {
+            let index = journal(ungrouped: choice)
+            try index.append(steps)
+            try index.flush()
+            return try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<100])
+        }
+        let early = TimerWatermark(1)
+        var tick = step(40, 40, after: TimerWatermark(2))
+        tick.place.offset = 41
+        let before = [step(0, 40), step(40, 40, after: early), step(40, 50, before: early)]
+        // Upgraded; a trial that began later, and one of another partition.
+        #expect(try plan(before + [step(50, 90, before: early, group: "a")]).steps == 4)
+        #expect(try plan(before + [step(50, 60, group: "a"), step(55, 70, group: "b")]).steps == 4)
+        for doubtful in [
+            // Read twice, by whomever.
+            before + [step(20, 60)], before + [step(0, 60, group: "a")], before + [step(45, 60, group: "b")],
+            [step(0, 40, group: "b"), step(30, 50)],
+            // Another one continues where they end.
+            before + [step(50, 90, group: "b"), step(60, 90, group: "a")],
+            // Timers went twice.
+            before + [tick],
+        ] {
+            let refusal = try #require(throws: ReplayRefusal.self) { try plan(doubtful) }
+            #expect(
+                refusal.description.contains("--journal-v1 mine") && refusal.description.contains("--journal-v1 skip"))
+            let own = doubtful.filter { $0.group == "a" }.count
+            let ungrouped = doubtful.filter { $0.group == nil }.count
+            #expect(try plan(doubtful, .mine).steps == own + ungrouped)
+            let rest = try plan(doubtful, .skip)
+            #expect(
+                rest.steps == own && rest.notes.contains { $0.hasPrefix("\(ungrouped) transactions name no group") })
+        }
+    }
+
+    @Test("a group that writes to the same dispatch topic is known, and only where it has read the range")
+    func sharing() throws {
+        let index = journal()
+        try index.append([
+            step(0, 50, group: "a", dispatch: "one"), step(50, 90, group: "a", dispatch: "one"),
+            step(40, 60, group: "b", dispatch: "one"), step(0, 90, group: "c", dispatch: "two"),
+        ])
+        try index.flush()
+        let planner = ReplayPlanner(journal: index, isCut: false)
+        var input = try planner.plan([0: 0..<100])
+        #expect(input.groupsSharing("one") == ["b"] && input.groupsSharing("two") == ["c"])
+        #expect(input.lanes == 1 && input.steps == 2)
+        let refusal = try #require(throws: ReplayRefusal.self) { try input.checkIsAlone(in: "one") }
+        #expect(refusal.description.contains("b wrote to one for the same events as a"))
+        input.selected = [0: 0..<100]
+        #expect(throws: ReplayRefusal.self) { try input.checkRedrive(to: "one", includingSent: true) }
+        var other = try planner.plan([0: 0..<40])
+        other.selected = [0: 0..<40]
+        try other.checkRedrive(to: "one", includingSent: false)
+        // What the group itself has sent elsewhere does not stand there.
+        #expect(throws: ReplayRefusal.self) { try other.checkRedrive(to: "three", includingSent: false) }
+        try other.checkRedrive(to: "three", includingSent: true)
+    }
+
+    @Test("what the pipeline did without all of its state is approximate, and is not sent again")
+    func incomplete() throws {
+        let index = journal()
+        var steps = [step(10, 50), step(50, 70), step(70, 90), step(90, 99)]
+        for at in [1, 2] { steps[at].isIncomplete = true }
+        try index.append(steps)
+        try index.flush()
+        let planner = ReplayPlanner(journal: index, isCut: false)
+        var input = try planner.plan([0: 10..<99])
+        #expect(
+            input.approximations.count == 1 && input.approximations[0].contains("partition 0: from offset 50 to 90"))
+        for (range, isRefused): (Range<Int64>, Bool) in [
+            (10..<50, true), (10..<49, false), (60..<61, true), (90..<99, false),
+        ] {
+            input.selected = [0: range]
+            #expect(input.isIncomplete == isRefused, "\(range)")
+            let refusal = Result { try input.checkRedrive(to: "d", includingSent: false) }
+            #expect((try? refusal.get()) == nil ? isRefused : !isRefused, "\(range)")
+        }
+        #expect(try !planner.plan([0: 10..<50]).isApproximate)
+    }
+
+    @Test("entries that name no record are counted as unchecked")
+    func unchecked() throws {
+        let index = journal()
+        var checked = step(50, 70)
+        checked.first = RecordFingerprint(offset: 50, timestamp: 1, key: StoredHash?.none)
+        try index.append([step(0, 50), step(50, 50, after: TimerWatermark(1)), checked])
+        try index.flush()
+        let notes = try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<70]).notes
+        #expect(notes.count == 1 && notes[0].hasPrefix("1 transactions have no fingerprint"))
+    }
+
+    @Test("only another record at the offset that is named contradicts the journal")
+    func contradiction() {
+        let memory = Memory()
+        func record(_ offset: Int64, _ time: Int64?, _ key: String?) -> EventRecord {
+            EventRecord(
+                partition: 0, offset: offset, timestamp: time.map(EventTime.init(milliseconds:)),
+                key: key.map { memory.copy($0) }, value: nil)
+        }
+        var step = step(50, 70)
+        #expect(!step.contradicts(record(50, 1, "k")))
+        step.first = RecordFingerprint(offset: 52, timestamp: 1, key: memory.copy("k"))
+        #expect(!step.contradicts(record(52, 1, "k")) && !step.contradicts(record(53, 1, "other")))
+        for other in [record(52, 2, "k"), record(52, nil, "k"), record(52, 1, "l"), record(52, 1, nil)] {
+            #expect(step.contradicts(other))
+        }
     }
 
     @Test("steps come by offset and watermark, more of them than a block has, and each partition's are its own")
     func order() throws {
-        let index = JournalIndex(store: MemoryStore())
+        let index = journal()
         var steps: [JournalStep] = []
         for number in 0..<3_000 {
             let at = Int64(number)
-            steps.append(step(at, at, before: -7, after: 5 + at))
-            steps.append(step(at, at + 1, before: 5 + at, after: 5 + at))
+            steps.append(step(at, at, before: TimerWatermark(-7), after: TimerWatermark(5 + at)))
+            steps.append(step(at, at + 1, before: TimerWatermark(5 + at)))
         }
         var random = SeededGenerator(seed: 1)
         try index.append(steps.shuffled(using: &random) + [step(0, 9, partition: 1), step(0, 9, partition: 256)])
@@ -60,7 +274,7 @@ struct JournalTests {
 
     @Test("ranges that were done twice are told apart, and so are gaps")
     func lanes() throws {
-        let index = JournalIndex(store: MemoryStore())
+        let index = journal()
         try index.append([step(0, 50), step(50, 120), step(100, 130), step(130, 210), step(120, 200), step(260, 300)])
         try index.flush()
         let survey = try index.survey(of: 0, in: 0..<1_000)
@@ -72,7 +286,7 @@ struct JournalTests {
 
     @Test("a table that nothing had been read into yet is older than every other one")
     func emptyTable() throws {
-        let index = JournalIndex(store: MemoryStore())
+        let index = journal()
         let tables: [[Int64]] = [[4, 3], [], [5, 3]]
         for (number, table) in tables.enumerated() {
             var step = step(Int64(number), Int64(number) + 1)
@@ -84,17 +298,35 @@ struct JournalTests {
         #expect(try index.survey(of: 0, in: 0..<9).oldestTable == [])
     }
 
-    @Test("what is missing at the beginning is approximate, unless the journal is whole")
-    func planning() throws {
-        let index = JournalIndex(store: MemoryStore())
+    @Test(
+        "what is before the first entry is left out and called approximate: the journal may be younger than the group")
+    func createdAgain() throws {
+        let index = journal()
         try index.append([step(40, 50), step(50, 120)])
         try index.flush()
-        let lost = try ReplayPlanner(journal: index, isJournalWhole: false).plan([0: 10..<200])
+        let planner = ReplayPlanner(journal: index, isCut: false)
+        for range: Range<Int64> in [10..<200, 0..<40, 0..<20] {
+            var input = try planner.plan([0: range])
+            #expect(input.isApproximate && input.spans.allSatisfy { $0.approximateBelow == 0 }, "\(range)")
+            #expect(input.done.values.allSatisfy { $0.isEmpty || $0.lowerBound == 40 }, "\(range)")
+            input.selected = [0: range]
+            #expect(input.lacksJournal, "\(range)")
+        }
+        #expect(try !planner.plan([0: 40..<200]).isApproximate)
+        #expect(try !planner.plan([0: 130..<200]).isApproximate)
+    }
+
+    @Test("what the first records of the journal were about is approximate where they are gone")
+    func planning() throws {
+        let index = journal()
+        try index.append([step(40, 50), step(50, 120)])
+        try index.flush()
+        let lost = try ReplayPlanner(journal: index, isCut: true).plan([0: 10..<200])
         #expect(lost.isApproximate && lost.spans.first?.approximateBelow == 40 && lost.done == [0: 10..<120])
-        let whole = try ReplayPlanner(journal: index, isJournalWhole: true).plan([0: 10..<200])
-        #expect(!whole.isApproximate && whole.spans.map(\.foldFrom) == [40] && whole.notes.count == 1)
-        #expect(try ReplayPlanner(journal: index, isJournalWhole: true).plan([0: 130..<200]).spans.isEmpty)
-        let none = try ReplayPlanner(journal: index, isJournalWhole: true).plan([7: 0..<5])
+        let whole = try ReplayPlanner(journal: index, isCut: false).plan([0: 45..<200])
+        #expect(!whole.isApproximate && whole.spans.map(\.foldFrom) == [40] && whole.done == [0: 45..<120])
+        #expect(try ReplayPlanner(journal: index, isCut: false).plan([0: 130..<200]).spans.isEmpty)
+        let none = try ReplayPlanner(journal: index, isCut: false).plan([7: 0..<5])
         #expect(none.isApproximate && none.done == [7: 0..<5])
     }
 }

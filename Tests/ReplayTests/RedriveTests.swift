@@ -179,10 +179,11 @@ struct RedriveTests {
     @Test("a range that has no journal is known as such, also where it is only reached by what is selected")
     func journal() throws {
         let toy = try toy([nil, nil, nil, nil], orders: [1, 2, 3, 4])
-        let journal = JournalIndex(store: MemoryStore())
+        let journal = JournalIndex(
+            store: MemoryStore(), selection: JournalSelection(group: toy.configuration.groupID))
         try journal.append(Array(toy.journal[2...]))
         try journal.flush()
-        let planner = ReplayPlanner(journal: journal, isJournalWhole: false)
+        let planner = ReplayPlanner(journal: journal, isCut: true)
         var input = try planner.plan([0: 0..<4])
         input.selected = [0: 0..<4]
         #expect(input.lacksJournal)

@@ -64,6 +64,51 @@ struct ReexecutionTests {
         #expect(isSame, "seed \(seed): \(sink.records.count) records, \(toy.output.records.count) were written")
     }
 
+    @Test("a second group with rules of its own on the same events and journal: each is done again by itself")
+    func twoGroups() throws {
+        let live = try ToyPipeline.lived(seed: 9)
+        let trial = try ToyPipeline.following(live, group: "trial", by: 5) { configuration in
+            configuration.topics.dispatch = "trial.dispatch"
+            configuration.rendering.timeToLive += .seconds(60)
+        }
+        let steps = live.journal + trial.journal
+        let ofLive = try ReplayRun(live, steps: steps)
+        let ofTrial = try ReplayRun(trial, steps: steps)
+        let isLive = try sorted(ofLive.perform(live, ofLive.plan(live), into: KeepingSink()).records)
+        #expect(isLive == sorted(live.output.records))
+        let plan = try ofTrial.plan(trial)
+        #expect(plan.lanes == 1 && plan.notes.isEmpty && plan.steps == trial.journal.count)
+        let isTrial = try sorted(ofTrial.perform(trial, plan, into: KeepingSink()).records)
+        #expect(!isTrial.isEmpty && isTrial == sorted(trial.output.records))
+        #expect(
+            plan.groupsSharing("trial.dispatch").isEmpty && plan.groupsSharing("notifications.dispatch") == ["carillon"]
+        )
+    }
+
+    @Test("a log that is not the journal's is refused by partition and offset, before anything is finished")
+    func otherLog() throws {
+        let toy = try ToyPipeline.lived(seed: 10)
+        let at = try #require(toy.journal.lastIndex { $0.partition == 1 && $0.from < $0.to })
+        let offset = toy.journal[at].from
+        for change: (inout RecordFingerprint) -> Void in [
+            { $0.timestamp = ($0.timestamp ?? 0) + 1 }, { $0.key = StoredHash(number: 1) }, { $0.key = nil },
+        ] {
+            var steps = toy.journal
+            var first = try #require(steps[at].first)
+            change(&first)
+            steps[at].first = first
+            let run = try ReplayRun(toy, steps: steps)
+            let plan = try run.plan(toy)
+            let refusal = try #require(throws: ReplayRefusal.self) {
+                _ = try run.perform(toy, plan, into: KeepingSink())
+            }
+            #expect(refusal.description.contains("orders.events/1: at offset \(offset) stands another record"))
+            // A part of the log without that transaction is done as ever.
+            let part = try run.plan(toy, [0: 0..<Int64(toy.logs[0].count), 1: 0..<offset])
+            #expect(try !run.perform(toy, part, into: KeepingSink()).records.isEmpty)
+        }
+    }
+
     @Test("with the subscriptions of now, and with those that are still there")
     func views() throws {
         // Without the limit: an event with too many devices then may have few enough now.
@@ -86,8 +131,8 @@ struct ReexecutionTests {
     @Test("without a journal each record stands for itself, timers go when they are due, and it is called approximate")
     func approximate() throws {
         let toy = try ToyPipeline.lived(seed: 4)
-        let empty = JournalIndex(store: MemoryStore())
-        let input = try ReplayPlanner(journal: empty, isJournalWhole: false).plan([0: 0..<Int64(toy.logs[0].count)])
+        let empty = JournalIndex(store: MemoryStore(), selection: JournalSelection(group: toy.configuration.groupID))
+        let input = try ReplayPlanner(journal: empty, isCut: true).plan([0: 0..<Int64(toy.logs[0].count)])
         #expect(input.isApproximate)
         let run = try ReplayRun(toy)
         let sink = try run.perform(toy, input, view: .now, until: toy.clock, into: KeepingSink())

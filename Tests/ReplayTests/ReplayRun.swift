@@ -9,9 +9,13 @@ struct ReplayRun {
     let journal: JournalIndex
     let history: SubscriptionHistory
 
-    init(_ toy: borrowing ToyPipeline) throws {
-        journal = JournalIndex(store: MemoryStore())
-        try journal.append(toy.journal)
+    /// - Parameters:
+    ///   - steps: in place of the toy's own.
+    ///   - selection: in place of its own group.
+    init(_ toy: borrowing ToyPipeline, steps: [JournalStep]? = nil, selection: JournalSelection? = nil) throws {
+        journal = JournalIndex(
+            store: MemoryStore(), selection: selection ?? JournalSelection(group: toy.configuration.groupID))
+        try journal.append(steps ?? toy.journal)
         try journal.flush()
         history = SubscriptionHistory(store: MemoryStore())
         for change in toy.subscriptions {
@@ -20,12 +24,12 @@ struct ReplayRun {
         try history.flush()
     }
 
-    func plan(_ toy: borrowing ToyPipeline, _ ranges: [Int32: Range<Int64>]? = nil, isWhole: Bool = true) throws
+    func plan(_ toy: borrowing ToyPipeline, _ ranges: [Int32: Range<Int64>]? = nil, isCut: Bool = false) throws
         -> ReplayInput
     {
         var all: [Int32: Range<Int64>] = [:]
         for (partition, log) in toy.logs.enumerated() { all[Int32(partition)] = 0..<Int64(log.count) }
-        return try ReplayPlanner(journal: journal, isJournalWhole: isWhole).plan(ranges ?? all)
+        return try ReplayPlanner(journal: journal, isCut: isCut).plan(ranges ?? all)
     }
 
     /// Does it again, from the beginning of the logs, in uneven pieces.

@@ -151,19 +151,57 @@ struct ToyPipeline: ~Copyable {
             if ticks.contains(partition) {
                 let tick = Tick(
                     partition: Int32(partition), time: clock - 1_000, clock: clock, offset: Int64(ends[partition]))
-                watermarks[partition] = try core.fire(tick, .upTo(nil), into: &output)
+                watermarks[partition] = try core.fire(tick, TickSlice(maxTimers: 3), into: &output)
             }
             guard ends[partition] != committed[partition] || watermarks[partition] != before else { continue }
             journal.append(
                 JournalStep(
                     partition: Int32(partition), from: Int64(committed[partition]), to: Int64(ends[partition]),
-                    watermarkBefore: before.time, watermarkAfter: watermarks[partition].time, clock: clock,
-                    table: core.tableOffsets, rules: configuration.rulesHash,
+                    watermarkBefore: before, watermarkAfter: watermarks[partition],
+                    until: ticks.contains(partition) ? clock - 1_000 : nil, clock: clock, table: core.tableOffsets,
+                    rules: configuration.rulesHash, group: configuration.groupID, cluster: "toy",
+                    dispatch: configuration.topics.dispatch,
+                    first: fingerprint(partition, committed[partition]..<ends[partition]),
                     place: Coordinates(partition: 0, offset: Int64(journal.count))))
         }
         core.endTransaction()
         core.commit()
         committed = ends
+    }
+
+    /// Of the first record of a range.
+    private func fingerprint(_ partition: Int, _ range: Range<Int>) -> RecordFingerprint? {
+        guard let offset = range.first else { return nil }
+        let event = logs[partition][offset]
+        return Array(event.key.utf8).withUnsafeBytes {
+            RecordFingerprint(offset: Int64(offset), timestamp: event.timestamp, key: $0)
+        }
+    }
+
+    /// Another group on the same logs, which starts when the first one is done, with transactions of its own size.
+    static func following(
+        _ first: borrowing ToyPipeline, group: String, by count: Int,
+        _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
+    ) throws -> ToyPipeline {
+        var toy = try ToyPipeline { configuration in
+            configuration.groupID = group
+            try adjust(&configuration)
+        }
+        toy.logs = first.logs
+        toy.clock = first.clock
+        for change in first.subscriptions {
+            toy.subscriptions.append(change)
+            toy.tableOffsets[Int(change.partition)] = change.offset + 1
+            try Self.withRecord(change) { record in
+                _ = try toy.table.apply(
+                    [record], nextOffsets: toy.tableOffsets, at: EventTime(milliseconds: change.time))
+            }
+        }
+        while toy.committed != toy.logs.map(\.count) {
+            toy.pass(minute)
+            try toy.transact([count, count, count], ticks: [0, 1, 2])
+        }
+        return toy
     }
 
     /// What `offsets set` and a restart do: the state is folded anew up to the new offset, the watermark stays.

@@ -26,6 +26,7 @@ package final class DispatchIndex {
 
     private let store: any OrderedStore
     private let reader: any StoreReader
+    private let sent: SentPushes?
     private var parts: DispatchReader
     private var pending: [(key: [UInt8], value: [UInt8])] = []
     /// What was taken out and is still in the store.
@@ -37,9 +38,12 @@ package final class DispatchIndex {
     /// How many records each re-drive has sent, by its id.
     package private(set) var redriven: [String: Int] = [:]
 
-    /// - Parameter store: an empty one of its own.
-    package init(store: any OrderedStore, eventsTopic: String) throws(StoreError) {
+    /// - Parameters:
+    ///   - store: an empty one of its own.
+    ///   - sent: gets every record, whatever its source.
+    package init(store: any OrderedStore, eventsTopic: String, sent: SentPushes? = nil) throws(StoreError) {
         self.store = store
+        self.sent = sent
         reader = try store.makeReader()
         parts = DispatchReader(topic: eventsTopic)
     }
@@ -53,6 +57,7 @@ package final class DispatchIndex {
         key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
         at place: Coordinates, within ranges: [Int32: Range<Int64>]? = nil, keeping record: RenderedRecord? = nil
     ) throws(StoreError) {
+        try sent?.append(key: key, headers: headers)
         guard let identity = parts.identity(key: key, headers: headers) else {
             foreign += 1
             return
@@ -87,6 +92,7 @@ package final class DispatchIndex {
 
     /// Writes what was appended or taken. To be called before looking.
     package func flush() throws(StoreError) {
+        try sent?.flush()
         guard !pending.isEmpty || !taken.isEmpty else { return try reader.begin() }
         reader.end()
         try store.write { writer throws(StoreError) in
@@ -109,6 +115,9 @@ package final class DispatchIndex {
     func content(value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>) -> Digest {
         parts.content(value: value, headers: headers)
     }
+
+    /// Whether a record's device has its message under any source; false where those were not noted.
+    func isSent(_ record: RenderedRecord) throws(StoreError) -> Bool { try sent?.contains(record) ?? false }
 
     /// The records with an identity that nobody has taken.
     func entries(of identity: DispatchIdentity) throws(StoreError) -> [Entry] {

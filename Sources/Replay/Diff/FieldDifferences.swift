@@ -1,3 +1,5 @@
+import Extraction
+
 /// What differs between records that are the same push, by field. Memory is bounded.
 package struct FieldDifferences {
     package struct Field {
@@ -50,19 +52,22 @@ package struct FieldDifferences {
         byName[name] = field
     }
 
-    /// The fields that differ: the payload's, the message's, the headers, and the sources of fields where both are known.
+    /// The fields that differ: the payload's, the message's, the headers, and the sources of fields where both are known. A
+    /// value that is no JSON object, and a device's token wherever it stands, are told by their size and hash.
     static func compare(_ then: RenderedRecord, _ now: RenderedRecord) -> [(name: String, change: Change)] {
         var found: [(name: String, change: Change)] = []
+        let (left, right) = (PushPayload(value: then.value), PushPayload(value: now.value))
+        let tokens = Set((left?.tokens ?? []) + (right?.tokens ?? []))
+        func told(_ text: String) -> String { tokens.contains(text) ? digest(Array(text.utf8)) : text }
         func compare(_ name: String, _ left: String?, _ right: String?) {
-            if left != right { found.append((name, Change(then: left, now: right))) }
+            if left != right { found.append((name, Change(then: left.map(told), now: right.map(told)))) }
         }
         if then.value != now.value {
-            if let left = PushPayload(value: then.value), let right = PushPayload(value: now.value) {
+            if let left, let right {
                 let names = left.members.map(\.name) + right.members.map(\.name).filter { left[$0] == nil }
                 for name in names { compare(name, left[name], right[name]) }
             } else {
-                compare(
-                    "value", String(decoding: then.value, as: UTF8.self), String(decoding: now.value, as: UTF8.self))
+                compare("value", digest(then.value), digest(now.value))
             }
         }
         let names = then.headers.map(\.name) + now.headers.map(\.name).filter { then.header($0) == nil }
@@ -73,5 +78,9 @@ package struct FieldDifferences {
             }
         }
         return found
+    }
+
+    private static func digest(_ bytes: [UInt8]) -> String {
+        "\(bytes.count) bytes, sha256 \(bytes.withUnsafeBytes { StoredHash(of: $0).text })"
     }
 }

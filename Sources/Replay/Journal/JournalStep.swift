@@ -1,4 +1,4 @@
-import JSONReader
+import Extraction
 import Pipeline
 
 /// What one transaction did to one partition, as its record in notifications.journal says.
@@ -7,30 +7,49 @@ package struct JournalStep: Equatable, Sendable {
     /// The half-open range of offsets that it covered; empty where it only let timers go.
     package var from: Int64
     package var to: Int64
-    /// The timer watermark, in milliseconds since 1970.
-    package var watermarkBefore: Int64
-    package var watermarkAfter: Int64
+    package var watermarkBefore: TimerWatermark
+    package var watermarkAfter: TimerWatermark
+    /// T of its tick, in milliseconds since 1970. Nil where it had none, and in entries of the first version, where T is
+    /// the watermark after it.
+    package var until: Int64?
     /// The transaction's clock, in milliseconds since 1970.
     package var clock: Int64
     /// The next offset of each partition of the subscriptions topic in the table that it saw; nil with a host's own resolver.
     package var table: [Int64]?
     /// The hash of the rules that it was written under.
     package var rules: String
+    /// The group that wrote it; nil in entries of the first version, which do not say.
+    package var group: String?
+    /// The id of its cluster; nil where that is not known.
+    package var cluster: String?
+    /// The topic that its pushes went to; nil in entries of the first version.
+    package var dispatch: String?
+    /// The first record of the range; nil for an empty one, and in entries of the first version.
+    package var first: RecordFingerprint?
+    /// The state of orders may have lacked something (ADR 34).
+    package var isIncomplete: Bool
     /// Where its record stands in the journal.
     package var place: Coordinates
 
     package init(
-        partition: Int32, from: Int64, to: Int64, watermarkBefore: Int64, watermarkAfter: Int64, clock: Int64,
-        table: [Int64]?, rules: String, place: Coordinates
+        partition: Int32, from: Int64, to: Int64, watermarkBefore: TimerWatermark, watermarkAfter: TimerWatermark,
+        until: Int64? = nil, clock: Int64, table: [Int64]?, rules: String, group: String? = nil, cluster: String? = nil,
+        dispatch: String? = nil, first: RecordFingerprint? = nil, isIncomplete: Bool = false, place: Coordinates
     ) {
         self.partition = partition
         self.from = from
         self.to = to
         self.watermarkBefore = watermarkBefore
         self.watermarkAfter = watermarkAfter
+        self.until = until
         self.clock = clock
         self.table = table
         self.rules = rules
+        self.group = group
+        self.cluster = cluster
+        self.dispatch = dispatch
+        self.first = first
+        self.isIncomplete = isIncomplete
         self.place = place
     }
 
@@ -42,60 +61,14 @@ package struct JournalStep: Equatable, Sendable {
     package func touches(_ range: Range<Int64>) -> Bool {
         from < to ? from < range.upperBound && to > range.lowerBound : range.lowerBound < to && to <= range.upperBound
     }
-}
 
-/// Reads records of the journal. One owner; the memory is used again.
-package struct JournalParser: ~Copyable {
-    private var reader = JSONReader()
-    private let topic: String
-
-    /// - Parameter topic: whose ranges count; a journal may be shared.
-    package init(topic: String) {
-        self.topic = topic
-    }
-
-    /// The steps of one record; nil where it is no journal record.
-    package mutating func steps(_ value: UnsafeRawBufferPointer?, at place: Coordinates) -> [JournalStep]? {
-        guard let value, let document = try? reader.parse(value), document.isObject,
-            let ranges = document.member("ranges"), ranges.isArray,
-            let clock = document.member("clock")?.integer, let rules = document.member("rules")?.string,
-            let watermarks = document.member("watermarks").flatMap(Self.watermarks)
-        else { return nil }
-        let table = document.member("table").flatMap(Self.offsets)
-        let hash = String(decoding: rules.bytes, as: UTF8.self)
-        var steps: [JournalStep] = []
-        var elements = ranges.elements
-        while let range = elements.next() {
-            guard let partition = range.member("partition")?.integer.flatMap(Int32.init(exactly:)),
-                let from = range.member("from")?.integer, let to = range.member("to")?.integer, from >= 0, from <= to,
-                let watermark = watermarks[partition], let name = range.member("topic")?.string
-            else { return nil }
-            guard String(decoding: name.bytes, as: UTF8.self) == topic else { continue }
-            steps.append(
-                JournalStep(
-                    partition: partition, from: from, to: to, watermarkBefore: watermark.before,
-                    watermarkAfter: watermark.after, clock: clock, table: table, rules: hash, place: place))
-        }
-        return steps
-    }
-
-    private static func watermarks(_ list: JSONValue) -> [Int32: (before: Int64, after: Int64)]? {
-        var found: [Int32: (before: Int64, after: Int64)] = [:]
-        var elements = list.elements
-        while let element = elements.next() {
-            guard let partition = element.member("partition")?.integer.flatMap(Int32.init(exactly:)),
-                let before = element.member("before")?.integer, let after = element.member("after")?.integer
-            else { return nil }
-            found[partition] = (before, after)
-        }
-        return found
-    }
-
-    private static func offsets(_ list: JSONValue) -> [Int64]? {
-        guard list.isArray else { return nil }
-        var offsets: [Int64] = []
-        var elements = list.elements
-        while let offset = elements.next()?.integer { offsets.append(offset) }
-        return offsets
+    /// Whether a record of its range stands where the journal says that another one stood: the log is another one. A record
+    /// that the journal does not name says nothing.
+    ///
+    /// Cost: a SHA-256 of the key for the record that is named, a comparison for all others.
+    func contradicts(_ record: EventRecord) -> Bool {
+        guard let first, first.offset == record.offset else { return false }
+        return first
+            != RecordFingerprint(offset: record.offset, timestamp: record.timestamp?.milliseconds, key: record.key)
     }
 }

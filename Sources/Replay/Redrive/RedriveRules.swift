@@ -52,6 +52,8 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
     case alreadySent = "already_sent"
     /// Its device has unsubscribed since the plan was made.
     case unsubscribed
+    /// Its device has its message already, from an event at another place: in a log that was restored from a mirror.
+    case otherSource = "other_source"
 
     /// For a person, behind a number.
     package var sentence: String {
@@ -62,6 +64,7 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
         case .replaced: "replaced by a later notification of their order"
         case .alreadySent: "dispatched already"
         case .unsubscribed: "whose device has unsubscribed"
+        case .otherSource: "dispatched already, under another source"
         }
     }
 }

@@ -83,12 +83,8 @@ package struct RedriveSession: ~Copyable {
         try session.prepare()
         var rules = rules
         rules.selected = session.input.selected
-        guard !session.input.lacksJournal else {
-            throw ReplayRefusal(
-                session.input.approximations.joined(separator: "; ")
-                    + ": what was sent then is not known; choose a later --from")
-        }
         let topic = session.configuration.topics.dispatch
+        try session.input.checkRedrive(to: topic, includingSent: rules.includesSent)
         let dispatched = try rules.includesSent ? session.readDispatch(topic) : session.readDispatched()
         self.dispatched = rules.includesSent ? nil : dispatched
         if resume == nil, dispatched.redriven[id] != nil {
@@ -186,6 +182,6 @@ extension ReplaySession {
                         + "what was sent then is not known; choose a later --from, or --include-sent")
             }
         }
-        return try readDispatch(topic)
+        return try readDispatch(topic, sent: try SentPushes(store: try scratch.store("sent")))
     }
 }

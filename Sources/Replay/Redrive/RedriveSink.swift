@@ -131,6 +131,10 @@ package struct RedriveSink: ~Copyable, ReplaySink {
                 plan.omitted[.alreadySent, default: 0] += 1
                 return false
             }
+            if let dispatched, try dispatched.isSent(candidate.record) {
+                plan.omitted[.otherSource, default: 0] += 1
+                return false
+            }
             let record = candidate.record
             plan.plan.note(
                 type: candidate.type, time: candidate.time, bytes: record.key.count + record.value.count,

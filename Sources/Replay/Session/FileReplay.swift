@@ -47,7 +47,9 @@ package struct FileReplay: ~Copyable, ReplaySource {
         input.spans = []
         input.ranges = [:]
         var pass = try Reexecution(
-            other ?? configuration, spans: [], journal: JournalIndex(store: MemoryStore()),
+            other ?? configuration, spans: [],
+            journal: JournalIndex(
+                store: MemoryStore(), selection: JournalSelection(group: configuration.groupID)),
             history: try subscriptions.makeReader(.now), filter: request.filter, until: now, sink: sink)
         var batch = EventBatch(topic: configuration.topics.events)
         var line = RecordLine()

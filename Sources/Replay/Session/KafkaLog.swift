@@ -38,6 +38,9 @@ package struct KafkaLog: ~Copyable {
         }
     }
 
+    /// The cluster's id; nil where the broker does not tell.
+    package func clusterID() -> String? { asker.clusterID(timeout: Self.patience) }
+
     /// What a group has committed in each partition of a topic where it has.
     package mutating func committed(of topic: String, by group: String) throws(KafkaError) -> [Int32: Int64] {
         var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)

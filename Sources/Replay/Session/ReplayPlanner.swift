@@ -4,33 +4,68 @@ import StateStore
 /// Decides from the journal what is done again, how, and how sure that is. Pure but for the journal's store.
 package struct ReplayPlanner {
     private let journal: JournalIndex
-    /// The journal has lost nothing: what it does not cover was never done.
-    private let isJournalWhole: Bool
+    /// The journal no longer has its first records.
+    private let isCut: Bool
 
-    package init(journal: JournalIndex, isJournalWhole: Bool) {
+    package init(journal: JournalIndex, isCut: Bool) {
         self.journal = journal
-        self.isJournalWhole = isJournalWhole
+        self.isCut = isCut
     }
 
     /// - Parameter ranges: by partition, what is asked for.
+    /// - Throws: ``ReplayRefusal`` where it is open whose entries without a group are.
     package func plan(_ ranges: [Int32: Range<Int64>]) throws -> ReplayInput {
         var input = ReplayInput()
         input.ranges = ranges
-        for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) where !range.isEmpty {
-            try plan(partition, range, &input)
-        }
+        input.group = journal.selection.group
+        input.newerEntries = journal.newer
+        let asked = ranges.sorted { $0.key < $1.key }.filter { !$0.value.isEmpty }
+        for (partition, range) in asked { input.surveys[partition] = try journal.survey(of: partition, in: range) }
+        try checkUngrouped(&input)
+        for (partition, range) in asked { try plan(partition, range, &input) }
         if journal.malformed > 0 { input.notes.append("\(journal.malformed) records of the journal cannot be read") }
+        if journal.newer > 0 {
+            input.approximations.append(
+                "\(journal.newer) records of the journal were written by a newer version of carillon, and what they say is not "
+                    + "known")
+        }
+        let unchecked = input.surveys.values.reduce(0) { $0 + $1.unchecked }
+        if unchecked > 0 {
+            input.notes.append(
+                "\(unchecked) transactions have no fingerprint in the journal (an earlier version wrote it), so it was not "
+                    + "checked that this is the log that they read")
+        }
         return input
     }
 
+    private func checkUngrouped(_ input: inout ReplayInput) throws(ReplayRefusal) {
+        let ungrouped = input.surveys.values.reduce(0) { $0 + $1.ungrouped }
+        guard ungrouped > 0 else { return }
+        switch journal.selection.ungrouped {
+        case .mine: return
+        case .skip:
+            input.notes.append("\(ungrouped) transactions name no group in the journal and are left out")
+        case nil:
+            guard input.surveys.values.contains(where: \.isContested) else { return }
+            throw ReplayRefusal(
+                "\(ungrouped) transactions of the range name no group (an earlier version wrote them), and more than one group "
+                    + "may have read it, or offsets were set back: --journal-v1 mine takes them as those of "
+                    + "\(journal.selection.group), --journal-v1 skip leaves them out")
+        }
+    }
+
     private func plan(_ partition: Int32, _ range: Range<Int64>, _ input: inout ReplayInput) throws {
-        let survey = try journal.survey(of: partition, in: range)
-        input.surveys[partition] = survey
+        guard let survey = input.surveys[partition] else { return }
         let approximateBelow = try approximateBelow(partition, range, survey, &input)
         if survey.withoutTable > 0 {
             input.approximations.append(
                 "partition \(partition): \(survey.withoutTable) transactions had a host's own resolver, "
                     + "and the journal does not say which devices it gave")
+        }
+        if let extent = survey.incomplete {
+            input.approximations.append(
+                "partition \(partition): from offset \(extent.from) to \(extent.to) the pipeline itself may not have known "
+                    + "everything of orders (the journal says incomplete)")
         }
         if survey.lanes.count > 1 {
             input.notes.append(
@@ -55,32 +90,46 @@ package struct ReplayPlanner {
     }
 
     /// To where the records of the range have to do without a journal.
+    ///
+    /// A journal that still has its first records may all the same be younger than the group, since a topic can be deleted
+    /// and created again. So what is before the group's first entry is left out, and called approximate: nothing says
+    /// whether the group began there.
     private func approximateBelow(
         _ partition: Int32, _ range: Range<Int64>, _ survey: JournalSurvey, _ input: inout ReplayInput
     ) throws -> Int64 {
-        if let first = survey.first {
-            if let last = survey.last, last < range.upperBound {
-                input.notes.append(
-                    "partition \(partition): the pipeline has not come to the offsets from \(last) on, they are left out"
-                )
-            }
-            guard first > range.lowerBound, !isJournalWhole else { return 0 }
-            input.approximations.append(
-                "partition \(partition): the journal begins at offset \(first), behind \(range.lowerBound)")
-            return first
+        if let last = survey.last, last < range.upperBound {
+            input.notes.append(
+                "partition \(partition): the pipeline has not come to the offsets from \(last) on, they are left out")
         }
+        if let first = survey.first, first <= range.lowerBound { return 0 }
         let whole = try journal.survey(of: partition, in: 0..<Int64.max)
-        if let last = whole.last, let first = whole.first {
-            if last <= range.lowerBound || isJournalWhole {
-                input.notes.append(
-                    "partition \(partition): the pipeline has not come to these offsets, they are left out")
-                return 0
-            }
+        guard let first = whole.first, let last = whole.last else {
             input.approximations.append(
-                "partition \(partition): the journal begins at offset \(first), behind the range")
-        } else {
-            input.approximations.append("partition \(partition): there is no journal of it")
+                "partition \(partition): there is no journal of it by group \(journal.selection.group)")
+            return range.upperBound
         }
-        return range.upperBound
+        if last <= range.lowerBound {
+            input.notes.append("partition \(partition): the pipeline has not come to these offsets, they are left out")
+            return 0
+        }
+        if isCut {
+            let end = survey.first ?? range.upperBound
+            input.approximations.append(
+                "partition \(partition): the journal begins at offset \(first), and has nothing of those from "
+                    + "\(range.lowerBound) to \(end)")
+            return end
+        }
+        if first <= range.lowerBound {
+            let end = survey.first ?? range.upperBound
+            input.notes.append(
+                "partition \(partition): the offsets from \(range.lowerBound) to \(end) were passed over (offsets set)")
+            return 0
+        }
+        let known = min(first, range.upperBound)
+        input.ranges[partition] = known..<range.upperBound
+        input.approximations.append(
+            "partition \(partition): the journal begins at offset \(first), because group \(journal.selection.group) did or "
+                + "because the journal is younger; the offsets from \(range.lowerBound) to \(known) are left out")
+        return 0
     }
 }

@@ -14,6 +14,8 @@ package struct ReplayRequest: Sendable {
     package var view = SubscriptionHistory.View.both
     /// As if there were no journal.
     package var ignoresJournal = false
+    /// What becomes of the journal's entries that name no group; nil: see ``JournalSelection``.
+    package var ungrouped: UngroupedEntries?
     /// By partition, what is selected, where that is known already: in place of times, offsets and partitions.
     package var known: [Int32: Range<Int64>]?
     /// By partition, what a group has committed: nothing from there on is selected, and everything below is done again behind
@@ -39,12 +41,17 @@ package struct ReplayStopped: Error {
 
 /// What a replay has found out about its input before it renders anything.
 package struct ReplayInput: Sendable {
-    /// By partition, what is asked for; where it is done again up to a group's committed offsets, up to there.
+    /// By partition, what is asked for; where it is done again up to a group's committed offsets, up to there; without what
+    /// is before the group's first entry in the journal.
     package var ranges: [Int32: Range<Int64>] = [:]
     /// By partition, what of that is selected.
     package var selected: [Int32: Range<Int64>] = [:]
     package var spans: [ReplaySpan] = []
     package var surveys: [Int32: JournalSurvey] = [:]
+    /// Whose steps are done again.
+    package var group = ""
+    /// Records of the journal that a later version wrote.
+    package var newerEntries = 0
     /// Why what follows is not sure to be what the pipeline did; empty: it is.
     package var approximations: [String] = []
     /// What else is worth to know.
@@ -54,14 +61,25 @@ package struct ReplayInput: Sendable {
 
     package var isApproximate: Bool { !approximations.isEmpty }
     /// How many steps of the journal were written under each hash of the rules.
-    package var stepsByRules: [String: Int] {
-        surveys.values.reduce(into: [:]) { $0.merge($1.stepsByRules) { $0 + $1 } }
-    }
+    package var stepsByRules: [String: Int] { sum(of: \.stepsByRules) }
+    /// How many were done in each cluster, as far as the journal says it.
+    package var stepsByCluster: [String: Int] { sum(of: \.stepsByCluster) }
+    /// How many wrote to each dispatch topic, as far as the journal says it.
+    package var stepsByDispatch: [String: Int] { sum(of: \.stepsByDispatch) }
     /// Whether some of what is selected has no journal.
     package var lacksJournal: Bool {
-        spans.contains { span in
-            guard let selected = selected[span.partition], !selected.isEmpty else { return false }
-            return span.approximateBelow > selected.lowerBound
+        selected.contains { partition, selected in
+            guard !selected.isEmpty else { return false }
+            return (ranges[partition]?.lowerBound ?? 0) > selected.lowerBound
+                || spans.contains { $0.partition == partition && $0.approximateBelow > selected.lowerBound }
+        }
+    }
+    /// Whether some of what is selected was done while the state of orders may have lacked something.
+    package var isIncomplete: Bool {
+        selected.contains { partition, selected in
+            guard !selected.isEmpty, let extent = surveys[partition]?.incomplete else { return false }
+            // Timers at an offset come before the record there.
+            return extent.from <= selected.upperBound && extent.to > selected.lowerBound
         }
     }
     package var steps: Int { surveys.values.reduce(0) { $0 + $1.steps } }
@@ -77,5 +95,25 @@ package struct ReplayInput: Sendable {
             found[span.partition] = range.lowerBound..<max(end, found[span.partition]?.upperBound ?? end)
         }
         return found
+    }
+
+    /// The other groups that have written to a dispatch topic for the range.
+    package func groupsSharing(_ topic: String) -> [String] {
+        let groups = surveys.values.flatMap(\.neighbours).filter { $0.value.contains(topic) }.map(\.key)
+        return Set(groups).sorted()
+    }
+
+    /// - Throws: where what is in a dispatch topic cannot be told apart.
+    func checkIsAlone(in topic: String) throws(ReplayRefusal) {
+        let others = groupsSharing(topic)
+        guard !others.isEmpty else { return }
+        throw ReplayRefusal(
+            "\(others.joined(separator: ", ")) wrote to \(topic) for the same events as \(group), so it is not known which "
+                + "group sent what: choose a range that only \(group) has read, and give each group a topic.dispatch of its own"
+        )
+    }
+
+    private func sum(of counts: KeyPath<JournalSurvey, [String: Int]>) -> [String: Int] {
+        surveys.values.reduce(into: [:]) { $0.merge($1[keyPath: counts]) { $0 + $1 } }
     }
 }

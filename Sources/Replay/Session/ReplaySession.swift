@@ -43,7 +43,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool = { false },
         progress: @escaping Progress = { _, _, _ in }
     ) throws {
-        let journal = JournalIndex(store: try scratch.store("journal"))
+        let journal = JournalIndex(
+            store: try scratch.store("journal"),
+            selection: JournalSelection(group: configuration.groupID, ungrouped: request.ungrouped))
         let subscriptions = SubscriptionHistory(store: try scratch.store("subscriptions"))
         let log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
         self.configuration = configuration
@@ -64,17 +66,26 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         let bounds = try log.bounds(of: topics.events)
         let asked = try request.known ?? asked(in: bounds)
         let selected = committed(asked)
-        let isJournalWhole = try readJournal()
-        input = try ReplayPlanner(journal: journal, isJournalWhole: isJournalWhole).plan(reach(selected))
+        let isJournalCut = try readJournal()
+        input = try ReplayPlanner(journal: journal, isCut: isJournalCut).plan(reach(selected))
         input.selected = selected
         noteUncommitted(asked)
         try findFoldStarts(bounds)
         try readSubscriptions()
-        let others = input.stepsByRules.keys.filter { $0 != configuration.rulesHash }.sorted()
-        for hash in others {
+        noteOrigins()
+    }
+
+    /// What else the transactions were done with than what is there now.
+    private mutating func noteOrigins() {
+        for (hash, steps) in input.stepsByRules.sorted(by: { $0.key < $1.key }) where hash != configuration.rulesHash {
             input.notes.append(
-                "\(input.stepsByRules[hash] ?? 0) transactions were written under other rules (\(hash), these are "
-                    + "\(configuration.rulesHash))")
+                "\(steps) transactions were written under other rules (\(hash), these are \(configuration.rulesHash))")
+        }
+        guard let cluster = log.clusterID() else { return }
+        for (id, steps) in input.stepsByCluster.sorted(by: { $0.key < $1.key }) where id != cluster {
+            input.notes.append(
+                "\(steps) transactions were done in another cluster (\(id), this is \(cluster)): offsets may mean other "
+                    + "events here")
         }
     }
 
@@ -115,7 +126,10 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     // MARK: What was sent
 
     /// Reads the dispatch topic, and compares what is done again with it.
+    ///
+    /// - Throws: ``ReplayRefusal`` where another group has written to it for the same events.
     package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
+        try input.checkIsAlone(in: topic)
         let index = try readDispatch(topic)
         let refusals = try readRefusals()
         let unequal = UnequalRecords(store: try scratch.store("unequal"))
@@ -129,7 +143,14 @@ package struct ReplaySession: ~Copyable, ReplaySource {
 
     /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
     package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
-        let index = try readDispatch(configuration.topics.dispatch)
+        let topic = configuration.topics.dispatch
+        let others = input.groupsSharing(topic)
+        if !others.isEmpty {
+            input.notes.append(
+                "\(others.joined(separator: ", ")) wrote to \(topic) for the same events: the records there may be theirs"
+            )
+        }
+        let index = try readDispatch(topic)
         let refusals = try readRefusals()
         let history = try subscriptions.makeReader(request.view)
         return try run(
@@ -138,8 +159,11 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     }
 
     /// The records of the dispatch topic that come from the range.
-    mutating func readDispatch(_ topic: String) throws -> DispatchIndex {
-        let index = try DispatchIndex(store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events)
+    ///
+    /// - Parameter sent: gets all of them, whatever their source.
+    mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
+        let index = try DispatchIndex(
+            store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
         let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
@@ -233,7 +257,8 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         try log.read(ranges, of: topic, headers: false) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
-                for step in parser.steps(records[at].value, at: place) ?? [] where step.hasTick {
+                guard case .steps(let steps) = parser.read(records[at].value, at: place) else { continue }
+                for step in steps where step.hasTick && journal.selection.includes(step) {
                     found.insert(Coordinates(partition: step.partition, offset: step.to))
                 }
             }
@@ -299,9 +324,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         return ranges
     }
 
-    /// - Returns: whether nothing of the journal was lost.
+    /// - Returns: whether the first records of the journal are gone.
     private mutating func readJournal() throws -> Bool {
-        guard !request.ignoresJournal else { return false }
+        guard !request.ignoresJournal else { return true }
         let topic = configuration.topics.journal
         // What is committed is in the journal, but may stand behind the marker of a transaction that is still on its way.
         journalRead =
@@ -310,13 +335,13 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         try log.read(journalRead, of: topic, headers: false) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
-                try journal.append(parser.steps(records[at].value, at: place))
+                try journal.append(parser.read(records[at].value, at: place))
             }
         } progress: {
             progress(.journal, $0, $1)
         }
         try journal.flush()
-        return journalRead.values.allSatisfy { $0.lowerBound == 0 }
+        return journalRead.values.contains { $0.lowerBound > 0 }
     }
 
     private mutating func findFoldStarts(_ bounds: [Int32: Range<Int64>]) throws {

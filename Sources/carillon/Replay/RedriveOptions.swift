@@ -63,6 +63,7 @@ enum RedriveDigest {
         parts += list("place", selection.place) + list("type", selection.type) + list("status", selection.status)
         parts += [selection.subscriptions?.rawValue ?? "both", "\(redrive.maxAgeMilliseconds ?? 0)"]
         parts.append(redrive.includeSent ? "include-sent" : "")
+        if let ungrouped = selection.journalV1 { parts += ["journal-v1", ungrouped.rawValue] }
         return of(parts)
     }
 

@@ -1,0 +1,53 @@
+/// Which of a journal's entries are asked for: a journal has those of every group that uses it.
+package struct JournalSelection: Equatable, Sendable {
+    package var group: String
+    /// What becomes of entries that name no group; nil: they are the group's, and a range that another group may have read
+    /// is refused.
+    package var ungrouped: UngroupedEntries?
+
+    package init(group: String, ungrouped: UngroupedEntries? = nil) {
+        self.group = group
+        self.ungrouped = ungrouped
+    }
+
+    func includes(_ step: JournalStep) -> Bool { step.group.map { $0 == group } ?? (ungrouped != .skip) }
+}
+
+/// What a person says of entries that name no group, as the first version of the journal has them.
+package enum UngroupedEntries: String, CaseIterable, Sendable {
+    case mine, skip
+}
+
+/// Finds out whether more than one group may have written the entries without a group, or others beside them.
+///
+/// The entries of one group never overlap, unless its offsets were set back. So an overlap, and another group's entry that
+/// begins where one without a group ends, leave it open whose that one is.
+struct UngroupedDoubt {
+    let group: String
+    private(set) var isOpen = false
+    private var ungroupedEnd = Int64.min
+    private var groupedEnd = Int64.min
+    /// The last entry without a group that only let timers go.
+    private var lastTick: JournalStep?
+
+    init(group: String) {
+        self.group = group
+    }
+
+    /// Takes the entries of a partition in the order of the journal's index.
+    mutating func note(_ step: JournalStep) {
+        guard let writer = step.group else {
+            if step.from < max(ungroupedEnd, groupedEnd) { isOpen = true }
+            if step.from == step.to {
+                if let lastTick, lastTick.to == step.to, step.watermarkBefore < lastTick.watermarkAfter {
+                    isOpen = true
+                }
+                lastTick = step
+            }
+            ungroupedEnd = max(ungroupedEnd, step.to)
+            return
+        }
+        if step.from < ungroupedEnd || step.from == ungroupedEnd && writer != group { isOpen = true }
+        groupedEnd = max(groupedEnd, step.to)
+    }
+}

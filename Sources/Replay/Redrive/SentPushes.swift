@@ -1,0 +1,52 @@
+import NotificationPayload
+import Pipeline
+import StateStore
+
+/// Which devices have which messages, whatever the source of the record says, in a scratch store. One owner, one thread.
+///
+/// In a log that was restored from a mirror events have other offsets, so their pushes look as if nobody had sent them.
+package final class SentPushes {
+    private static let flushLimit = 100_000
+
+    private let store: any OrderedStore
+    private let reader: any StoreReader
+    private var pending: Set<Digest> = []
+
+    /// - Parameter store: an empty one of its own.
+    package init(store: any OrderedStore) throws(StoreError) {
+        self.store = store
+        reader = try store.makeReader()
+    }
+
+    /// Takes a record of the dispatch topic; one without a message id says nothing.
+    func append(
+        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>
+    ) throws(StoreError) {
+        guard let messageID = headers.first(where: { $0.name.elementsEqual("message-id".utf8) })?.value else { return }
+        pending.insert(Self.digest(Array(messageID), Array(key)))
+        if pending.count >= Self.flushLimit { try flush() }
+    }
+
+    /// Writes what was appended. To be called before asking.
+    func flush() throws(StoreError) {
+        guard !pending.isEmpty else { return try reader.begin() }
+        let entries = pending.map { (key: $0.bytes, value: [UInt8(1)]) }
+        reader.end()
+        try store.write { writer throws(StoreError) in try writer.put(entries) }
+        pending.removeAll(keepingCapacity: true)
+        try reader.begin()
+    }
+
+    func contains(_ record: RenderedRecord) throws(StoreError) -> Bool {
+        guard let messageID = record.header("message-id") else { return false }
+        var isThere = false
+        try Self.digest(Array(messageID.utf8), record.key).bytes.withStored { key throws(StoreError) in
+            isThere = try reader.value(for: key) != nil
+        }
+        return isThere
+    }
+
+    private static func digest(_ messageID: [UInt8], _ key: [UInt8]) -> Digest {
+        Digest(hashing: messageID + [0] + key)
+    }
+}

@@ -1,0 +1,60 @@
+import Extraction
+import NotificationPayload
+import Pipeline
+import StateStore
+import TestSupport
+import Testing
+
+@testable import Replay
+
+@Suite("A re-drive knows the messages that devices have, whatever their source")
+struct SentPushesTests {
+    private func index(_ records: [RenderedRecord], _ sent: SentPushes? = nil) throws -> DispatchIndex {
+        let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events", sent: sent)
+        for (offset, record) in records.enumerated() {
+            try record.withEventHeaders { key, value, headers in
+                try index.append(
+                    key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)),
+                    within: [0: 0..<1_000, 1: 0..<1_000, 2: 0..<1_000])
+            }
+        }
+        try index.flush()
+        return index
+    }
+
+    @Test(
+        "a push that stands in the dispatch topic under another source is left out and told", arguments: UInt64(50)..<52
+    )
+    func otherSource(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed)
+        let run = try ReplayRun(toy)
+        let input = try run.plan(toy)
+        var rules = RedriveRules()
+        rules.selected = input.ranges
+        rules.maxAge = .max
+        func plan(_ dispatched: DispatchIndex) throws -> RedrivePlan {
+            let list = try RedriveList(store: MemoryStore())
+            return try run.perform(
+                toy, input, into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore())
+            ).finish(dispatched: dispatched)
+        }
+        // As a mirror leaves them: at other offsets, and of a topic that may have another name.
+        var moved = toy.output.records
+        for at in moved.indices {
+            let source = "\(at % 2 == 0 ? "orders.events" : "dc1.orders.events")/0/\(500_000 + at)"
+            for header in moved[at].headers.indices where moved[at].headers[header].name == "source" {
+                moved[at].headers[header].value = Array(source.utf8)
+            }
+        }
+        let missed = try plan(index(moved))
+        #expect(missed.devices > 50 && missed.omitted[.otherSource] == nil, "seed \(seed)")
+        let known = try plan(index(moved, SentPushes(store: MemoryStore())))
+        #expect(known.devices == 0 && known.omitted[.otherSource] == missed.devices, "seed \(seed)")
+        let some = Array(moved[..<(moved.count / 2)])
+        let half = try plan(index(some, SentPushes(store: MemoryStore())))
+        #expect(half.devices > 0 && half.devices + (half.omitted[.otherSource] ?? 0) == missed.devices, "seed \(seed)")
+        // What has its own source counts as that.
+        let own = try plan(index(toy.output.records, SentPushes(store: MemoryStore())))
+        #expect(own.omitted[.otherSource] == nil && own.omitted[.alreadySent] == missed.devices, "seed \(seed)")
+    }
+}
