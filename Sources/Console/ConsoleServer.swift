@@ -40,8 +40,7 @@ struct Pages: Sendable {
     subscript(path: String) -> HTTPResponse? {
         switch path {
         case "/metrics": metricsPage()
-        // A worker that hangs ends the process by itself: to answer is to live.
-        case "/live": HTTPResponse(body: "live\n")
+        case "/live": Self.livePage(pipeline.liveness)
         case "/ready": Self.readyPage(pipeline.readiness)
         default: nil
         }
@@ -50,6 +49,17 @@ struct Pages: Sendable {
     private func metricsPage() -> HTTPResponse {
         HTTPResponse(
             contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.snapshot().prometheusText())
+    }
+
+    /// A worker that hangs in a transaction ends the process by itself.
+    static func livePage(_ liveness: Liveness) -> HTTPResponse {
+        guard !liveness.isAlive else { return HTTPResponse(body: "live\n") }
+        let lines =
+            ["not live"]
+            + liveness.stuck.map {
+                "- \($0): nothing arrives although there is something to read, and a new client did not help"
+            }
+        return HTTPResponse(.serviceUnavailable, body: lines.joined(separator: "\n") + "\n")
     }
 
     static func readyPage(_ readiness: Readiness) -> HTTPResponse {

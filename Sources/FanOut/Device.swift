@@ -13,6 +13,8 @@ package struct Device {
     package let environment: PushEnvironment
     /// The token or the app has a quote or a backslash, which JSON must escape.
     let needsEscaping: Bool
+    /// The locale's bytes follow the token's.
+    let localeCount: UInt8
     /// Where its audience is in the ``AudienceList``.
     let audience: Int32
     let lastSeenMilliseconds: Int64
@@ -23,16 +25,28 @@ package struct Device {
     /// The bundle id or package name; empty where an FCM subscription names none.
     package var app: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: appStart, count: Int(appCount)) }
 
-    package var lastSeen: EventTime? {
-        lastSeenMilliseconds == Self.neverSeen ? nil : EventTime(milliseconds: lastSeenMilliseconds)
+    /// As the app registered it, `en-GB`; empty where the subscription names none.
+    package var locale: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: tokenStart + Int(tokenCount), count: Int(localeCount))
+    }
+
+    package var lastSeen: EventTime? { Self.time(lastSeenMilliseconds) }
+
+    /// When the app registered the token, as the subscription says. Its 8 bytes stand before the app.
+    package var registeredAt: EventTime? {
+        Self.time(Int64(littleEndian: (appStart - 8).loadUnaligned(as: Int64.self)))
+    }
+
+    private static func time(_ milliseconds: Int64) -> EventTime? {
+        milliseconds == unknownTime ? nil : EventTime(milliseconds: milliseconds)
     }
 
     /// Stands for "the subscription does not say when".
-    static let neverSeen = Int64.min
+    static let unknownTime = Int64.min
 
     /// Whether it was not seen for longer than `maxAge` milliseconds before `time` (push-rules §5.3 row 20).
     func isStale(at time: EventTime, maxAge: Int64) -> Bool {
-        guard lastSeenMilliseconds != Self.neverSeen else { return false }
+        guard lastSeenMilliseconds != Self.unknownTime else { return false }
         let (age, overflow) = time.milliseconds.subtractingReportingOverflow(lastSeenMilliseconds)
         return overflow ? time.milliseconds > lastSeenMilliseconds : age > maxAge
     }

@@ -35,9 +35,11 @@ public struct DeviceList: ~Copyable {
             rejected += 1
             return false
         }
-        let bytes = arena.allocate(32 + token.utf8.count + app.utf8.count)
-        let tokenStart = bytes + 32
-        let appStart = tokenStart + token.utf8.count
+        // As in the table's entries: the time of registration, which a resolver does not tell, stands before the app.
+        let bytes = arena.allocate(40 + token.utf8.count + app.utf8.count)
+        bytes.storeBytes(of: Device.unknownTime.littleEndian, toByteOffset: 32, as: Int64.self)
+        let appStart = bytes + 40
+        let tokenStart = appStart + app.utf8.count
         copy(token, to: tokenStart)
         copy(app, to: appStart)
         let tokenBytes = UnsafeRawBufferPointer(start: tokenStart, count: token.utf8.count)
@@ -49,8 +51,9 @@ public struct DeviceList: ~Copyable {
                 tokenCount: UInt16(tokenBytes.count), appCount: UInt16(appBytes.count),
                 platform: platform, environment: environment,
                 needsEscaping: Device.needsEscaping(tokenBytes) || Device.needsEscaping(appBytes),
+                localeCount: 0,
                 audience: Int32(audience),
-                lastSeenMilliseconds: lastSeen?.milliseconds ?? Device.neverSeen))
+                lastSeenMilliseconds: lastSeen?.milliseconds ?? Device.unknownTime))
         return true
     }
 

@@ -30,6 +30,8 @@ package struct SubscriptionChanges: ~Copyable {
 
     /// The number of well-formed changes.
     package var count: Int { changes.count }
+    /// The memory that they take.
+    package var byteCount: Int { bytes.count + changes.count * MemoryLayout<Change>.stride }
 
     /// Adds a record; the last one of a key counts. A malformed one is counted, described by hashes, and skipped.
     package mutating func append(_ record: SubscriptionRecord) {
@@ -74,13 +76,13 @@ package struct SubscriptionChanges: ~Copyable {
         if fields.problems.isEmpty, !TableEntry.isKey(key, entry, of: fields) {
             fields.add("the key does not belong to the value's audience and token")
         }
-        guard fields.problems.isEmpty else {
+        guard fields.problems.isEmpty, let platform = fields.platform else {
             skip(record, fields.problems)
             return
         }
         let start = bytes.count
         add(entry, valueCount: 0)
-        TableEntry.append(fields, to: &bytes)
+        TableEntry.append(fields, platform, to: &bytes)
         changes[changes.count - 1].valueCount = bytes.count - start - TableEntry.keyCount
     }
 

@@ -70,13 +70,25 @@ struct SubscriptionFields {
             problems.append("platform is neither fcm nor apns")
             return
         }
-        guard platform == .apns else { return }
-        if !token.isEmpty, !Self.isHex(token) {
-            problems.append("an APNs token is an even number of hex digits")
+        switch platform {
+        case .fcm: break
+        case .apns:
+            if !token.isEmpty, !Self.isHex(token) {
+                problems.append("an APNs token is an even number of hex digits")
+            }
+            if app.isEmpty {
+                problems.append("an APNs subscription needs its app: the bundle id is the topic")
+            }
         }
-        if app.isEmpty {
-            problems.append("an APNs subscription needs its app: the bundle id is the topic")
+    }
+
+    /// The locale as the table keeps it. One that cannot be a language tag, by its length or its characters, is left out:
+    /// no device is lost for it.
+    var storedLocale: UnsafeRawBufferPointer {
+        guard let locale, locale.count <= Int(UInt8.max), Self.isVisible(locale) else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
         }
+        return locale
     }
 
     mutating func add(_ problem: String) {

@@ -39,6 +39,8 @@ public struct SubscriptionTableChange: Equatable, Sendable {
 /// What the topic of the subscriptions looks like now, to judge a stored table by.
 public struct SubscriptionTopic: Equatable, Sendable {
     public var name: String
+    /// The cluster's id; nil where the broker does not tell, and then no store is compared with it.
+    public var cluster: String?
     /// The first offset that can be read, by partition; the count is the number of partitions.
     public var startOffsets: [Int64]
     /// The offset after the last record, by partition.
@@ -46,12 +48,19 @@ public struct SubscriptionTopic: Equatable, Sendable {
     /// The topic's `delete.retention.ms`: a table older than half of it may have missed tombstones (kafka-rules 18).
     public var deleteRetention: Duration
 
-    public init(name: String, startOffsets: [Int64], endOffsets: [Int64], deleteRetention: Duration) {
+    public init(
+        name: String, cluster: String? = nil, startOffsets: [Int64], endOffsets: [Int64], deleteRetention: Duration
+    ) {
         self.name = name
+        self.cluster = cluster
         self.startOffsets = startOffsets
         self.endOffsets = endOffsets
         self.deleteRetention = deleteRetention
     }
+
+    /// A table that is older may have missed tombstones: half of `delete.retention.ms`, and 5 s where that is less, since
+    /// the ends are asked for once a second.
+    public var largestAge: Duration { max(deleteRetention / 2, .seconds(5)) }
 }
 
 /// How a table came up, for the log.

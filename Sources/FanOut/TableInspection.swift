@@ -29,8 +29,8 @@ extension SubscriptionTable {
                 try reader.begin()
                 if let bytes = try reader.checkpoint(), let checkpoint = TableCheckpoint(bytes) {
                     inspection.topic = checkpoint.topic
-                    inspection.checkpointTime = checkpoint.time
-                    inspection.offsets = checkpoint.offsets
+                    inspection.checkpointTime = checkpoint.position.time
+                    inspection.offsets = checkpoint.position.offsets
                 }
                 inspection.digest = try digest(reader)
             }

@@ -22,18 +22,27 @@ package struct TableReader: ~Copyable {
     }
 
     /// Takes a new snapshot. What was read from the one before is gone.
+    ///
+    /// - Throws: `.retry` where the table is not whole: workers find out by their gate, and this holds where one has
+    ///   passed it just before it closed.
     package mutating func begin() throws(SubscriptionTableError) {
+        var isComplete = true
         do throws(StoreError) {
             try reader.begin()
             guard let checkpoint = try reader.checkpoint() else {
                 offsets.removeAll(keepingCapacity: true)
                 return
             }
-            guard TableCheckpoint.readOffsets(checkpoint, into: &offsets) != nil else {
+            guard let isWhole = TableCheckpoint.readHead(checkpoint, into: &offsets) else {
                 throw SubscriptionTableError.foreign.asDamage
             }
+            isComplete = isWhole
         } catch {
             throw SubscriptionTableError(error)
+        }
+        guard isComplete else {
+            reader.end()
+            throw .notWhole
         }
     }
 

@@ -75,7 +75,27 @@ struct BrokerProbe: ~Copyable {
             return (partitions.map { starts[$0]?.value ?? 0 }, partitions.map { ends[$0]?.value ?? 0 })
         }
         return SubscriptionTopic(
-            name: name, startOffsets: starts, endOffsets: ends, deleteRetention: deleteRetention(of: name))
+            name: name, cluster: consumer.clusterID(timeout: .seconds(5)), startOffsets: starts, endOffsets: ends,
+            deleteRetention: deleteRetention(of: name))
+    }
+
+    /// Compares the records that a stored table came from with the log (ADR 30).
+    ///
+    /// - Returns: what is different; nil where nothing is known to be.
+    func difference(of position: TablePosition, in topic: SubscriptionTopic) throws -> String? {
+        func byPartition<Value>(_ values: [Value]) -> [TopicPartition: Value] {
+            Dictionary(
+                uniqueKeysWithValues: values.enumerated().map {
+                    (TopicPartition(topic: topic.name, partition: Int32($0.offset)), $0.element)
+                })
+        }
+        let judgements = try context.untilItWorks(logger) { () throws(KafkaError) in
+            try LogCheck.judge(
+                byPartition(position.records), starts: byPartition(topic.startOffsets.map { Offset($0) }),
+                ends: byPartition(topic.endOffsets.map { Offset($0) }), settings: context.configuration.kafka,
+                logger: logger.clientSink)
+        }
+        return judgements.sorted { $0.key < $1.key }.lazy.compactMap { $0.value.difference(in: $0.key) }.first
     }
 
     /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).

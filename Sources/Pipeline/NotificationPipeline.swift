@@ -51,6 +51,9 @@ public final class NotificationPipeline: Sendable {
         context.withLock { $0?.readiness } ?? Readiness(reasons: [.notRunning])
     }
 
+    /// Whether it still helps itself; a pipeline that does not run is alive. Any thread, at any time, at the same cost.
+    public var liveness: Liveness { context.withLock { $0?.board.liveness } ?? Liveness() }
+
     /// Drains and commits, and lets ``run()`` return. Any thread, any number of times.
     public func shutdown() {
         isShutDown.store(true, ordering: .sequentiallyConsistent)
@@ -93,9 +96,11 @@ public final class NotificationPipeline: Sendable {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
                 try probe.checkEventsRetention()
-                let table = try open(
-                    folder.table, as: try probe.subscriptionTopic(), now: EventTime(milliseconds: context.clock.now()))
-                try supervise(context, folder.lock, recipients: .table(table), table: table)
+                // Before the topic is looked at: a table that is read from its beginning is as old as that.
+                let now = EventTime(milliseconds: context.clock.now())
+                let topic = try probe.subscriptionTopic()
+                let table = try open(folder.table, as: topic, now: now, probe)
+                try supervise(context, folder.lock, recipients: .table(table), table: (table, topic))
                 try table.close()
             }
         } catch is PipelineEnded {
@@ -117,10 +122,14 @@ public final class NotificationPipeline: Sendable {
     }
 
     private func open(
-        _ directory: String, as topic: SubscriptionTopic, now: EventTime
-    ) throws(PipelineError) -> SubscriptionTable {
+        _ directory: String, as topic: SubscriptionTopic, now: EventTime, _ probe: borrowing BrokerProbe
+    ) throws -> SubscriptionTable {
         do {
-            let (table, opening) = try SubscriptionTable.open(directory: directory, topic: topic, now: now)
+            var (table, opening) = try SubscriptionTable.open(directory: directory, topic: topic, now: now)
+            if let difference = try probe.difference(of: table.position, in: topic) {
+                try table.restart(at: topic.startOffsets, time: now)
+                opening = .rebuilt(reason: difference)
+            }
             switch opening {
             case .created: logger.info("the subscriptions table is new")
             case .resumed(let devices): logger.info("the subscriptions table goes on", ["devices": "\(devices)"])
@@ -129,17 +138,18 @@ public final class NotificationPipeline: Sendable {
             case .rebuilt(let reason): logger.notice("the subscriptions table is read anew: \(reason)")
             }
             return table
-        } catch {
+        } catch let error as SubscriptionTableError {
             switch error.recovery {
-            case .giveUp: throw .decisionNeeded("\(error)")
-            case .wipe, .retry: throw .defect("the subscriptions table cannot be opened: \(error)")
+            case .giveUp: throw PipelineError.decisionNeeded("\(error)")
+            case .wipe, .retry: throw PipelineError.defect("the subscriptions table cannot be opened: \(error)")
             }
         }
     }
 
     /// Runs the workers and the table's follower, each on a thread of its own, until all have ended.
     private func supervise(
-        _ context: WorkerContext, _ lock: FolderLock, recipients: RecipientSource, table: SubscriptionTable?
+        _ context: WorkerContext, _ lock: FolderLock, recipients: RecipientSource,
+        table: (table: SubscriptionTable, topic: SubscriptionTopic)?
     ) throws {
         let crew = Crew(keeping: lock)
         context.board.started()
@@ -155,7 +165,8 @@ public final class NotificationPipeline: Sendable {
         }
         if let table {
             crew.start("subscriptions") { [logger] in
-                var follower = try TableFollower(table: table, context: context, logger: logger)
+                var follower = try TableFollower(
+                    table: table.table, topic: table.topic, context: context, logger: logger)
                 try follower.run()
             }
         }

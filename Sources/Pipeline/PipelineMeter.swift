@@ -20,6 +20,7 @@ public final class PipelineMeter: Sendable {
     private struct State {
         var counts = Counts()
         var tableLag: Int?
+        var hungSubscriptions = 0
         var workers: [Int: WorkerState] = [:]
 
         func sum(_ value: (WorkerState) -> Int) -> Int { workers.values.reduce(0) { $0 + value($1) } }
@@ -98,7 +99,11 @@ public final class PipelineMeter: Sendable {
         for age in ages { appendToCommit.record(.milliseconds(max(0, age.milliseconds)), times: age.events) }
     }
 
-    package func setTableLag(_ records: Int) { state.withLock { $0.tableLag = records } }
+    /// Nil while nobody knows.
+    package func setTableLag(_ records: Int?) { state.withLock { $0.tableLag = records } }
+
+    /// How many partitions of the subscriptions an open transaction blocks.
+    package func setHungSubscriptions(_ partitions: Int) { state.withLock { $0.hungSubscriptions = partitions } }
 
     /// What the worker's latest statistics say of its partitions.
     package func setLag(_ lag: [Int32: Int], hungTransactions: Int, worker: Int) {
@@ -157,7 +162,10 @@ public final class PipelineMeter: Sendable {
         observe(
             "carillon_hung_transactions", "Partitions that a transaction open upstream for a minute or more blocks."
         ) {
-            [.init(value: .gauge(Double($0.sum(\.hungTransactions))))]
+            [
+                .init(labels: [.init("topic", "events")], value: .gauge(Double($0.sum(\.hungTransactions)))),
+                .init(labels: [.init("topic", "subscriptions")], value: .gauge(Double($0.hungSubscriptions))),
+            ]
         }
         observe(
             "carillon_watermark_ahead_seconds",

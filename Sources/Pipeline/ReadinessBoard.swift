@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where every thread of a pipeline says how it stands; ``Readiness`` is read off it. Any thread.
+/// Where every thread of a pipeline says how it stands; ``Readiness`` and ``Liveness`` are read off it. Any thread.
 ///
 /// The broker counts as away by the latest word of whoever asked it last: the table's follower asks every second, and a
 /// worker hears when all its connections are down. Since the follower's question goes through the leaders of a whole
@@ -27,6 +27,8 @@ final class ReadinessBoard: Sendable {
         var unansweredWait: String?
         /// By how many seconds the wall clock is off.
         var clockIsOff: Int64?
+        /// Whose consumers get nothing, and whose new ones get nothing either.
+        var hopeless: Set<String> = []
     }
 
     private let state: Mutex<State>
@@ -55,6 +57,15 @@ final class ReadinessBoard: Sendable {
             if why == nil { state.unanswered = [:] }
         }
     }
+
+    /// Whether a consumer gets nothing although there is something to read, and the one that replaced it neither.
+    func consumerIsHopeless(_ isHopeless: Bool, of name: String) {
+        state.withLock { state in
+            if isHopeless { state.hopeless.insert(name) } else { state.hopeless.remove(name) }
+        }
+    }
+
+    var liveness: Liveness { Liveness(stuck: state.withLock { $0.isEnded ? [] : $0.hopeless.sorted() }) }
 
     /// The wall clock has been set, by so many seconds; nil: it has not.
     func clockIsOff(_ seconds: Int64?) { state.withLock { $0.clockIsOff = seconds } }

@@ -16,10 +16,13 @@ import Testing
         return Pages(pipeline: pipeline, metrics: metrics, build: ["version": "1.2.3", "librdkafka": "2.0.2"])
     }
 
-    @Test("/live answers as long as the process does")
+    @Test("/live is 200 but where replacing a consumer that gets nothing did not help, and names it then")
     func live() throws {
         let page = try #require(try pages()["/live"])
         #expect(page.status == .ok)
+        let dead = Pages.livePage(Liveness(stuck: ["worker 1"]))
+        #expect(dead.status == .serviceUnavailable)
+        #expect(dead.body.hasPrefix("not live\n- worker 1: nothing arrives"))
     }
 
     @Test("/ready is 503 with the reasons in the body while the pipeline does not work")

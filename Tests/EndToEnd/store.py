@@ -1,16 +1,23 @@
-"""The store's faults: a full disk, a file cut off, bytes changed after a kill; and a transaction upstream that nobody ends."""
+"""The store's faults: a full disk, a file cut off, bytes changed after a kill; transactions upstream that nobody ends; and a
+topic of subscriptions that forgets, grows or is created again."""
 
 import contextlib
+import hashlib
+import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 import generate
 import scenarios
+import verify as verifier
 from cluster import Failure, wait_for
-from daemon import EXIT_DEFECT, wait_for_daemons
+from daemon import EXIT_CONFIGURATION, EXIT_DEFECT, wait_for_daemons
+from generate import Input
 from scenarios import check, main, make_world, scenario, started
 
 MEGABYTE = 1 << 20
@@ -119,6 +126,150 @@ def hung_transaction():
     world.wait_until_done()
     daemon.stop()
     check(world.verify())
+
+
+def subscription(place, token, is_over=False):
+    value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "a", "environment": "production"}
+    key = f"place/{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode()
+    return Input(key, None if is_over else json.dumps(value).encode())
+
+
+def notify(world, place, number):
+    """An event of a place; the tokens whose devices get it."""
+    order = {"id": f"o{number}", "place_id": place, "status": "pending"}
+    event = {"event_id": f"e{number}", "event_type": "ORDER_CREATED", "order": order}
+    at = world.ends[0]
+    world.cluster.produce(world.topics["events"], [Input(f"o{number}".encode(), json.dumps(event).encode())], 0)
+    world.wait_until_done()
+    source = f"{world.topics['events']}/0/{at}".encode()
+    return {json.loads(each.value)["message"]["token"] for each in world.cluster.read(world.topics["dispatch"])
+            if dict(each.headers)["source"] == source}
+
+
+@scenario("who left while a process stood still gets nothing after it, though the topic has forgotten both records", background=True)
+def forgotten_unsubscription():
+    world = make_world("forgotten").create_topics()
+    topic = world.topics["subscriptions"]
+    # Segments of a moment, cleaned as soon as the broker's cleaner comes by; a tombstone goes in its second round.
+    world.cluster.configure(topic, {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.0", "delete.retention.ms": "100"})
+    leaving, staying = subscription("p1", "leaving"), subscription("p1", "staying")
+    world.cluster.produce(topic, [leaving, staying])
+    daemon = started(world, session_timeout="6s")
+    if (found := notify(world, "p1", 1)) != {"leaving", "staying"}:
+        raise Failure(f"the first event went to {found}")
+    daemon.signal(signal.SIGSTOP)
+    world.cluster.produce(topic, [subscription("p1", "leaving", is_over=True)])
+
+    def is_forgotten():
+        # A record rolls the segment, and only closed ones are cleaned.
+        for partition in world.cluster.partitions(topic):
+            world.cluster.produce(topic, [subscription("p2", "other")], partition)
+        return all(each.key != leaving.key for each in world.cluster.read(topic))
+
+    wait_for("the topic has forgotten the device", is_forgotten, 90)
+    daemon.signal(signal.SIGCONT)
+    wait_for_daemons("the table is read anew", lambda: daemon.has_line("read anew", "delete.retention.ms"), [daemon], 30)
+    if (found := notify(world, "p1", 2)) != {"staying"}:
+        raise Failure(f"the event after it went to {found}")
+    wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+    daemon.stop()
+
+
+@scenario("partitions added to the subscriptions under a running process end it with 78, within seconds")
+def partitions_added():
+    world = make_world("added").create_topics()
+    daemon = started(world)
+    world.produce(50)
+    world.wait_until_done()
+    world.cluster.add_partitions(world.topics["subscriptions"], 6)
+    began = time.monotonic()
+    daemon.expect_exit(EXIT_CONFIGURATION, "had 4 partitions and now has 6", "keys have moved", seconds=20)
+    if (took := time.monotonic() - began) > 15:
+        raise Failure(f"it took {took:.0f} s")
+    daemon.start().expect_exit(EXIT_CONFIGURATION, "had 4 partitions and now has 6", "keys have moved", seconds=20)
+
+
+def create_again(world, records):
+    """The subscriptions' topic with other records in it."""
+    cluster, topic = world.cluster, world.topics["subscriptions"]
+    for future in cluster.admin.delete_topics([topic]).values():
+        future.result(30)
+    wait_for(f"{topic} is gone", lambda: not cluster.partitions(topic), 30)
+    cluster.create_topics({topic: (4, {"cleanup.policy": "compact"})})
+    cluster.produce(topic, records)
+
+
+def check_table(world):
+    report = verifier.Report()
+    world.check_tables({"a": world.folder / "a"}, report)
+    check(report)
+
+
+@scenario("a subscriptions topic that was created again with other records is recognised, and the table read anew")
+def created_again():
+    world = make_world("again").create_topics()
+    daemon = started(world)
+    daemon.stop()
+    before = world.ends_of("subscriptions")
+    daemon.start()
+    wait_for_daemons("the table goes on", lambda: daemon.has_line("the subscriptions table goes on"), [daemon], 30)
+    daemon.stop()
+    # Longer than before: by its offsets alone the table would fit.
+    create_again(world, [subscription(f"p{number % 40}", f"new-{number}") for number in range(2_000)])
+    after = world.ends_of("subscriptions")
+    if any(after[partition] < before[partition] for partition in before):
+        raise Failure(f"the topic is shorter than before: {after}, {before}")
+    daemon.start()
+    wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "another record at offset"),
+                     [daemon], 30)
+    if (found := notify(world, "p7", 1)) != {f"new-{number}" for number in range(7, 2_000, 40)}:
+        raise Failure(f"the event went to {len(found)} devices")
+    daemon.stop()
+    check_table(world)
+
+
+@scenario("one that is created again under a running process, and shorter, is read anew as well")
+def created_again_while_running():
+    world = make_world("again-running").create_topics()
+    daemon = started(world)
+    create_again(world, [subscription("p1", "new")])
+    wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "created again"), [daemon], 60)
+    if (found := notify(world, "p1", 1)) != {"new"}:
+        raise Failure(f"the event went to {found}")
+    daemon.stop()
+    check_table(world)
+
+
+@scenario("a transaction on the subscriptions that nobody ends is said so once a minute; what is behind it comes when it ends",
+          background=True)
+def hung_subscriptions():
+    world = make_world("hung-subscriptions").create_topics()
+    port = scenarios.free_port()
+    daemon = started(world, http=f"127.0.0.1:{port}")
+    topic = world.topics["subscriptions"]
+    upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
+    upstream.init_transactions(30)
+    upstream.begin_transaction()
+    open_since = world.ends_of("subscriptions")[0]
+    upstream.produce(topic, key=b"place/p1|" + b"0" * 64, value=None, partition=0)
+    upstream.flush(30)
+    world.cluster.produce(topic, [subscription("p1", f"behind-{number}") for number in range(100)])
+    warning = ("a transaction has been open on the subscriptions", f"{topic}/0", str(open_since))
+    wait_for_daemons("a line says that a transaction is open", lambda: daemon.has_line(*warning), [daemon], 100)
+    if 'carillon_hung_transactions{topic="subscriptions"} 1' not in page(port, "/metrics"):
+        raise Failure("the gauge does not say so")
+    if len(notify(world, "p1", 1)) >= 100:
+        raise Failure("what is behind the transaction was read")
+    upstream.commit_transaction(30)
+    wait_for_daemons("what was behind it counts", lambda: len(notify(world, "p1", time.monotonic_ns())) == 100, [daemon], 30)
+    if 'carillon_hung_transactions{topic="subscriptions"} 0' not in page(port, "/metrics"):
+        raise Failure("the gauge still says so")
+    daemon.stop()
+
+
+def page(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        return answer.read().decode()
 
 
 @scenario("a full disk stops no event and loses no subscription: it is waited for, ends at SIGTERM with 0, and refuses a start")

@@ -89,7 +89,9 @@ extension SubscriptionTable {
                 }
             }
         }
-        return try apply(&changes, nextOffsets: [next], at: time)
+        var position = TablePosition.beginning(at: [next], time: time)
+        position.isWhole = true
+        return try apply(&changes, position)
     }
 
     @discardableResult

@@ -1,4 +1,5 @@
 import NotificationPayload
+import StateStore
 import TestSupport
 import Testing
 
@@ -244,14 +245,177 @@ struct SubscriptionTableTests {
         #expect(table.appliedOffsets == [0])
     }
 
-    @Test("the table of another version is wiped")
-    func otherVersion() throws {
-        let checkpoint = TableCheckpoint(topic: "t", time: noon, offsets: [1, 2])
-        var bytes = checkpoint.encoded()
-        #expect(bytes.withUnsafeBytes { TableCheckpoint($0) } == checkpoint)
-        bytes[0] = 99
-        #expect(bytes.withUnsafeBytes { TableCheckpoint($0) } == nil)
-        #expect(bytes[..<10].withUnsafeBytes { TableCheckpoint($0) } == nil)
+    @Test(
+        "the checkpoint carries cluster, offsets, fingerprints and whether the table is whole; another version's is none"
+    )
+    func checkpoint() throws {
+        var records = RecentFingerprints()
+        records.append(RecordFingerprint(offset: 7, timestamp: 1_000, key: StoredHash(number: 5)))
+        for cluster in [nil, "abc"] {
+            for isWhole in [true, false] {
+                let checkpoint = TableCheckpoint(
+                    topic: "t", cluster: cluster,
+                    position: TablePosition(
+                        offsets: [1, 2], records: [records, RecentFingerprints()], time: noon, isWhole: isWhole))
+                var bytes = checkpoint.encoded()
+                #expect(bytes.withUnsafeBytes { TableCheckpoint($0) } == checkpoint)
+                var offsets: [Int64] = []
+                #expect(bytes.withUnsafeBytes { TableCheckpoint.readHead($0, into: &offsets) } == isWhole)
+                #expect(offsets == [1, 2])
+                #expect(bytes[..<20].withUnsafeBytes { TableCheckpoint($0) } == nil)
+                bytes[0] = 1
+                #expect(bytes.withUnsafeBytes { TableCheckpoint($0) } == nil)
+            }
+        }
+    }
+
+    @Test(
+        "another cluster's table is wiped; where one of the two is not known, it is kept", arguments: ["a", "b", nil])
+    func cluster(now: String?) throws {
+        var stored = topic()
+        stored.cluster = "a"
+        try fill(stored)
+        var found = topic()
+        found.cluster = now
+        let opening = try open(found).opening
+        if now == "b" {
+            #expect(opening == .rebuilt(reason: "it was filled from the cluster a, and this one is b"))
+        } else {
+            #expect(opening == .resumed(devices: 2))
+        }
+    }
+
+    @Test("locale and time of registration are kept with the device, in the table and in its history")
+    func registration() throws {
+        var subscription = Subscription.fcm("a")
+        subscription.locale = "en-GB"
+        subscription.registeredAt = EventTime(milliseconds: 1_700_000_000_000)
+        let table = SubscriptionTable.inMemory()
+        try table.subscribe(subscription, .fcm("b"))
+        let history = SubscriptionHistory(store: MemoryStore())
+        for (offset, each) in [subscription, .fcm("b")].enumerated() {
+            try Array(each.key.utf8).withUnsafeBytes { key in
+                try each.encoded().withUnsafeBytes { value in
+                    try history.append(
+                        SubscriptionRecord(partition: 0, offset: Int64(offset), key: key, value: value), at: 0)
+                }
+            }
+        }
+        try history.flush()
+        var reader = try table.makeReader()
+        try reader.begin()
+        let then = try history.makeReader(.now)
+        var list = DeviceList()
+        for source in 0..<2 {
+            list.removeAll(audiences: 1)
+            let audience = UnsafeRawBufferPointer("place/7" as StaticString)
+            if source == 0 {
+                try reader.addDevices(of: audience, as: 0, limit: 9, to: &list)
+            } else {
+                try then.addDevices(of: audience, as: 0, limit: 9, to: &list)
+            }
+            let found = list.devices.map {
+                (String(decoding: $0.token, as: UTF8.self), String(decoding: $0.locale, as: UTF8.self), $0.registeredAt)
+            }.sorted { $0.0 < $1.0 }
+            #expect(found.map(\.0) == ["a", "b"])
+            #expect(found.map(\.1) == ["en-GB", ""])
+            #expect(found.map(\.2) == [subscription.registeredAt, nil])
+        }
+    }
+
+    @Test(
+        "a locale that can be none is left out, and its device stays",
+        arguments: ["", String(repeating: "x", count: 256), "e n"])
+    func oddLocale(locale: String) throws {
+        var subscription = Subscription.fcm("a")
+        subscription.locale = locale
+        let table = SubscriptionTable.inMemory()
+        #expect(try table.subscribe(subscription).upserts == 1)
+        var reader = try table.makeReader()
+        try reader.begin()
+        var list = DeviceList()
+        list.removeAll(audiences: 1)
+        try reader.addDevices(of: UnsafeRawBufferPointer("place/7" as StaticString), as: 0, limit: 9, to: &list)
+        #expect(list.devices.map(\.locale.count) == [0])
+    }
+
+    @Test("a device of a host's resolver has neither locale nor time of registration, and the bytes that it was given")
+    func resolved() {
+        var list = DeviceList()
+        list.removeAll(audiences: 1)
+        list.append(token: "00ff", platform: .apns, app: "com.example", to: 0)
+        let device = list.devices[0]
+        #expect(String(decoding: device.token, as: UTF8.self) == "00ff")
+        #expect(String(decoding: device.app, as: UTF8.self) == "com.example")
+        #expect(device.locale.isEmpty)
+        #expect(device.registeredAt == nil)
+    }
+
+    @Test("every platform and environment has a code of its own; an entry with an unknown one is foreign")
+    func codes() throws {
+        #expect(Platform.allCases.allSatisfy { Platform(code: $0.code) == $0 })
+        #expect(Set(Platform.allCases.map(\.code)).count == Platform.allCases.count)
+        #expect(PushEnvironment.allCases.allSatisfy { PushEnvironment(code: $0.code) == $0 })
+        #expect(Set(PushEnvironment.allCases.map(\.code)).count == PushEnvironment.allCases.count)
+        var changes = SubscriptionChanges()
+        let record = TableRecord(.fcm("a"))
+        let (key, value) = (try #require(record.key), try #require(record.value))
+        key.withUnsafeBytes { key in
+            value.withUnsafeBytes { value in
+                changes.append(SubscriptionRecord(partition: 0, offset: 0, key: key, value: value))
+            }
+        }
+        let written = changes.value(0)
+        let stored = Array(try #require(written))
+        for place in [1, 2] {
+            var bytes = stored
+            func device() -> Device? {
+                bytes.withUnsafeBytes {
+                    TableEntry.device(StoreEntry(key: changes.key(0), value: $0), audience: 0)
+                }
+            }
+            #expect(device() != nil)
+            bytes[place] = 2
+            #expect(device() == nil)
+        }
+    }
+
+    @Test("a table that is read again shows no snapshot before it is whole, and snapshots from before stay as they are")
+    func restart() throws {
+        let table = SubscriptionTable.inMemory()
+        try table.subscribe(.fcm("a"), .fcm("b"))
+        var before = try table.makeReader()
+        try before.begin()
+        try table.restart(at: [5], time: noon)
+        #expect(try before.count() == 2)
+        #expect(table.position == .beginning(at: [5], time: noon))
+        var reader = try table.makeReader()
+        var changes = SubscriptionChanges()
+        for offset in [6, 9] as [Int64] {
+            _ = try table.apply(&changes, .beginning(at: [offset], time: noon))
+            let error = #expect(throws: SubscriptionTableError.self) { try reader.begin() }
+            #expect(error?.recovery == .retry)
+        }
+        _ = try table.apply(&changes, TablePosition(offsets: [9], records: [.init()], time: noon, isWhole: true))
+        try reader.begin()
+        #expect(reader.offsets == [9])
+        #expect(try reader.count() == 0)
+    }
+
+    @Test("a table whose reading was cut off goes on as one that is not whole")
+    func cutOff() throws {
+        try fill(topic())
+        do {
+            let table = try open(topic()).table
+            try table.restart(at: [5], time: noon)
+            var changes = SubscriptionChanges()
+            _ = try table.apply(&changes, .beginning(at: [9], time: noon))
+            try table.close()
+        }
+        let (table, opening) = try open(topic())
+        #expect(opening == .resumed(devices: 0))
+        #expect(table.position == .beginning(at: [9], time: noon))
+        try table.close()
     }
 
     @Test("two tables that hold the same have the same digest, which another language computes as well")

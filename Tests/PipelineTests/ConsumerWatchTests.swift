@@ -12,7 +12,7 @@ struct ConsumerWatchTests {
         var watch = ConsumerWatch(now: start)
         #expect(!watch.isCheckDue(now: start + .seconds(59)))
         #expect(watch.isCheckDue(now: start + .seconds(60)))
-        watch.progressed(now: start + .seconds(60))
+        watch.progressed(hasRecords: true, now: start + .seconds(60))
         #expect(!watch.isCheckDue(now: start + .seconds(119)))
     }
 
@@ -24,6 +24,32 @@ struct ConsumerWatchTests {
         #expect(!watch.isCheckDue(now: start + .seconds(100)))
         let second = watch.isStuck(ends: [0: 10, 1: 5], reached: { _ in 5 }, now: start + .seconds(120))
         #expect(second)
+    }
+
+    @Test("it is hopeless when the next consumer is stuck as well, and no longer when records come")
+    func hopeless() {
+        var watch = ConsumerWatch(now: start)
+        var verdicts: [Bool] = []
+        for minute in 1...3 {
+            verdicts.append(watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(60 * minute)))
+            #expect(watch.isHopeless == (minute == 3))
+        }
+        #expect(verdicts == [false, true, true])
+        watch.progressed(hasRecords: false, now: start + .seconds(190))
+        #expect(watch.isHopeless)
+        watch.progressed(hasRecords: true, now: start + .seconds(191))
+        #expect(!watch.isHopeless)
+    }
+
+    @Test("it is not hopeless any more when all that there is has been read")
+    func caughtUp() {
+        var watch = ConsumerWatch(now: start)
+        for minute in 1...3 {
+            _ = watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(60 * minute))
+        }
+        #expect(watch.isHopeless)
+        _ = watch.isStuck(ends: [0: 10], reached: { _ in 10 }, now: start + .seconds(240))
+        #expect(!watch.isHopeless)
     }
 
     @Test("a consumer that has reached every end is only quiet")
@@ -39,7 +65,7 @@ struct ConsumerWatchTests {
     func progress() {
         var watch = ConsumerWatch(now: start)
         _ = watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(60))
-        watch.progressed(now: start + .seconds(70))
+        watch.progressed(hasRecords: true, now: start + .seconds(70))
         let verdict = watch.isStuck(ends: [0: 20], reached: { _ in 12 }, now: start + .seconds(130))
         #expect(!verdict)
     }

@@ -56,7 +56,13 @@ struct PipelineMeterTests {
         func lag(_ partition: String) -> MetricsSnapshot.Value? {
             metrics.snapshot().value("carillon_consumer_lag_records", labels: ["partition": partition])
         }
+        func hung(_ topic: String) -> MetricsSnapshot.Value? {
+            metrics.snapshot().value("carillon_hung_transactions", labels: ["topic": topic])
+        }
         #expect(meter.reading.lag == nil)
+        #expect(hung("subscriptions") == .gauge(0))
+        meter.setHungSubscriptions(3)
+        #expect(hung("subscriptions") == .gauge(3))
         meter.setPartitions(2, worker: 0)
         meter.setLag([0: 5, 7: 2], hungTransactions: 1, worker: 0)
         meter.setPartitions(1, worker: 1)
@@ -64,12 +70,12 @@ struct PipelineMeterTests {
         #expect(meter.reading.lag == 17)
         #expect(meter.reading.partitions == 3)
         #expect(lag("7") == .gauge(2))
-        #expect(metrics.snapshot().value("carillon_hung_transactions") == .gauge(1))
+        #expect(hung("events") == .gauge(1))
         meter.setPartitions(0, worker: 0)
         #expect(lag("7") == nil)
         #expect(lag("3") == .gauge(10))
         #expect(meter.reading.lag == 10)
-        #expect(metrics.snapshot().value("carillon_hung_transactions") == .gauge(0))
+        #expect(hung("events") == .gauge(0))
         #expect(metrics.snapshot().value("carillon_assigned_partitions") == .gauge(1))
     }
 

@@ -108,6 +108,11 @@ struct ReasonTests {
     func deadTimer() throws {
         let told = try Told(Self.day())
         let dead = told.all.filter { $0.explanation.isTimer && $0.json["outcome"] == "dead_letter" }
+        print(
+            "DBG",
+            told.all.filter { $0.explanation.isTimer }.map {
+                ($0.json["order_id"] ?? "", $0.json["outcome"] ?? "", $0.json["reason"] ?? "", $0.explanation.time ?? 0)
+            })
         #expect(dead.count == 2 && dead.allSatisfy { $0.json["order_id"] == "crowded" })
         #expect(
             dead.first?.firstLine.contains("a timer of order crowded: not sent: a dead letter, too_many_devices")

@@ -78,6 +78,11 @@ public final class MockCluster: Sendable {
         rd_kafka_mock_push_request_errors_array(pointers.cluster, request.key, codes.count, &codes)
     }
 
+    /// No request of this kind fails any more.
+    public func clearErrors(_ request: Request) {
+        rd_kafka_mock_clear_request_errors(pointers.cluster, request.key)
+    }
+
     /// - Parameter id: from 1.
     public func setBrokerDown(_ id: Int) throws(KafkaError) {
         try check(rd_kafka_mock_broker_set_down(pointers.cluster, Int32(clamping: id)), "set_broker_down")

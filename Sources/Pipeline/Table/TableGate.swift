@@ -46,6 +46,9 @@ package final class TableGate: Sendable {
         stale.store((time - epoch).wholeMilliseconds, ordering: .releasing)
     }
 
+    /// Nobody fans out before ``setStale(from:)`` is called again.
+    package func close() { stale.store(.min, ordering: .releasing) }
+
     /// Whether somebody waits for a barrier.
     package var isAwaited: Bool { passed.load(ordering: .acquiring) < newestRequest }
 }

@@ -1,23 +1,33 @@
 /// Notices a consumer that no longer gets what its partitions hold (kafka-rules 11): nothing arrived for a minute while
 /// there was something to read. The group does not notice, since polling counts as being alive.
 struct ConsumerWatch {
-    static let limit = Duration.seconds(60)
+    private let limit: Duration
     private var quietSince: ContinuousClock.Instant
     /// The last stable offsets at the last look, where they were ahead of what has been reached.
     private var ahead: [Int32: Int64] = [:]
+    /// How many consumers were found stuck, one after the other, since records came or all was read.
+    private var stuckInARow = 0
 
-    init(now: ContinuousClock.Instant = .now) {
+    init(limit: Duration = .seconds(60), now: ContinuousClock.Instant = .now) {
+        self.limit = limit
         quietSince = now
     }
 
-    /// Something arrived: records or the end of a partition.
-    mutating func progressed(now: ContinuousClock.Instant = .now) {
+    /// Whether a new consumer was stuck as well: making another one does not help.
+    var isHopeless: Bool { stuckInARow > 1 }
+
+    /// Something arrived, or nobody can say whether there is something to read: the quiet begins again.
+    ///
+    /// - Parameter hasRecords: whether there were records. An end of a partition is no sign of health: a new consumer
+    ///   tells those of partitions that nobody writes to.
+    mutating func progressed(hasRecords: Bool = false, now: ContinuousClock.Instant = .now) {
         quietSince = now
         ahead = [:]
+        if hasRecords { stuckInARow = 0 }
     }
 
     /// Whether it has been quiet for so long that the ends are worth a question.
-    func isCheckDue(now: ContinuousClock.Instant = .now) -> Bool { now - quietSince >= Self.limit }
+    func isCheckDue(now: ContinuousClock.Instant = .now) -> Bool { now - quietSince >= limit }
 
     /// Looks at the last stable offsets. The first time that one is ahead of what was reached is only remembered, for
     /// the records may be on their way; after another quiet minute the consumer is stuck.
@@ -27,7 +37,9 @@ struct ConsumerWatch {
         let before = ahead
         ahead = ends.filter { $0.value > reached($0.key) }
         quietSince = now
-        return ahead.keys.contains { before[$0] != nil }
+        let isStuck = ahead.keys.contains { before[$0] != nil }
+        if ahead.isEmpty { stuckInARow = 0 } else if isStuck { stuckInARow += 1 }
+        return isStuck
     }
 }
 

@@ -127,16 +127,22 @@ struct Worker: ~Copyable {
         }
         if !records.isEmpty || !records.endsOfPartition.isEmpty {
             refusal = nil
-            return watch.progressed()
+            return noteProgress()
         }
         guard watch.isCheckDue() else { return }
         let topic = context.configuration.topics.events
         let owned = positions.owned.map { TopicPartition(topic: topic, partition: $0) }
-        guard let found = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return watch.progressed() }
+        guard let found = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return noteProgress() }
         let ends = Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
-        if watch.isStuck(ends: ends, reached: { [positions] in positions[$0]?.reached ?? .max }) {
-            throw KafkaError.stuckConsumer
-        }
+        let isStuck = watch.isStuck(ends: ends, reached: { [positions] in positions[$0]?.reached ?? .max })
+        context.board.consumerIsHopeless(watch.isHopeless, of: "worker \(slot.number)")
+        if isStuck { throw KafkaError.stuckConsumer }
+    }
+
+    private mutating func noteProgress() {
+        let wasHopeless = watch.isHopeless
+        watch.progressed(hasRecords: !records.isEmpty)
+        if wasHopeless { context.board.consumerIsHopeless(watch.isHopeless, of: "worker \(slot.number)") }
     }
 
     /// Gives the records that were read back to their consumer, which they keep alive.

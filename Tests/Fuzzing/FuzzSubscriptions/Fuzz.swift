@@ -67,6 +67,9 @@ private func expectDevice(_ subscription: Subscription, in table: SubscriptionTa
         expect(device.app.elementsEqual(subscription.app.utf8), "it has the app")
         expect(device.platform == subscription.platform, "it has the platform")
         expect(device.environment == subscription.environment, "it has the environment")
+        expect(device.registeredAt == subscription.registeredAt, "it was registered when the record says")
+        let hasLocale = device.locale.elementsEqual((subscription.locale ?? "").utf8)
+        expect(hasLocale || device.locale.isEmpty, "it has the locale, or none where that can be no language tag")
         expect(device.lastSeen == subscription.lastSeenAt, "it was last seen when the record says")
     }
 }

@@ -1,0 +1,129 @@
+import Extraction
+import FanOut
+import KafkaClient
+import StateStore
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Pipeline
+
+/// A store in memory that has no room while it is told so.
+final class FullStore: OrderedStore {
+    let isFull = Atomic<Bool>(false)
+    private let store = MemoryStore()
+
+    func makeReader() throws(StoreError) -> any StoreReader { try store.makeReader() }
+    func close() throws(StoreError) { try store.close() }
+
+    func write(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
+        guard !isFull.load(ordering: .relaxed) else { throw StoreError(.diskFull, "no room on the disk") }
+        try store.write(body)
+    }
+}
+
+/// A follower on librdkafka's own cluster, driven a round at a time.
+struct FollowerTrial: ~Copyable {
+    static let topic = "notifications.subscriptions"
+    let cluster: MockCluster
+    let context: WorkerContext
+    let store: FullStore
+    let table: SubscriptionTable
+    var follower: TableFollower
+    private var producer: Producer
+    private let producerTopic: ProducerTopic
+
+    /// - Parameters:
+    ///   - partitions: of the topic; `expected` is how many it had when the table was opened.
+    init(
+        partitions: Int = 2, expected: Int? = nil, maxLag: Duration = .seconds(30),
+        watch: ConsumerWatch = ConsumerWatch()
+    ) throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic(Self.topic, partitions: partitions)
+        let settings = ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "10"]
+        var configuration = PipelineConfiguration(
+            kafka: settings, stateDirectory: "/nonexistent", rules: try ExtractionRules())
+        configuration.subscriptionsMaxLag = maxLag
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        context.board.started()
+        let offsets = [Int64](repeating: 0, count: expected ?? partitions)
+        let now = EventTime(milliseconds: context.clock.now())
+        let store = FullStore()
+        let table = SubscriptionTable(store: store, topic: Self.topic, position: .beginning(at: offsets, time: now))
+        let follower = try TableFollower(
+            table: table,
+            topic: SubscriptionTopic(
+                name: Self.topic, startOffsets: offsets, endOffsets: offsets, deleteRetention: .seconds(7_200)),
+            context: context, logger: Logger(label: "test", level: .critical), watch: watch)
+        var producer = try Producer(settings: settings)
+        let producerTopic = try producer.topic(Self.topic)
+        self.producerTopic = producerTopic
+        self.cluster = cluster
+        self.context = context
+        self.store = store
+        self.table = table
+        self.follower = follower
+        self.producer = producer
+    }
+
+    /// Subscribes these tokens to a place, by records of the topic.
+    mutating func subscribe(_ tokens: some Sequence<String>) throws {
+        for token in tokens {
+            let subscription = Subscription(audience: "place/7", token: token, platform: .fcm, app: "a")
+            try producer.produce(
+                ProducerRecord(key: Array(subscription.key.utf8), value: subscription.encoded()), to: producerTopic)
+        }
+        try producer.flush(timeout: .seconds(30))
+    }
+
+    /// Rounds until the condition holds; a failure after 30 s.
+    mutating func rounds(
+        until what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
+        _ condition: (borrowing FollowerTrial) throws -> Bool
+    ) throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try !condition(self) {
+            guard .now < deadline else {
+                Issue.record(what, sourceLocation: sourceLocation)
+                return
+            }
+            try follower.round()
+        }
+    }
+
+    /// Makes the follower's clock say that the table is so old.
+    mutating func age(by duration: Duration) {
+        follower.freshness = TableFreshness(
+            maxLag: context.configuration.subscriptionsMaxLag, largestAge: follower.topic.largestAge,
+            asOf: .now - duration)
+    }
+
+    /// Puts a device into the table that the topic does not have.
+    func addStranger() throws {
+        let subscription = Subscription(audience: "place/7", token: "stranger", platform: .fcm, app: "a")
+        var changes = SubscriptionChanges()
+        Array(subscription.key.utf8).withUnsafeBytes { key in
+            subscription.encoded().withUnsafeBytes { value in
+                changes.append(SubscriptionRecord(partition: 0, offset: 0, key: key, value: value))
+            }
+        }
+        _ = try table.apply(&changes, table.position)
+    }
+}
+
+extension SubscriptionTable {
+    /// Whether a worker could begin a transaction.
+    var hasSnapshot: Bool {
+        get throws {
+            var reader = try makeReader()
+            do {
+                try reader.begin()
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Extraction
+import FanOut
+import KafkaClient
+import Testing
+
+@testable import Pipeline
+
+@Suite("The follower of the subscriptions", .timeLimit(.minutes(2)))
+struct TableFollowerTests {
+    @Test("nobody fans out before the table has reached the end; then it is whole, and knows the last records")
+    func catchUp() throws {
+        var trial = try FollowerTrial()
+        try trial.subscribe(["a", "b", "c"])
+        let barrier = trial.context.gate.requestBarrier()
+        #expect(!trial.context.gate.isOpen(barrier))
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        let position = trial.table.position
+        #expect(position.isWhole)
+        #expect(position.offsets.reduce(0, +) == 3)
+        #expect(position.records.map(\.elements.count).reduce(0, +) == 3)
+        #expect(position.records.allSatisfy { $0.elements.allSatisfy { $0.key != nil && $0.timestamp != nil } })
+        #expect(try trial.table.count() == 3)
+        #expect(abs(position.time.milliseconds - trial.context.clock.now()) < 30_000)
+    }
+
+    @Test("a table that is too old is read again while the gate is closed, and what the topic does not have is gone")
+    func rebuild() throws {
+        var trial = try FollowerTrial()
+        try trial.subscribe(["a", "b"])
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        // A device whose unsubscription was missed.
+        try trial.addStranger()
+        #expect(try trial.table.count() == 3)
+        trial.age(by: .seconds(3_601))
+        try trial.follower.round()
+        #expect(!trial.context.gate.isOpen(barrier))
+        #expect(trial.context.readiness.reasons.contains(.tableBehind(records: nil)))
+        #expect(try trial.table.hasSnapshot == false)
+        #expect(!trial.table.position.isWhole)
+        try trial.rounds(until: "the gate opens again") { $0.context.gate.isOpen(barrier) }
+        #expect(try trial.table.count() == 2)
+        #expect(trial.table.position.isWhole)
+    }
+
+    @Test("while the broker is away a table that is too old stays closed, and is read again when the broker is back")
+    func brokerAway() throws {
+        var trial = try FollowerTrial()
+        try trial.subscribe(["a"])
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        try trial.addStranger()
+        let before = trial.table.position
+        try trial.cluster.setBrokerDown(1)
+        trial.age(by: .seconds(3_601))
+        try trial.follower.round()
+        try trial.follower.round()
+        #expect(trial.context.gate.isLagging())
+        // What is stored says how old it is, for the case that the process ends now.
+        #expect(trial.table.position == before)
+        try trial.cluster.setBrokerUp(1)
+        try trial.rounds(until: "the gate opens again") { $0.context.gate.isOpen(barrier) }
+        #expect(try trial.table.count() == 1)
+    }
+
+    @Test("the checkpoint is as old as the last answer whose ends were reached, not as its writing")
+    func honestTime() throws {
+        var trial = try FollowerTrial()
+        try trial.subscribe(["a"])
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        let asOf = ContinuousClock.now - .seconds(1_800)
+        trial.age(by: .seconds(1_800))
+        try trial.cluster.pushErrors(.listOffsets, Array(repeating: "REQUEST_TIMED_OUT", count: 1_000))
+        try trial.subscribe(["b"])
+        try trial.rounds(until: "the second one is applied") { try $0.table.count() == 2 }
+        #expect(abs(trial.table.position.time.milliseconds - trial.context.clock.now(asOf)) < 1_000)
+    }
+
+    @Test("another number of partitions ends the process, with the sentence of a start")
+    func partitions() throws {
+        var trial = try FollowerTrial(partitions: 3, expected: 2)
+        let error = #expect(throws: PipelineError.self) {
+            try trial.rounds(until: "it ends") { _ in false }
+        }
+        guard case .decisionNeeded(let text) = error else {
+            Issue.record("it ended with \(String(describing: error))")
+            return
+        }
+        #expect(text.contains("had 2 partitions and now has 3: keys have moved"))
+    }
+
+    @Test("while the disk is full it reads no more than one transaction holds, the gate closes, and then it goes on")
+    func fullDisk() throws {
+        var trial = try FollowerTrial(partitions: 3, maxLag: .seconds(1))
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        trial.store.isFull.store(true, ordering: .relaxed)
+        let count = 30_000
+        try trial.subscribe((0..<count).map { "token-\($0)" })
+        try trial.rounds(until: "it reads no more") { $0.follower.waiting.isFull }
+        let waiting = trial.follower.waiting.changes.count
+        for _ in 0..<20 { try trial.follower.round() }
+        #expect(trial.follower.waiting.changes.count == waiting)
+        #expect(waiting < 20_000 + TableFollower.batchLimit)
+        try trial.rounds(until: "the gate closes") { $0.context.gate.isLagging() }
+        #expect(try trial.table.count() == 0)
+        trial.store.isFull.store(false, ordering: .relaxed)
+        try trial.rounds(until: "the gate opens again") { $0.context.gate.isOpen(barrier) }
+        #expect(try trial.table.count() == count)
+    }
+
+    @Test("a full disk delays the reading again, too")
+    func fullDiskInRebuild() throws {
+        var trial = try FollowerTrial()
+        try trial.subscribe(["a"])
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        trial.store.isFull.store(true, ordering: .relaxed)
+        trial.age(by: .seconds(3_601))
+        for _ in 0..<20 { try trial.follower.round() }
+        #expect(trial.context.gate.isLagging())
+        trial.store.isFull.store(false, ordering: .relaxed)
+        try trial.rounds(until: "the gate opens again") { $0.context.gate.isOpen(barrier) }
+        #expect(try trial.table.count() == 1)
+    }
+
+    @Test("a consumer that gets nothing is replaced; where its successor gets nothing either, the process is not alive")
+    func stuck() throws {
+        var trial = try FollowerTrial(watch: ConsumerWatch(limit: .milliseconds(300)))
+        try trial.subscribe(["a"])
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        try trial.cluster.pushErrors(.fetch, Array(repeating: "REQUEST_TIMED_OUT", count: 10_000))
+        try trial.subscribe(["b"])
+        func recreated(_ trial: borrowing FollowerTrial) -> Int {
+            trial.context.meter.reading.counts.recreatedClients
+        }
+        try trial.rounds(until: "the consumer is replaced") { recreated($0) == 1 }
+        #expect(trial.context.board.liveness.isAlive)
+        try trial.rounds(until: "the next one is replaced, too") { recreated($0) == 2 }
+        #expect(trial.context.board.liveness == Liveness(stuck: ["the subscriptions table"]))
+        trial.cluster.clearErrors(.fetch)
+        try trial.rounds(until: "it reads on") { try $0.table.count() == 2 }
+        try trial.rounds(until: "it is alive") { $0.context.board.liveness.isAlive }
+    }
+}
