@@ -624,48 +624,45 @@ def cut():
     daemon.stop()
 
 
-def refolding(world, name, count):
-    """A debug process that stands still after the first records of a fold, with little read ahead."""
-    daemon = world.daemon(name, world.settings(name, **{
-        "kafka.queued.min.messages": 200, "kafka.fetch.message.max.bytes": 20_000, "commit.interval": "10ms"}),
-        binary=CARILLON_DEBUG)
-    daemon.faults = {"CARILLON_FAULT": "stop@in-refold:1/1"}
-    daemon.start()
-    wait_for_daemons("it folds", lambda: daemon.is_stopped, [daemon])
-    return daemon
-
-
-@scenario("retention that overtakes a fold: it begins again at the log's start; only a lost committed offset ends with 78")
-def overtaken():
-    if not CARILLON_DEBUG:
-        return print("         skipped: only a debug build can be stopped in a fold", flush=True)
-    world = make_schedule_world("overtaken", partitions=1)
-    count, began = 5_000, now_ms()
-    # Not in batches: the log is cut at a batch, and the broker hands over whole ones.
+def refolding(name, count):
+    """A world whose group has committed `count` events, and a process that stands still in the fold of them, with little
+    read ahead."""
+    world, began = make_schedule_world(name, partitions=1), now_ms()
+    # In small batches: the broker hands over whole ones.
     producer = world.cluster.producer(**{"batch.num.messages": 100})
-    for index in range(count):
-        (key, value, _), at = order_event(world, f"overtaken-{index}", world.places[index % PLACES], at=began)
+    for index in range(count + 20):
+        (key, value, _), at = order_event(world, f"{name}-{index}", world.places[index % PLACES], at=began)
         producer.produce(world.topics["events"], key=key, value=value, timestamp=at)
     if producer.flush(30):
         raise Failure("events were not delivered")
     commit(world, f"v1 w={began} n=1 t={began} by=test", count)
-    daemon = refolding(world, "a", count)
+    daemon = world.daemon("a", world.settings("a", **{
+        "kafka.queued.min.messages": 200, "kafka.fetch.message.max.bytes": 20_000}), binary=CARILLON_DEBUG)
+    daemon.faults = {"CARILLON_FAULT": "stop@in-refold:1/1"}
+    daemon.start()
+    wait_for_daemons("it folds", lambda: daemon.is_stopped, [daemon])
+    return world, daemon, began
+
+
+@scenario("retention that overtakes a fold: it begins again at the log's start, and only a lost committed offset ends with 78")
+def overtaken():
+    if not CARILLON_DEBUG:
+        return print("         skipped: only a debug build can be stopped in a fold", flush=True)
+    count = 5_000
+    world, daemon, began = refolding("overtaken", count)
     world.cluster.delete_records(world.topics["events"], 0, count - 50)
     daemon.signal(signal.SIGCONT)
-    wait_for_daemons("it says what is known", lambda: daemon.has_line(
-        "known of orders is incomplete", f"0: since {iso(began)}"), [daemon])
+    world.wait_until_done()
     daemon.expect_line("no longer holds the offset")
     daemon.expect_line("folds the state of orders up to the committed offsets", "offsets=50")
-    produce(world, [order_event(world, f"overtaken-{index}", world.places[0], "ORDER_STATUS_CHANGED", "picked")
-                    for index in range(20)])
-    world.wait_until_done()
+    daemon.expect_line("known of orders is incomplete", f"0: since {iso(began)}")
     expect_incomplete(world, {0: count}, True)
     daemon.stop()
 
-    late = refolding(world, "b", count)
-    world.cluster.delete_records(world.topics["events"], 0, count + 30 - 5)
-    late.signal(signal.SIGCONT)
-    late.expect_exit(EXIT_CONFIGURATION, "out of range", "records are lost", seconds=30)
+    world, daemon, _ = refolding("overtaken-group", count)
+    world.cluster.delete_records(world.topics["events"], 0, count + 5)
+    daemon.signal(signal.SIGCONT)
+    daemon.expect_exit(EXIT_CONFIGURATION, "out of range", "5 records are lost", seconds=30)
 
 
 @scenario("a topic that was deleted and created again: the checkpoint of another log is not used, and the line says why")
@@ -707,12 +704,13 @@ def exchanged():
 @scenario("a watermark ahead of the clock is said and measured, and `offsets set --watermark` brings the timers back")
 def silenced():
     world = make_schedule_world("silenced", partitions=2)
-    began = (now_ms() - 30 * MINUTE) // MINUTE * MINUTE
+    # Its first reminder is due when the test is over.
+    began = (now_ms() - 5 * MINUTE) // MINUTE * MINUTE
     ahead = now_ms() + 60 * MINUTE
     commit(world, f"v1 w={ahead} n=2 t=0 by=test")
-    events = [order_event(world, f"silenced-{index}", world.places[index], start=began + 10 * MINUTE, at=began)
+    events = [order_event(world, f"silenced-{index}", world.places[index], start=began + MINUTE, at=began)
               for index in range(10)]
-    due = {(f"silenced-{index}", TYPES[0]): began + 10 * MINUTE for index in range(10)}
+    due = {(f"silenced-{index}", TYPES[0]): began + MINUTE for index in range(10)}
     produce(world, events)
     address = f"127.0.0.1:{free_port()}"
     daemon = started(world, http=address, session_timeout="6s", **{"schedule.max-lateness": "2h"})

@@ -43,4 +43,16 @@ package enum FoldBeginning: Hashable, Sendable {
         case .record(let time): newest < time + 2 * horizon
         }
     }
+
+    /// Whether it is worth a warning. Not where the partition has been quiet for two horizons, and retention has taken its
+    /// records: with the next one, which is that much newer, nothing is missing.
+    ///
+    /// - Parameters:
+    ///   - newest: the partition's newest timestamp, in milliseconds since 1970.
+    ///   - now: the clock, likewise.
+    ///   - horizon: in milliseconds.
+    func isWorthTelling(newest: Int64, now: Int64, horizon: Int64) -> Bool {
+        let isQuiet = self == .record(newest)
+        return isIncomplete(newest: isQuiet ? max(newest, now) : newest, horizon: horizon)
+    }
 }

@@ -8,8 +8,9 @@ struct RecentRecords: ~Copyable {
     private enum Key {
         case none
         /// So many bytes in the slot's part of ``keys``.
-        case bytes(Int)
-        case hash(StoredHash)
+        case bytes(UInt8)
+        /// A ``StoredHash`` there.
+        case hash
     }
 
     private struct Entry {
@@ -18,7 +19,8 @@ struct RecentRecords: ~Copyable {
         var key: Key
     }
 
-    private static let limit = RecentFingerprints.limit
+    /// ``RecentFingerprints/limit``, as a constant of this module: a power of two.
+    private static let limit = 16
     private static let keySize = 64
 
     private let entries: UnsafeMutablePointer<Entry>
@@ -26,6 +28,8 @@ struct RecentRecords: ~Copyable {
     private var count = 0
     /// The slot of the next record.
     private var next = 0
+    /// The offset of the newest one.
+    private var last = Int64.min
 
     init() {
         entries = .allocate(capacity: Self.limit)
@@ -36,8 +40,9 @@ struct RecentRecords: ~Copyable {
     init(_ recent: RecentFingerprints) {
         self.init()
         for record in recent.elements {
-            append(
-                Entry(offset: record.offset, timestamp: record.timestamp, key: record.key.map { .hash($0) } ?? .none))
+            var key = Key.none
+            if let hash = record.key { key = store(hash) }
+            append(record.offset, record.timestamp, key)
         }
     }
 
@@ -49,16 +54,13 @@ struct RecentRecords: ~Copyable {
     /// Takes the next record of the partition. One that comes again, after an abort, takes its own place and that of all
     /// behind it.
     mutating func note(offset: Int64, timestamp: Int64?, key: UnsafeRawBufferPointer?) {
-        while count > 0, entries[slot(count - 1)].offset >= offset {
-            next = slot(count - 1)
-            count -= 1
+        if offset <= last { takeBack(from: offset) }
+        guard let key else { return append(offset, timestamp, .none) }
+        guard key.count <= Self.keySize else { return append(offset, timestamp, store(StoredHash(of: key))) }
+        if let source = key.baseAddress {
+            (keys + next * Self.keySize).copyMemory(from: source, byteCount: key.count)
         }
-        guard let key else { return append(Entry(offset: offset, timestamp: timestamp, key: .none)) }
-        guard key.count <= Self.keySize else {
-            return append(Entry(offset: offset, timestamp: timestamp, key: .hash(StoredHash(of: key))))
-        }
-        UnsafeMutableRawBufferPointer(start: keys + next * Self.keySize, count: key.count).copyMemory(from: key)
-        append(Entry(offset: offset, timestamp: timestamp, key: .bytes(key.count)))
+        append(offset, timestamp, .bytes(UInt8(truncatingIfNeeded: key.count)))
     }
 
     /// The fingerprints of the records below an offset, the oldest first.
@@ -68,25 +70,39 @@ struct RecentRecords: ~Copyable {
             let slot = slot(index)
             let entry = entries[slot]
             guard entry.offset < end else { break }
+            let place = keys + slot * Self.keySize
             let key: StoredHash? =
                 switch entry.key {
                 case .none: nil
-                case .hash(let hash): hash
-                case .bytes(let size):
-                    StoredHash(of: UnsafeRawBufferPointer(start: keys + slot * Self.keySize, count: size))
+                case .hash: StoredHash(number: place.load(as: UInt64.self))
+                case .bytes(let size): StoredHash(of: UnsafeRawBufferPointer(start: place, count: Int(size)))
                 }
             recent.append(RecordFingerprint(offset: entry.offset, timestamp: entry.timestamp, key: key))
         }
         return recent
     }
 
-    private mutating func append(_ entry: Entry) {
+    private func store(_ hash: StoredHash) -> Key {
+        (keys + next * Self.keySize).storeBytes(of: hash.number, as: UInt64.self)
+        return .hash
+    }
+
+    @inline(__always)
+    private mutating func append(_ offset: Int64, _ timestamp: Int64?, _ key: Key) {
         // Entries have nothing to be released.
-        (entries + next).initialize(to: entry)
-        next = (next + 1) % Self.limit
+        (entries + next).initialize(to: Entry(offset: offset, timestamp: timestamp, key: key))
+        next = (next + 1) & (Self.limit - 1)
         count = min(count + 1, Self.limit)
+        last = offset
+    }
+
+    private mutating func takeBack(from offset: Int64) {
+        while count > 0, entries[slot(count - 1)].offset >= offset {
+            next = slot(count - 1)
+            count -= 1
+        }
     }
 
     /// Where the record with this index is, of 0 for the oldest.
-    private func slot(_ index: Int) -> Int { (next - count + index + 2 * Self.limit) % Self.limit }
+    private func slot(_ index: Int) -> Int { (next - count + index) & (Self.limit - 1) }
 }

@@ -99,7 +99,16 @@ extension Worker {
         guard !positions.isEmpty else { return }
         context.board.set(.positioning, worker: slot.number)
         assignment = AssignmentProgress(
-            partitions: positions.owned, barrier: assignment.barrier, isDone: false, isRewind: true)
+            partitions: positions.owned, barrier: assignment.barrier, isDone: false,
+            isRewind: assignment.isDone || assignment.isRewind)
+    }
+
+    /// The same where the log no longer has the next offset of a partition: librdkafka has stopped to read it, and seeks in
+    /// none such (2.0.2 answers `_STATE`). All are given back, and assigned once the committed offsets are known.
+    mutating func rewindFromOutOfRange() throws {
+        rewind()
+        try consumer.unassign()
+        assignment.isRewind = false
     }
 
     /// Asks for the committed offsets and starts to read there, once they are known.

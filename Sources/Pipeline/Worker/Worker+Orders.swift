@@ -198,9 +198,14 @@ extension Worker {
     /// Warns of the partitions whose state may lack something, once for each.
     private mutating func reportIncomplete() {
         var known: [String] = []
+        let now = context.clock.now()
+        let horizon = context.configuration.orders.horizon.wholeMilliseconds
         for partition in positions.owned {
-            let beginning = core.beginning(of: partition, newest: positions[partition]?.newestTimestamp ?? 0)
-            guard folds.told.updateValue(beginning, forKey: partition) != beginning else { continue }
+            let newest = positions[partition]?.newestTimestamp ?? 0
+            let beginning = core.beginning(of: partition, newest: newest)
+            guard beginning.isWorthTelling(newest: newest, now: now, horizon: horizon),
+                folds.told.updateValue(beginning, forKey: partition) != beginning
+            else { continue }
             switch beginning {
             case .whole: continue
             case .nextRecord: known.append("\(partition): from its next record on")

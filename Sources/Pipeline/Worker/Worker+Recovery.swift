@@ -51,7 +51,7 @@ extension Worker {
         }
         if error.isOfConsumer { return try replaceConsumer(after: error) }
         try endTransaction(after: error)
-        rewind()
+        if error.kind == .offsetOutOfRange { try rewindFromOutOfRange() } else { rewind() }
         try pause(backoff.next())
     }
 

@@ -47,6 +47,19 @@ struct FoldBeginningTests {
         #expect(!FoldBeginning.record(1_000).isIncomplete(newest: 1_200, horizon: 100))
     }
 
+    @Test("a partition that was quiet until retention had taken its records is no news; one that was cut is")
+    func telling() {
+        func isWorthTelling(_ beginning: FoldBeginning, newest: Int64, now: Int64) -> Bool {
+            beginning.isWorthTelling(newest: newest, now: now, horizon: 100)
+        }
+        #expect(!isWorthTelling(.record(1_000), newest: 1_000, now: 1_200))
+        #expect(isWorthTelling(.record(1_000), newest: 1_000, now: 1_199))
+        #expect(isWorthTelling(.record(1_000), newest: 1_001, now: 9_000))
+        #expect(!isWorthTelling(.record(1_000), newest: 1_200, now: 0))
+        #expect(isWorthTelling(.nextRecord, newest: 0, now: 9_000))
+        #expect(!isWorthTelling(.whole, newest: 0, now: 0))
+    }
+
     @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
     func firstRecord() throws {
         var driver = try ScheduleDriver()
