@@ -586,6 +586,7 @@ def cut():
     daemon = started(world, **settings)
     send(240, "pending", "ORDER_CREATED")
     kept = send(150, "processing")
+    send(140, "packed")
     world.wait_until_done()
     daemon.stop()
     expect_incomplete(world, {0: 0, 1: 0}, False)
@@ -596,7 +597,7 @@ def cut():
     daemon.start()
     wait_for_daemons("it says what is known", lambda: daemon.has_line(
         "known of orders is incomplete", f"0: since {iso(began - 150 * MINUTE)}"), [daemon])
-    daemon.expect_line("the state of orders is whole", "40 records")
+    daemon.expect_line("the state of orders is whole", "80 records")
     before = send(60, "picking")
     world.wait_until_done()
     expect_incomplete(world, before, True)
