@@ -14,22 +14,22 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
 import daemon  # noqa: E402
-import schedule  # noqa: E402
 import scenarios  # noqa: E402
+import slots  # noqa: E402
 from cluster import Failure, wait_for  # noqa: E402
 
 
 def measure(count):
-    world = schedule.make_schedule_world("timers", partitions=1)
+    world = slots.make_schedule_world("timers", partitions=1)
     # As long as it takes to make the events and to work them off.
-    at = schedule.next_minute(20 + count // 5_000)
+    at = slots.next_minute(20 + count // 5_000)
     began = time.monotonic()
-    schedule.produce(world, [schedule.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
+    slots.produce(world, [slots.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
                              for index in range(count)])
     print(f"{count:,} orders made in {time.monotonic() - began:.0f} s", flush=True)
     process = scenarios.started(world)
     world.wait_until_done(600)
-    if schedule.now_ms() > at:
+    if slots.now_ms() > at:
         raise Failure("the orders were not worked off before their slot began")
     status = pathlib.Path(f"/proc/{process.process.pid}/status")
     # Control records count, too: one a transaction.

@@ -2,34 +2,35 @@
 nothing lost and nothing twice; and back in the middle of a tick: nothing lost, and what is sent again has the same message id."""
 
 import collections
+import json
 import os
 import sys
 
 import scenarios
-import schedule
-from cluster import Failure, wait_for
+import slots
+from cluster import Failure, pause, wait_for
 from daemon import wait_for_daemons
 from scenarios import check, scenario
 
 OLD = os.environ.get("CARILLON_OLD")
 PARTITIONS, DEVICES, ORDERS, SPREAD = 4, 8, 600, 40
 # Small transactions, so that this version splits nearly every instant.
-SETTINGS = {"schedule_spread": f"{SPREAD}s", "session_timeout": "6s", "transaction_timeout": "10s", "commit_max_records": 3 * DEVICES}
+SETTINGS = {"schedule_spread": f"{SPREAD}s", "session_timeout": "6s", "transaction_timeout": "10s", "commit.max-records": 3 * DEVICES}
 
 
 class Rollout:
     """Two instances, each of the old version at first, and orders whose timers go from the next full minute on."""
 
     def __init__(self, name):
-        self.world = world = schedule.make_schedule_world(name, partitions=PARTITIONS)
+        self.world = world = slots.make_schedule_world(name, partitions=PARTITIONS)
         world.rules.spread_seconds = SPREAD
         world.cluster.produce(world.topics["subscriptions"], [
-            schedule.subscription(place, number) for place in world.places for number in range(1, DEVICES)])
+            slots.subscription(place, number) for place in world.places for number in range(1, DEVICES)])
         self.processes = {instance: self.start(instance, OLD) for instance in "ab"}
         wait_for_daemons("both are at work", lambda: len(world.committed) == PARTITIONS, list(self.processes.values()))
-        self.at = schedule.next_minute(15)
-        events, self.due = schedule.orders_due(world, self.at, ORDERS)
-        schedule.produce(world, events)
+        self.at = slots.next_minute(15)
+        events, self.due = slots.orders_due(world, self.at, ORDERS)
+        slots.produce(world, events)
         self.sent = 0
 
     def start(self, instance, binary):
@@ -44,19 +45,19 @@ class Rollout:
     def until(self, seconds):
         """Goes on with events until so many seconds after the slot's start."""
         world = self.world
-        while schedule.now_ms() < self.at + seconds * 1000:
-            schedule.produce(world, [schedule.order_event(world, f"{world.name}-load-{self.sent + index}", world.places[index])
+        while slots.now_ms() < self.at + seconds * 1000:
+            slots.produce(world, [slots.order_event(world, f"{world.name}-load-{self.sent + index}", world.places[index])
                                      for index in range(10)])
             self.sent += 10
             for each in self.processes.values():
                 each.expect_running()
-            schedule.pause(0.2)
+            pause(0.2)
 
     def finish(self):
         self.until(SPREAD + 5)
         self.world.wait_until_done()
-        self.timers_until = schedule.now_ms()
-        wait_for("every timer has gone", lambda: len(schedule.timers_by_device(self.world)[0]) >= len(self.due), 60)
+        self.timers_until = slots.now_ms()
+        wait_for("every timer has gone", lambda: len(slots.timers_by_device(self.world)[0]) >= len(self.due), 60)
         for each in self.processes.values():
             each.stop(20)
 
@@ -76,7 +77,7 @@ def upgraded():
     rollout.replace("b", None)
     rollout.finish()
     check(rollout.world.verify(timers_until=rollout.timers_until))
-    entries = [schedule.json.loads(record.value) for record in rollout.world.cluster.read(rollout.world.topics["journal"])]
+    entries = [json.loads(record.value) for record in rollout.world.cluster.read(rollout.world.topics["journal"])]
     versions = collections.Counter(entry.get("v", 1) for entry in entries)
     splits = sum("after_p" in mark for entry in entries for mark in entry["watermarks"])
     print(f"         journal entries by version {dict(versions)}, {splits} split instants, {rollout.sent:,} events beside "
@@ -96,7 +97,7 @@ def returned():
         for instance in "ab":
             rollout.replace(instance, binary, kill=True)
     rollout.finish()
-    devices, twice = schedule.timers_by_device(rollout.world)
+    devices, twice = slots.timers_by_device(rollout.world)
     print(f"         {len(devices):,} timers x {DEVICES} devices, {twice} pushes sent again", flush=True)
     lost = [message for message, found in devices.items() if len(found) != DEVICES]
     if len(devices) != len(rollout.due) or lost:

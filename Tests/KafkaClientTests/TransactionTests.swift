@@ -50,6 +50,37 @@ struct TransactionTests {
         consumer.close()
     }
 
+    @Test(
+        "a topic with the broker's time says when a record was appended, before its commit; one with the producer's does not"
+    )
+    func appendTime() throws {
+        let timed = try RealBroker.topic("timed", configuration: ["message.timestamp.type": "LogAppendTime"])
+        let untimed = try RealBroker.topic("untimed")
+        var producer = try Producer(settings: RealBroker.settings, transactionalID: RealBroker.unique("id"))
+        let (first, second) = (try producer.topic(timed), try producer.topic(untimed))
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        // A time that the broker replaces.
+        let record = ProducerRecord(key: nil, value: "x".bytes, timestamp: Timestamp(milliseconds: 1_000))
+        try producer.produce(record, to: second, tag: Producer.timedTag)
+        try producer.produce(record, to: first, tag: 7)
+        try producer.flush(timeout: .seconds(20))
+        let untold = producer.takeAppendTime()
+        #expect(untold == nil)
+        try producer.produce(record, to: first, tag: Producer.timedTag)
+        try producer.flush(timeout: .seconds(20))
+        let told = producer.takeAppendTime()
+        let time = try #require(told)
+        #expect(time.milliseconds > 1_700_000_000_000)
+        let again = producer.takeAppendTime()
+        #expect(again == nil)
+        try producer.abortTransaction()
+        var reader = try Consumer(
+            assigning: ["isolation.level": "read_uncommitted"].merging(RealBroker.settings) { $1 })
+        try reader.assign([TopicPartition(topic: timed, partition: 0): Offset(1)])
+        #expect(try reader.records(1)[0].timestamp == time)
+    }
+
     @Test("an abort hides the records and leaves offset and metadata as they were")
     func abort() throws {
         let input = try RealBroker.topic("in")

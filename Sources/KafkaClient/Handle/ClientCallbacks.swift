@@ -2,18 +2,17 @@ import CRDKafka
 
 /// What librdkafka's callbacks write to. It outlives the handle.
 ///
-/// Only `sink` and `sent` are used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
+/// Only `sink`, `sent` and `appended` are used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
 final class ClientCallbacks {
     let sink: ClientLog.Sink
     let sent = SentRequests()
+    let appended = AppendTime()
     /// For advice that depends on it.
     var saslMechanism: String?
     /// Records that failed for good, since they were last taken.
     var failures: [DeliveryFailure] = []
     /// Codes and sentences of errors that came by themselves; the oldest go first.
     var errors: [(code: rd_kafka_resp_err_t, text: String)] = []
-    /// When the broker appended the latest record with ``Producer/timedTag``, by its own clock.
-    var appendTime: Int64?
     var statistics: String?
     /// The latest reason for which no broker could be reached, and when it was heard.
     private(set) var cause: (error: KafkaError, heard: ContinuousClock.Instant)?
@@ -61,23 +60,13 @@ func logReceived(
 func deliveryReported(
     _ client: OpaquePointer?, _ message: UnsafePointer<rd_kafka_message_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
-    guard let message else { return }
-    guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else {
-        if UInt64(UInt(bitPattern: message.pointee._private)) == Producer.timedTag { noteAppendTime(message, opaque) }
-        return
-    }
+    guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
     let error = KafkaError(message.pointee.err, operation: "produce", partition: message.partition)
     if error.kind == .purged { return }
     guard let callbacks = ClientCallbacks.of(opaque), callbacks.failures.count < ClientCallbacks.maxFailures else {
         return
     }
     callbacks.failures.append(DeliveryFailure(tag: UInt64(UInt(bitPattern: message.pointee._private)), error: error))
-}
-
-private func noteAppendTime(_ message: UnsafePointer<rd_kafka_message_t>, _ opaque: UnsafeMutableRawPointer?) {
-    var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
-    let time = rd_kafka_message_timestamp(message, &type)
-    if type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME { ClientCallbacks.of(opaque)?.appendTime = time }
 }
 
 func errorRaised(

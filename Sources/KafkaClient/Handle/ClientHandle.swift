@@ -29,7 +29,10 @@ final class ClientHandle {
         let retained = Unmanaged.passRetained(callbacks)
         rd_kafka_conf_set_opaque(configuration, retained.toOpaque())
         rd_kafka_conf_set_log_cb(configuration, logReceived)
-        if settings["transactional.id"] != nil { callbacks.sent.watch(configuration) }
+        if settings["transactional.id"] != nil {
+            callbacks.sent.watch(configuration)
+            callbacks.appended.watch(configuration)
+        }
         if events != 0 { rd_kafka_conf_set_events(configuration, events) }
         if type == RD_KAFKA_PRODUCER {
             rd_kafka_conf_set_dr_msg_cb(configuration, deliveryReported)

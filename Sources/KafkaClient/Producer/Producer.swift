@@ -60,14 +60,13 @@ public struct Producer: ~Copyable {
         }
     }
 
-    /// Of the records with this tag the broker's time is kept: see ``takeAppendTime()``.
+    /// Of a transactional producer's records with this tag the broker's time is kept: see ``takeAppendTime()``.
     public static let timedTag = UInt64.max
 
     /// When the broker appended the latest record with ``timedTag`` that was delivered since the last call, by its own clock;
     /// nil where none was, or its topic has not `message.timestamp.type=LogAppendTime`.
     public mutating func takeAppendTime() -> Timestamp? {
-        defer { handle.callbacks.appendTime = nil }
-        return handle.callbacks.appendTime.map(Timestamp.init(milliseconds:))
+        handle.callbacks.appended.take().map(Timestamp.init(milliseconds:))
     }
 
     /// Errors that came by themselves since the last call, the latest last; at most 100 are kept.
