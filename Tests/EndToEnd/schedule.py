@@ -212,7 +212,8 @@ def superseded():
         raise Failure(f"nothing was superseded: {report.counts}")
 
 
-@scenario("a clock that is ahead of the broker's: no timer goes early, events go, and timers go when the clock fits again")
+@scenario("a clock that is ahead of the broker's: no timer goes early, events go, and timers go when the clock fits again",
+          background=True)
 def ahead():
     if not CARILLON_DEBUG:
         return print("         skipped: only a debug build can be told a wrong time", flush=True)

@@ -39,12 +39,12 @@ def spread_of(place, most=SPREAD):
     return (value ^ value >> 32) % (most + 1)
 
 
-def make_schedule_world(name, partitions=4):
-    """A world with one device at each place, so that a timer is one record."""
+def make_schedule_world(name, partitions=4, **events):
+    """A world with one device at each place, so that a timer is one record; `events` are settings of the events' topic."""
     world = make_world(name, partitions=partitions, places=2, crowd=1)
     world.places = [f"{name}-{index}" for index in range(PLACES)]
     world.subscriptions = [subscription(place) for place in world.places]
-    return world.create_topics()
+    return world.create_topics(**events)
 
 
 def subscription(place, number=0):

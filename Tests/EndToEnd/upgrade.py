@@ -13,16 +13,17 @@ from daemon import wait_for_daemons
 from scenarios import check, scenario
 
 OLD = os.environ.get("CARILLON_OLD")
-PARTITIONS, DEVICES, ORDERS, SPREAD = 4, 8, 600, 40
+PARTITIONS, DEVICES, ORDERS, SPREAD = 4, 8, 2_400, 40
 # Small transactions, so that this version splits nearly every instant.
-SETTINGS = {"schedule_spread": f"{SPREAD}s", "session_timeout": "6s", "transaction_timeout": "10s", "commit.max-records": 3 * DEVICES}
+SETTINGS = {"schedule_spread": f"{SPREAD}s", "session_timeout": "6s", "transaction_timeout": "10s", "commit.max-records": DEVICES}
 
 
 class Rollout:
     """Two instances, each of the old version at first, and orders whose timers go from the next full minute on."""
 
     def __init__(self, name):
-        self.world = world = slots.make_schedule_world(name, partitions=PARTITIONS)
+        self.world = world = slots.make_schedule_world(
+            name, partitions=PARTITIONS, message_timestamp_type="LogAppendTime")
         world.rules.spread_seconds = SPREAD
         world.cluster.produce(world.topics["subscriptions"], [
             slots.subscription(place, number) for place in world.places for number in range(1, DEVICES)])
@@ -90,8 +91,8 @@ def upgraded():
 def returned():
     require_old()
     rollout = Rollout("returned")
-    rollout.replace("a", None)
-    rollout.replace("b", None)
+    for instance in "ab":
+        rollout.replace(instance, None, kill=True)
     for seconds, binary in ((8, OLD), (16, None), (24, OLD)):
         rollout.until(seconds)
         for instance in "ab":
