@@ -3,7 +3,7 @@ import Testing
 @testable import Arguments
 @testable import carillon
 
-@Suite("Issue 7, 6: nothing is sent without both confirmations") struct RedriveCommandTests {
+@Suite("Nothing is sent without both confirmations") struct RedriveCommandTests {
     private func confirmation(given: Int? = nil, isTerminal: Bool = true) -> NotifyConfirmation {
         NotifyConfirmation(
             count: 1_312, unit: "devices", option: "--confirm-devices", given: given, isTerminal: isTerminal)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Issue 7, 6: dead letters that are put back")
+@Suite("Dead letters that are put back")
 struct DeadLetterTests {
     private static let good = #"{"event_id":"e","event_type":"ORDER_CREATED","order":{"id":"o","place_id":"p"}}"#
     private static let list = #"{"event_type":"ORDER_IDS_LISTED","place_id":"p","order_ids":["a","b"]}"#

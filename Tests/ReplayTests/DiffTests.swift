@@ -8,7 +8,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Issue 7, 4: the difference between what was sent and what is rendered")
+@Suite("The difference between what was sent and what is rendered")
 struct DiffTests {
     private struct Outcome {
         var report: DiffReport

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Issue 7, 5: why it was sent, or not")
+@Suite("Why it was sent, or not")
 struct ExplainTests {
     private func explain(
         _ toy: borrowing ToyPipeline, _ subject: Explanation.Subject = .events, _ filter: FilterRules = FilterRules()

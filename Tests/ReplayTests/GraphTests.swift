@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Issue 7: the replay cannot deliver")
+@Suite("The replay cannot deliver")
 struct GraphTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

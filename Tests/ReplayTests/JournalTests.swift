@@ -7,7 +7,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Issue 7, 2: the journal, read again")
+@Suite("The journal, read again")
 struct JournalTests {
     @Test("a record is read as it is written, and another topic's ranges are passed over")
     func roundTrip() throws {
@@ -331,7 +331,7 @@ struct JournalTests {
     }
 }
 
-@Suite("Issue 7, 2: whether the subscriptions as of an event are still known")
+@Suite("Whether the subscriptions as of an event are still known")
 struct SubscriptionLogTests {
     /// Records as (offset, whether it is younger than the compaction's lag).
     private func log(_ records: [(Int64, Bool)], _ range: Range<Int64>) -> SubscriptionLog {

@@ -11,7 +11,7 @@ import Testing
 @testable import carillon
 
 /// A reason that is not in one of the `switch`es below does not compile; one that no event or timer here has fails.
-@Suite("Issue 7, 5: each reason for which nobody was notified, as carillon explain tells it")
+@Suite("Each reason for which nobody was notified, as carillon explain tells it")
 struct ReasonTests {
     private static let bound = 4
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Issue 7, 6: where a re-drive stands")
+@Suite("Where a re-drive stands")
 struct RedriveCursorTests {
     private var cursor: RedriveCursor {
         var cursor = RedriveCursor()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Issue 7, 6: what a re-drive sends")
+@Suite("What a re-drive sends")
 struct RedriveTests {
     private static let day: Int64 = 86_400_000
 

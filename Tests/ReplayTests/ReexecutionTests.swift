@@ -8,7 +8,7 @@ import StateStore
 import TestSupport
 import Testing
 
-@Suite("Issue 7, 2 and 4: what the journal says is done again, byte for byte")
+@Suite("What the journal says is done again, byte for byte")
 struct ReexecutionTests {
     /// Records by source, so that partitions may come in any order.
     private func sorted(_ records: [RenderedRecord]) -> [[UInt8]] {

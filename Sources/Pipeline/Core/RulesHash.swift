@@ -1,6 +1,5 @@
 import Extraction
 import FanOut
-import Foundation
 
 /// What decides the payloads besides the events, in 16 hex digits: the rules' version, the effective settings, and the
 /// version of the time zone data. Two journal entries with one hash were written by the same rules.
@@ -11,14 +10,8 @@ package struct RulesHash: Equatable, Sendable {
         rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxAge: Duration,
         maxDevicesPerEvent: Int
     ) {
-        var parts = [
-            "rules=\(ExtractionRules.version)",
-            "zones=\(TimeZone.timeZoneDataVersion)",
-            "time-zone=\(rules.timeZone)",
-            "on-missing-order-id=\(rules.onMissingOrderID.rawValue)",
-            "infer-status-changes=\(rules.infersStatusChanges)",
-            "horizon=\(orders.horizon.wholeMilliseconds)",
-            "terminal-retention=\(orders.terminalRetention.wholeMilliseconds)",
+        var parts = ["rules=\(ExtractionRules.version)"] + OrderFold.settings(rules, orders)
+        parts += [
             "ttl=\(rendering.timeToLiveSeconds)",
             "max-age=\(maxAge.wholeMilliseconds)",
             "max-devices=\(maxDevicesPerEvent)",

@@ -9,19 +9,22 @@ enum OrderFold {
 
     static func stamp(of configuration: PipelineConfiguration) -> String {
         let (orders, rules) = (configuration.orders, configuration.rules)
-        var parts = [
-            "fold=\(version)",
+        var parts = ["fold=\(version)", "schedule=\(orders.schedule != nil)"] + settings(rules, orders)
+        parts += orders.terminalStatuses.map { "terminal=\($0)" }.sorted()
+        parts += orders.unpickedStatuses.map { "unpicked=\($0)" }.sorted()
+        parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
+        return SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
+    }
+
+    /// What is read from an event, and how long it is remembered.
+    static func settings(_ rules: ExtractionRules, _ orders: OrderRules) -> [String] {
+        [
             "zones=\(TimeZone.timeZoneDataVersion)",
             "time-zone=\(rules.timeZone)",
             "on-missing-order-id=\(rules.onMissingOrderID.rawValue)",
             "infer-status-changes=\(rules.infersStatusChanges)",
             "horizon=\(orders.horizon.wholeMilliseconds)",
             "terminal-retention=\(orders.terminalRetention.wholeMilliseconds)",
-            "schedule=\(orders.schedule != nil)",
         ]
-        parts += orders.terminalStatuses.map { "terminal=\($0)" }.sorted()
-        parts += orders.unpickedStatuses.map { "unpicked=\($0)" }.sorted()
-        parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
-        return SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
     }
 }

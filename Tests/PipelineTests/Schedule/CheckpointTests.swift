@@ -189,6 +189,33 @@ struct CheckpointTests {
         try again.save([0: mark(driver)], of: &driver.core)
         #expect(counting.writes == 0)
     }
+
+    @Test("a checkpoint is stamped with what its fold depends on, and not with how messages look")
+    func stampedWith() throws {
+        func made(_ change: (inout PipelineConfiguration) throws -> Void) throws -> String {
+            var configuration = PipelineConfiguration(
+                kafka: [:], stateDirectory: "/tmp/x", rules: try ExtractionRules())
+            try change(&configuration)
+            return OrderFold.stamp(of: configuration)
+        }
+        let plain = try made { _ in }
+        let same: [(inout PipelineConfiguration) throws -> Void] = [
+            { $0.rendering.timeToLive = .seconds(60) }, { $0.rendering.androidPriority = .normal },
+            { $0.maxDevicesPerEvent = 5 }, { $0.orders.superseding = [.orderStatusChanged] },
+            { $0.orders.schedule?.maxLateness = .seconds(5) }, { $0.orders.schedule?.spread = .seconds(5) },
+            { $0.subscriptionsMaxAge = .seconds(5) },
+        ]
+        for change in same { #expect(try made(change) == plain) }
+        let other: [(inout PipelineConfiguration) throws -> Void] = [
+            { $0.rules = try ExtractionRules(timeZone: "Europe/Berlin") },
+            { $0.rules = try ExtractionRules(placeTimeZones: ["1": "Europe/Berlin"]) },
+            { $0.rules = try ExtractionRules(infersStatusChanges: true) },
+            { $0.orders.horizon = .seconds(86_400) }, { $0.orders.terminalRetention = .seconds(60) },
+            { $0.orders.terminalStatuses = ["gone"] }, { $0.orders.unpickedStatuses = ["new"] },
+            { $0.orders.schedule = nil },
+        ]
+        #expect(Set(try other.map(made) + [plain]).count == other.count + 1)
+    }
 }
 
 /// Counts what is written to a store.
