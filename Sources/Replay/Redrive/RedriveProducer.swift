@@ -24,6 +24,10 @@ package struct RedriveProducer: ~Copyable {
     private var client: RedriveClient
     private var positions: [Int32: RedrivePosition] = [:]
     private var began = ContinuousClock.now
+    /// Transactions that were aborted one after the other. An abort does not always heal the client's sequence of records;
+    /// a new client does.
+    private var aborts = 0
+    private static let mostAborts = 3
 
     /// - Parameters:
     ///   - id: see ``RedriveID``.
@@ -83,6 +87,7 @@ package struct RedriveProducer: ~Copyable {
                 return false
             }
         }
+        aborts = 0
         positions.merge(next) { $1 }
         return true
     }
@@ -148,7 +153,11 @@ package struct RedriveProducer: ~Copyable {
         // A transaction that the broker ended for its age looks the same as a successor.
         if error.kind == .fenced, .now - began < configuration.transactionTimeout { throw RedriveTakenOver(id: id) }
         if error.needsAPerson { throw error }
-        guard error.recovery == .abortTransaction else { return try renew(after: "\(error)", reaching: next) }
+        guard error.recovery == .abortTransaction, aborts < Self.mostAborts else {
+            aborts = 0
+            return try renew(after: "\(error)", reaching: next)
+        }
+        aborts += 1
         tell("\(error); tried again")
         try abort(after: error)
         return false
