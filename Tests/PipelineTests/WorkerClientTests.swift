@@ -59,10 +59,22 @@ struct WorkerClientTests {
             })
         for case let error? in outcome.values { throw error }
         var producer = try Producer(settings: settings)
-        let events = try producer.topic(topics.events)
+        let events = try Self.topic(topics.events, of: &producer)
         try producer.produce(ProducerRecord(key: nil, value: Array(OrderEvent.created.utf8)), to: events)
         try producer.flush(timeout: .seconds(10))
         return configuration
+    }
+
+    /// The brokers learn of a topic a little later than the controller.
+    private static func topic(_ name: String, of producer: inout Producer) throws -> ProducerTopic {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            do {
+                return try producer.topic(name)
+            } catch  where error.kind == .unknownTopicOrPartition && .now < deadline {
+                producer.poll(timeout: .milliseconds(50))
+            }
+        }
     }
 
     @Test("records that were refused in a transaction that was aborted are not charged to the next one")
