@@ -53,28 +53,21 @@ struct WorkerClientTests {
         configuration.topics.deadLetters = "\(name).dead-letters"
         configuration.topics.journal = "\(name).journal"
         let topics = configuration.topics
+        let names = [topics.events, topics.dispatch, topics.deadLetters, topics.journal]
         let outcome = try Admin(settings: settings).createTopics(
-            [topics.events, topics.dispatch, topics.deadLetters, topics.journal].map {
-                NewTopic(name: $0, partitions: 1, replicationFactor: 1)
-            })
+            names.map { NewTopic(name: $0, partitions: 1, replicationFactor: 1) })
         for case let error? in outcome.values { throw error }
+        // The brokers learn of them a little later than the controller. Each question waits for its answer.
+        let reader = try Consumer(assigning: settings)
+        let deadline = ContinuousClock.now + .seconds(30)
+        for name in names {
+            while (try? reader.partitionCount(of: name, timeout: .seconds(5))) == nil, .now < deadline {}
+        }
         var producer = try Producer(settings: settings)
-        let events = try Self.topic(topics.events, of: &producer)
+        let events = try producer.topic(topics.events)
         try producer.produce(ProducerRecord(key: nil, value: Array(OrderEvent.created.utf8)), to: events)
         try producer.flush(timeout: .seconds(10))
         return configuration
-    }
-
-    /// The brokers learn of a topic a little later than the controller.
-    private static func topic(_ name: String, of producer: inout Producer) throws -> ProducerTopic {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while true {
-            do {
-                return try producer.topic(name)
-            } catch  where error.kind == .unknownTopicOrPartition && .now < deadline {
-                producer.poll(timeout: .milliseconds(50))
-            }
-        }
     }
 
     @Test("records that were refused in a transaction that was aborted are not charged to the next one")
