@@ -192,6 +192,7 @@ class Visibility:
 
     def __init__(self, world):
         self.world, self.sent, self.seconds, self.slices, self.is_over = world, {}, [], [], threading.Event()
+        self.first_slice = None
         self.producer = world.cluster.producer(**{"linger.ms": 0})
         self.thread = threading.Thread(target=self._run)
 
@@ -209,7 +210,8 @@ class Visibility:
 
     @property
     def longest(self):
-        return max(self.seconds)
+        """Of those that were sent while timers went: before, they may have waited for a backlog."""
+        return max((seconds for began, seconds in self.seconds if self.first_slice and began >= self.first_slice), default=0)
 
     def _run(self):
         reader = Consumer(self.world.cluster.settings | {
@@ -229,10 +231,12 @@ class Visibility:
                 continue
             entry = json.loads(message.value())
             self.slices += [mark for mark in entry["watermarks"] if len(set(watermarks_of(mark)[:2])) == 2]
+            if self.slices and self.first_slice is None:
+                self.first_slice = time.monotonic()
             for span in entry["ranges"]:
                 for place in [each for each in self.sent if each[0] == span["partition"] and span["from"] <= each[1] < span["to"]]:
                     if (began := self.sent[place]) is not None:
-                        self.seconds.append(time.monotonic() - began)
+                        self.seconds.append((began, time.monotonic() - began))
                         self.sent[place] = None
         reader.close()
 
