@@ -171,7 +171,7 @@ def once():
 def kills():
     count = 30
     world = strict_world("kills", count)
-    arguments = (FLAG, "--confirm-events", str(count), "--id", "k", "--rate", "6")
+    arguments = (FLAG, "--confirm-events", str(count), "--id", "k", "--rate", "3")
     running = Running(world, *arguments)
     wait_for("some are put back", lambda: len(returned(world)) >= 6, 30)
     running.kill()
@@ -243,10 +243,10 @@ def repaired():
 def changed():
     count = 30
     world = strict_world("changed", count)
-    running = Running(world, FLAG, "--confirm-events", str(count), "--id", "c", "--rate", "6")
-    wait_for("some are put back", lambda: len(returned(world)) >= 6, 30)
     mendable = [each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id"]
     by_hand, late = sorted(mendable, key=lambda each: (each.partition, each.offset))[-2:]
+    running = Running(world, FLAG, "--confirm-events", str(count), "--id", "c", "--rate", "3")
+    wait_for("some are put back", lambda: len(returned(world)) >= 3, 30)
     world.cluster.produce(world.topics["events"], [Input(late.key, event(200, id="o").value)], int(dict(late.headers)[COORDINATES[1]]))
     world.cluster.produce(world.topics["events"], [Input(by_hand.key, by_hand.value, by_hand.headers)],
                           int(dict(by_hand.headers)[COORDINATES[1]]))
@@ -331,6 +331,25 @@ def elsewhere():
     (plan,), _ = put_back(world, "--dry-run")
     expect("the plan", (plan["events"], plan["left"]),
            (len(staying), {"still_dead": 3, "late": 1, "moved": 5 - len(staying)}))
+
+
+@scenario("partitions that are added while it runs end it, and the same id goes on and puts each back once", background=True)
+def grows():
+    count = 30
+    world = strict_world("grows", count, partitions=1)
+    arguments = (FLAG, "--confirm-events", str(count), "--id", "g")
+    running = Running(world, *arguments, "--rate", "3")
+    wait_for("some are put back", lambda: len(returned(world)) >= 3, 30)
+    world.cluster.add_partitions(world.topics["events"], 2)
+    said = running.wait(REFUSED)
+    if "keys have moved; start again with the same --id" not in said:
+        raise Failure(f"after partitions were added it says: {said}")
+    before = {each.key for each in returned(world)}
+    (_, outcome), _ = put_back(world, *arguments)
+    expect("the outcome", (outcome["put_back"], outcome["left"]), (count, {}))
+    back = collections.Counter(dict(each.headers)["replay-of"] for each in returned(world))
+    expect("events that were put back, and how often", (len(back), set(back.values())), (count, {1}))
+    expect("where those are that went back afterwards", {each.partition for each in returned(world) if each.key not in before}, {0, 1})
 
 
 if __name__ == "__main__":
