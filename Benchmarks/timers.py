@@ -24,8 +24,13 @@ def measure(count):
     # As long as it takes to make the events and to work them off.
     at = slots.next_minute(20 + count // 5_000)
     began = time.monotonic()
-    slots.produce(world, [slots.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
-                             for index in range(count)])
+    slots.produce(
+        world,
+        [
+            slots.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
+            for index in range(count)
+        ],
+    )
     print(f"{count:,} orders made in {time.monotonic() - began:.0f} s", flush=True)
     process = scenarios.started(world)
     world.wait_until_done(600)
@@ -39,14 +44,21 @@ def measure(count):
     journal = [(record.timestamp, json.loads(record.value)) for record in world.cluster.read(world.topics["journal"])]
     ticks = [each for each in journal if each[1]["watermarks"][0]["after"] > each[1]["watermarks"][0]["before"]]
     events = [stamp for stamp, entry in journal if entry["ranges"][0]["to"] > entry["ranges"][0]["from"]]
-    first = next(record.timestamp for record in world.cluster.stream(world.topics["dispatch"])
-                 if dict(record.headers)["source"].startswith(b"schedule/"))
+    first = next(
+        record.timestamp
+        for record in world.cluster.stream(world.topics["dispatch"])
+        if dict(record.headers)["source"].startswith(b"schedule/")
+    )
     taken = (ticks[-1][0] - first) / 1000
     gaps = sorted(b - a for a, b in itertools.pairwise(events))
-    print(f"{count:,} timers in {len(ticks)} transactions, {taken:.1f} s: {count / taken:,.0f} timers/s; the first "
-          f"{first - at} ms after it was due")
-    print(f"the fold of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
-          f"commits {gaps[-1]} ms, the median {gaps[len(gaps) // 2]} ms; at most {peak // 1024} MB")
+    print(
+        f"{count:,} timers in {len(ticks)} transactions, {taken:.1f} s: {count / taken:,.0f} timers/s; the first "
+        f"{first - at} ms after it was due"
+    )
+    print(
+        f"the fold of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
+        f"commits {gaps[-1]} ms, the median {gaps[len(gaps) // 2]} ms; at most {peak // 1024} MB"
+    )
 
 
 if __name__ == "__main__":

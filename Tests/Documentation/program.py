@@ -37,4 +37,8 @@ def configuration(variables, **options):
     """(sources by setting, variables that mean nothing, problems), as `check-config` sees the variables."""
     _, output, errors = run(["check-config", "--json"], variables, **options)
     report = json.loads(output)
-    return {each["key"]: each["source"] for each in report["settings"]}, report["ignoredVariables"], report["problems"] or errors.splitlines()
+    return (
+        {each["key"]: each["source"] for each in report["settings"]},
+        report["ignoredVariables"],
+        report["problems"] or errors.splitlines(),
+    )

@@ -51,7 +51,8 @@ def matches(shown, printed):
     """Whether the output is what the page shows."""
     pattern = "".join(
         r"(?:.*\n)*?" if line.strip() == "…" else r"[^\n]*".join(map(re.escape, line.split("…"))) + r"\n"
-        for line in shown.splitlines())
+        for line in shown.splitlines()
+    )
     return re.fullmatch(pattern, printed if printed.endswith("\n") or not printed else printed + "\n") is not None
 
 
@@ -68,8 +69,15 @@ class Shell:
         if bootstrap:
             environment["KAFKA_BOOTSTRAP_SERVERS"] = bootstrap
         self.process = subprocess.Popen(
-            ["bash", "--noprofile", "--norc"], cwd=folder, env=environment, stdin=subprocess.PIPE, text=True, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ["bash", "--noprofile", "--norc"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def run(self, text, seconds):
         """(exit code or None where it did not end, output, errors)."""
@@ -137,7 +145,9 @@ def run_page(page, seconds, verbose):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", nargs="*", type=pathlib.Path, help="pages; all of docs/ that have something to run, and the README")
+    parser.add_argument(
+        "pages", nargs="*", type=pathlib.Path, help="pages; all of docs/ that have something to run, and the README"
+    )
     parser.add_argument("--seconds", type=float, default=90, help="how long one block may take")
     parser.add_argument("--verbose", action="store_true", help="show commands and their output")
     options = parser.parse_args()
@@ -149,7 +159,10 @@ def main():
             continue
         began = time.monotonic()
         failure = run_page(page, options.seconds, options.verbose)
-        print(f"{'FAILED' if failure else 'passed'}  {page.relative_to(ROOT)}: {count} blocks, {time.monotonic() - began:.0f} s", flush=True)
+        print(
+            f"{'FAILED' if failure else 'passed'}  {page.relative_to(ROOT)}: {count} blocks, {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
         if failure:
             failures += 1
             print(failure, flush=True)

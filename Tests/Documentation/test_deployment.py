@@ -156,8 +156,11 @@ class Image(Deployment):
         of_the_system = {"libc6", "libstdc++6", "libgcc-s1"}
         needed = set()
         dynamic = subprocess.run(["readelf", "-d", program.CARILLON], capture_output=True, text=True, check=True).stdout
-        paths = dict(re.findall(r"(\S+) => (/\S+)", subprocess.run(
-            ["ldd", program.CARILLON], capture_output=True, text=True, check=True).stdout))
+        paths = dict(
+            re.findall(
+                r"(\S+) => (/\S+)", subprocess.run(["ldd", program.CARILLON], capture_output=True, text=True, check=True).stdout
+            )
+        )
         for library in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
             path = pathlib.Path(paths[library]).resolve() if library in paths else None
             for candidate in filter(None, [path, paths.get(library)]):
@@ -274,8 +277,11 @@ class Kubernetes(Deployment):
 
     def test_labels_select_the_pods(self):
         labels = self.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
-        for selector in (self.one("Service")["spec"]["selector"], self.one("StatefulSet")["spec"]["selector"]["matchLabels"],
-                         self.one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"]):
+        for selector in (
+            self.one("Service")["spec"]["selector"],
+            self.one("StatefulSet")["spec"]["selector"]["matchLabels"],
+            self.one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+        ):
             self.assertEqual(selector, labels)
         self.assertEqual(self.one("StatefulSet")["spec"]["serviceName"], self.one("Service")["metadata"]["name"])
 

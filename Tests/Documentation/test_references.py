@@ -11,7 +11,9 @@ DOCS = ROOT / "docs"
 
 def tracked(*folders):
     """The files of the project below these folders, as git has them, with what is new."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *folders], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", *folders], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [path for line in listed.stdout.splitlines() if (path := ROOT / line).is_file()]
 
 
@@ -37,7 +39,8 @@ def sections(page):
 # Each way in which a comment cites a page: the page, and the pattern whose groups are sections, rows, rules or names.
 CITATION = re.compile(
     r"(?P<page>push-rules|kafka-rules|[Dd]esign)(?:\.md)?(?P<what>"
-    r"(?:,? ?(?:and |to )?(?:§\d+(?:\.\d+)?|row \d+|finding \d+|\d+\b(?! 000)|\"[^\"]+\")|: \"[^\"]+\")+)")
+    r"(?:,? ?(?:and |to )?(?:§\d+(?:\.\d+)?|row \d+|finding \d+|\d+\b(?! 000)|\"[^\"]+\")|: \"[^\"]+\")+)"
+)
 PAGES = {"push-rules": "rules.md", "kafka-rules": "kafka.md", "design": "design.md"}
 
 
@@ -46,7 +49,8 @@ def citations(text):
     for match in CITATION.finditer(text):
         page = PAGES[match["page"].lower()]
         for section, row, finding, rule, name in re.findall(
-                r"(§\d+(?:\.\d+)?)|row (\d+)|finding (\d+)|(?<![\d.§])(\d+)\b|\"([^\"]+)\"", match["what"]):
+            r"(§\d+(?:\.\d+)?)|row (\d+)|finding (\d+)|(?<![\d.§])(\d+)\b|\"([^\"]+)\"", match["what"]
+        ):
             if section:
                 yield page, section
             elif row:
@@ -76,11 +80,11 @@ class Citations(unittest.TestCase):
             ("(push-rules §5.3 row 2).", [("rules.md", "§5.3"), ("rules.md", "row 2")]),
             ("(push-rules §0, finding 9)", [("rules.md", "§0"), ("rules.md", "rule 9")]),
             ("(push-rules §1.3, §2.3, §7)", [("rules.md", "§1.3"), ("rules.md", "§2.3"), ("rules.md", "§7")]),
-            ("push-rules §5.2, \"Event time\"", [("rules.md", "§5.2"), ("rules.md", "event time")]),
+            ('push-rules §5.2, "Event time"', [("rules.md", "§5.2"), ("rules.md", "event time")]),
             ("(kafka-rules 19): the end", [("kafka.md", "rule 19")]),
-            ("kafka-rules, \"A full queue sleeps\".", [("kafka.md", "a full queue sleeps")]),
-            ("(design §6, \"Slots\")", [("design.md", "§6"), ("design.md", "slots")]),
-            ("(design: \"Contracts\", notifications.journal)", [("design.md", "contracts")]),
+            ('kafka-rules, "A full queue sleeps".', [("kafka.md", "a full queue sleeps")]),
+            ('(design §6, "Slots")', [("design.md", "§6"), ("design.md", "slots")]),
+            ('(design: "Contracts", notifications.journal)', [("design.md", "contracts")]),
         ):
             self.assertEqual(list(citations(text)), expected, text)
 

@@ -16,8 +16,7 @@ import tempfile
 import threading
 from typing import NamedTuple
 
-from confluent_kafka.admin import (
-    AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType)
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 import scenarios
 from cluster import Cluster, Failure, wait_for
@@ -40,29 +39,37 @@ class Grant(NamedTuple):
 
     def binding(self, user):
         return AclBinding(
-            ResourceType[self.resource.replace("-", "_").upper()], self.name,
-            ResourcePatternType.PREFIXED if self.is_prefix else ResourcePatternType.LITERAL, f"User:{user}", "*",
-            AclOperation[re.sub("(?<!^)(?=[A-Z])", "_", self.operation).upper()], AclPermissionType.ALLOW)
+            ResourceType[self.resource.replace("-", "_").upper()],
+            self.name,
+            ResourcePatternType.PREFIXED if self.is_prefix else ResourcePatternType.LITERAL,
+            f"User:{user}",
+            "*",
+            AclOperation[re.sub("(?<!^)(?=[A-Z])", "_", self.operation).upper()],
+            AclPermissionType.ALLOW,
+        )
 
 
 def grants_in(commands, rename=lambda resource, name: name):
     """What lines with kafka-acls.sh grant."""
     grants = []
     for line in commands:
-        words = shlex.split(line[line.index("kafka-acls.sh"):])
+        words = shlex.split(line[line.index("kafka-acls.sh") :])
         pairs = list(zip(words, words[1:]))
         is_prefix = ("--resource-pattern-type", "prefixed") in pairs
         for flag, name in pairs:
             if flag in ("--topic", "--group", "--transactional-id"):
-                grants += [Grant(operation, flag[2:], rename(flag[2:], name), is_prefix)
-                           for option, operation in pairs if option == "--operation"]
+                grants += [
+                    Grant(operation, flag[2:], rename(flag[2:], name), is_prefix)
+                    for option, operation in pairs
+                    if option == "--operation"
+                ]
     return grants
 
 
 def documented(purpose, world, group=None):
     """The README's grants for a purpose, which is the comment above them, with this world's names."""
     block = re.search(r"### ACLs\n.*?```sh\n(.*?)```", README.read_text(), re.DOTALL)[1].replace("\\\n", " ")
-    lines = block[block.index(f"# {purpose}\n"):].split("\n\n")[0].splitlines()[1:]
+    lines = block[block.index(f"# {purpose}\n") :].split("\n\n")[0].splitlines()[1:]
 
     def rename(resource, name):
         if resource == "topic":
@@ -79,8 +86,9 @@ class Guarded:
 
     def __init__(self, folder):
         self.folder = folder
-        self.bootstrap = broker("start", folder, "--sasl", "--tls", "--acls", *[
-            word for user in USERS for word in ("--user", user)])
+        self.bootstrap = broker(
+            "start", folder, "--sasl", "--tls", "--acls", *[word for user in USERS for word in ("--user", user)]
+        )
         properties = (self.folder / "1" / "server.properties").read_text()
         self.plain_text = re.search(r"CONTROLLER://(127.0.0.1:\d+)", properties)[1]
         login = {name.removeprefix("kafka."): value for name, value in self.login("admin").items()}
@@ -88,8 +96,12 @@ class Guarded:
 
     def login(self, user):
         return {
-            "kafka.security.protocol": "SASL_SSL", "kafka.ssl.ca.location": f"{self.folder}/ca.pem",
-            "kafka.sasl.mechanism": "PLAIN", "kafka.sasl.username": user, "kafka.sasl.password": f"{user}-secret"}
+            "kafka.security.protocol": "SASL_SSL",
+            "kafka.ssl.ca.location": f"{self.folder}/ca.pem",
+            "kafka.sasl.mechanism": "PLAIN",
+            "kafka.sasl.username": user,
+            "kafka.sasl.password": f"{user}-secret",
+        }
 
     def grant(self, user, grants):
         bindings = [each.binding(user) for each in grants]
@@ -98,21 +110,39 @@ class Guarded:
         wait_for("the broker knows of the permissions", lambda: set(bindings) <= set(self.granted(user)), 30)
 
     def granted(self, user):
-        filter = AclBindingFilter(ResourceType.ANY, None, ResourcePatternType.ANY, f"User:{user}", None, AclOperation.ANY,
-                                  AclPermissionType.ANY)
+        filter = AclBindingFilter(
+            ResourceType.ANY, None, ResourcePatternType.ANY, f"User:{user}", None, AclOperation.ANY, AclPermissionType.ANY
+        )
         return self.cluster.admin.describe_acls(filter).result(30)
 
     def revoke(self, user, grant):
         binding = grant.binding(user)
-        filter = AclBindingFilter(binding.restype, binding.name, binding.resource_pattern_type, binding.principal, "*",
-                                  binding.operation, AclPermissionType.ALLOW)
+        filter = AclBindingFilter(
+            binding.restype,
+            binding.name,
+            binding.resource_pattern_type,
+            binding.principal,
+            "*",
+            binding.operation,
+            AclPermissionType.ALLOW,
+        )
         for future in self.cluster.admin.delete_acls([filter]).values():
             if len(future.result(30)) != 1:
                 raise Failure(f"{grant} was not granted to {user}")
 
 
-USERS = ["operator", "writer", "lister", "caller", "reader", "redriver", "replayer", "mender", "carillon-run",
-         *[f"user-{number}" for number in range(16)]]
+USERS = [
+    "operator",
+    "writer",
+    "lister",
+    "caller",
+    "reader",
+    "redriver",
+    "replayer",
+    "mender",
+    "carillon-run",
+    *[f"user-{number}" for number in range(16)],
+]
 guarded = None
 # What a crash prints where a host asks for all of it.
 os.environ["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
@@ -169,16 +199,36 @@ def enough():
     guarded.grant("mender", documented("carillon replay dead-letters", world))
     letter = next(each for each in world.cluster.read(world.topics["dead-letters"]) if each.value == b"no JSON")
     mended = {"event_type": "ORDER_CREATED", "order": {"id": "4711", "place_id": "42"}}
-    file.write_text(json.dumps({"topic": letter.topic, "partition": letter.partition, "offset": letter.offset,
-                                "payload": json.dumps(mended)}))
-    command("replay", "dead-letters", "--repaired", str(file), "--i-understand-this-notifies-people", "--confirm-events", "1",
-            settings=settings | guarded.login("mender"))
+    file.write_text(
+        json.dumps({"topic": letter.topic, "partition": letter.partition, "offset": letter.offset, "payload": json.dumps(mended)})
+    )
+    command(
+        "replay",
+        "dead-letters",
+        "--repaired",
+        str(file),
+        "--i-understand-this-notifies-people",
+        "--confirm-events",
+        "1",
+        settings=settings | guarded.login("mender"),
+    )
     guarded.grant("redriver", documented("carillon replay redrive", world))
     redriver = settings | guarded.login("redriver")
     words = ("replay", "redrive", "--subscriptions", "now", "--include-sent", "--json")
     plan = json.loads(command(*words, "--dry-run", settings=redriver).splitlines()[0])["plan"]
-    command(*words, "--i-understand-this-notifies-people", "--confirm-devices", str(plan["devices"]), "--max-devices", "1000000",
-            "--rate", "100000", "--id", world.name, settings=redriver)
+    command(
+        *words,
+        "--i-understand-this-notifies-people",
+        "--confirm-devices",
+        str(plan["devices"]),
+        "--max-devices",
+        "1000000",
+        "--rate",
+        "100000",
+        "--id",
+        world.name,
+        settings=redriver,
+    )
     command("offsets", "show", settings=runner)
     command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:
@@ -218,8 +268,9 @@ def one_is_missing():
     for user, _, daemon in cases:
         daemon.start()
     for user, _, daemon in cases:
-        wait_for_daemons(f"{user} works", lambda: sum(guarded.cluster.committed(user, world.topics["events"]).values()) >= 300,
-                         [daemon], 90)
+        wait_for_daemons(
+            f"{user} works", lambda: sum(guarded.cluster.committed(user, world.topics["events"]).values()) >= 300, [daemon], 90
+        )
         daemon.stop()
 
 
@@ -235,8 +286,9 @@ def taken_away():
     for each in [grant for grant in grants if grant.operation != "DescribeConfigs"]:
         guarded.revoke(user, each)
         world.produce(50)
-        wait_for_daemons(f"it says that {each} is missing",
-                         lambda: daemon.has_line("needs " + each.operation, each.name), [daemon], 90)
+        wait_for_daemons(
+            f"it says that {each} is missing", lambda: daemon.has_line("needs " + each.operation, each.name), [daemon], 90
+        )
         guarded.grant(user, [each])
         world.wait_until_done(90)
     daemon.stop()
@@ -271,7 +323,8 @@ def certificate(name, start, end):
     (folder / "index.txt").touch()
     (folder / "configuration").write_text(
         "[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\nnew_certs_dir=.\ndefault_md=sha256\nrand_serial=yes\npolicy=any\n"
-        "x509_extensions=names\n[any]\ncommonName=supplied\n[names]\nsubjectAltName=IP:127.0.0.1\n")
+        "x509_extensions=names\n[any]\ncommonName=supplied\n[names]\nsubjectAltName=IP:127.0.0.1\n"
+    )
     for words in (
         "req -new -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out request.pem",
         f"ca -batch -selfsign -config configuration -keyfile key.pem -in request.pem -out certificate.pem -notext "
@@ -281,7 +334,9 @@ def certificate(name, start, end):
     return folder / "certificate.pem", folder / "key.pem"
 
 
-@scenario("a wrong CA, an expired and a self-signed certificate and a wrong security.protocol: one clear line each", background=True)
+@scenario(
+    "a wrong CA, an expired and a self-signed certificate and a wrong security.protocol: one clear line each", background=True
+)
 def certificates():
     world = make_world("certificates", guarded.cluster).create_topics()
     login = guarded.login("carillon-run")
@@ -289,8 +344,11 @@ def certificates():
     own, own_key = certificate("own", "20200101000000Z", "20990101000000Z")
     cases = {
         "wrong-ca": ({"kafka.ssl.ca.location": own}, VERIFY, "ssl.ca.location"),
-        "expired": ({"kafka.ssl.ca.location": expired,
-                     "kafka.bootstrap.servers": TLSListener(expired, expired_key).address}, VERIFY, "is in date"),
+        "expired": (
+            {"kafka.ssl.ca.location": expired, "kafka.bootstrap.servers": TLSListener(expired, expired_key).address},
+            VERIFY,
+            "is in date",
+        ),
         "self-signed": ({"kafka.bootstrap.servers": TLSListener(own, own_key).address}, VERIFY, "ssl.ca.location"),
         "tls-to-plain-text": ({"kafka.bootstrap.servers": guarded.plain_text}, "SSL handshake failed", "security.protocol"),
     }
@@ -308,13 +366,39 @@ def secrets():
     world = make_world("secrets", guarded.cluster).create_topics()
     user = "user-15"
     guarded.grant(user, documented("carillon run, offsets", world))
-    subprocess.run(["openssl", "genrsa", "-aes256", "-passout", f"pass:{KEY_PASSWORD}", "-out", world.folder / "key.pem", "2048"],
-                   check=True, capture_output=True)
-    subprocess.run(["openssl", "req", "-x509", "-key", world.folder / "key.pem", "-passin", f"pass:{KEY_PASSWORD}", "-subj", "/CN=c",
-                    "-out", world.folder / "client.pem"], check=True, capture_output=True)
-    settings = world.settings("a") | guarded.login(user) | {
-        "kafka.ssl.certificate.location": world.folder / "client.pem", "kafka.ssl.key.location": world.folder / "key.pem",
-        "kafka.ssl.key.password": KEY_PASSWORD, "log.level": "trace", "kafka.debug": "all"}
+    subprocess.run(
+        ["openssl", "genrsa", "-aes256", "-passout", f"pass:{KEY_PASSWORD}", "-out", world.folder / "key.pem", "2048"],
+        check=True,
+        capture_output=True,
+    )
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-key",
+            world.folder / "key.pem",
+            "-passin",
+            f"pass:{KEY_PASSWORD}",
+            "-subj",
+            "/CN=c",
+            "-out",
+            world.folder / "client.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    settings = (
+        world.settings("a")
+        | guarded.login(user)
+        | {
+            "kafka.ssl.certificate.location": world.folder / "client.pem",
+            "kafka.ssl.key.location": world.folder / "key.pem",
+            "kafka.ssl.key.password": KEY_PASSWORD,
+            "log.level": "trace",
+            "kafka.debug": "all",
+        }
+    )
     tokens = [json.loads(each.value)["token"] for each in world.subscriptions if each.value and each.value[-1:] == b"}"]
     hidden = [settings["kafka.sasl.password"], KEY_PASSWORD, *tokens]
 

@@ -48,9 +48,13 @@ class Chaos:
         world, topics = self.world.create_topics(message_timestamp_type="LogAppendTime"), self.world.topics
         self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, topics["events"])
         # Small transactions also when it lags, so that there are many to meet.
-        shared = {"commit.max-records": self.options.records, "session.timeout": f"{SESSION_TIMEOUT}s",
-                  "transaction.timeout": f"{TRANSACTION_TIMEOUT}s", "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s",
-                  "subscriptions.max-lag": f"{MAX_LAG}s"}
+        shared = {
+            "commit.max-records": self.options.records,
+            "session.timeout": f"{SESSION_TIMEOUT}s",
+            "transaction.timeout": f"{TRANSACTION_TIMEOUT}s",
+            "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s",
+            "subscriptions.max-lag": f"{MAX_LAG}s",
+        }
         daemons = []
         for number in range(self.options.processes):
             # The first is the release build; the others have the hooks, and more than one worker.
@@ -104,15 +108,19 @@ class Chaos:
         while not condition():
             if time.monotonic() > deadline:
                 daemons = [each for each in self.world.daemons if each.is_running]
-                raise Failure("\n".join([f"not within {seconds} s: {what}"] +
-                                        [f"  {each.name}:\n{each.last_lines()}" for each in daemons]))
+                raise Failure(
+                    "\n".join([f"not within {seconds} s: {what}"] + [f"  {each.name}:\n{each.last_lines()}" for each in daemons])
+                )
             self.nemesis.tick()
             pause()
 
     def finish(self):
         while (lag := self.monitor.lag) != 0:
-            self._wait("the group comes nearer to the end", lambda: self.monitor.lag is not None and (
-                lag is None or self.monitor.lag < lag), 120)
+            self._wait(
+                "the group comes nearer to the end",
+                lambda: self.monitor.lag is not None and (lag is None or self.monitor.lag < lag),
+                120,
+            )
         self.world.wait_until_done(60)
         self.timers_until, at_end = int(time.time() * 1000), time.monotonic()
         self._wait("timers that were due have had their time", lambda: time.monotonic() > at_end + MAX_TICK, MAX_TICK + 10)
@@ -142,18 +150,26 @@ class Chaos:
 
     def summarize(self, report, tables, stall):
         counts, options, log = self.nemesis.counts, self.options, self.log
-        print(f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
-              f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, schedule={options.schedule}, "
-              f"{self.brokers or 'brokers that were there'}")
+        print(
+            f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
+            f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, schedule={options.schedule}, "
+            f"{self.brokers or 'brokers that were there'}"
+        )
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
-        for word, what in (("fault: abort@", "transactions aborted on purpose"), ("lost its partitions", "times partitions lost"),
-                           ("gives its partitions back", "revocations"), ("makes its producer anew", "producers made anew"),
-                           ("makes its consumer anew", "consumers made anew")):
+        for word, what in (
+            ("fault: abort@", "transactions aborted on purpose"),
+            ("lost its partitions", "times partitions lost"),
+            ("gives its partitions back", "revocations"),
+            ("makes its producer anew", "producers made anew"),
+            ("makes its consumer anew", "consumers made anew"),
+        ):
             print(f"  {log.count(word):6,} {what}")
         print("  points: " + (", ".join(f"{count} {point}" for point, count in sorted(self.nemesis.points.items())) or "none"))
-        print(f"  {tables} tables compared with the fold; the longest stall of a last stable offset {stall:.1f} s, "
-              f"{self.max_stall} s allowed")
+        print(
+            f"  {tables} tables compared with the fold; the longest stall of a last stable offset {stall:.1f} s, "
+            f"{self.max_stall} s allowed"
+        )
         report.print()
 
 
@@ -195,12 +211,18 @@ def parse_options():
     parser.add_argument("--records", type=int, default=250, help="pushes in a transaction, about")
     parser.add_argument("--processes", type=int, default=2, help="that are there all the time; all but the first have the hooks")
     parser.add_argument("--nodes", type=int, default=1, choices=(1, 3), help="brokers")
-    parser.add_argument("--faults", type=faults, default=DEFAULT_FAULTS,
-                        help="how many of each: kill at random moments, point: kill at a fixed point, freeze: SIGSTOP for longer "
-                             "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
-                             f"not named do not happen. Default: {DEFAULT_FAULTS}")
+    parser.add_argument(
+        "--faults",
+        type=faults,
+        default=DEFAULT_FAULTS,
+        help="how many of each: kill at random moments, point: kill at a fixed point, freeze: SIGSTOP for longer "
+        "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
+        f"not named do not happen. Default: {DEFAULT_FAULTS}",
+    )
     parser.add_argument("--schedule", choices=("on", "off"), default="on", help="whether timers fire; default: on")
-    parser.add_argument("--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into"
+    )
     options = parser.parse_args()
     options.changes = options.events // 10 if options.changes is None else options.changes
     if not CARILLON_DEBUG and (options.faults["point"] or options.faults["abort"]):
@@ -220,8 +242,10 @@ def end_early(*_):
 def main():
     options = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
-    sizes = " ".join(f"--{name} {getattr(options, name)}" for name in (
-        "seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes", "schedule"))
+    sizes = " ".join(
+        f"--{name} {getattr(options, name)}"
+        for name in ("seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes", "schedule")
+    )
     print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
     signal.signal(signal.SIGTERM, end_early)
     interval = f"transaction.abort.timed.out.transaction.cleanup.interval.ms={ABORT_INTERVAL[options.nodes]}000"

@@ -6,7 +6,15 @@ import time
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
-    AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec, ResourceType)
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from rules import Record
 
@@ -39,9 +47,15 @@ def wait_for(what, condition, seconds=60):
 
 
 _TRANSIENT = {
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR,
-    KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.REQUEST_TIMED_OUT,
-    KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._TIMED_OUT,
+    KafkaError._ALL_BROKERS_DOWN,
 }
 
 
@@ -70,7 +84,8 @@ class Cluster:
     def create_topics(self, topics):
         """Topics by name: (partitions, settings)."""
         made = self.admin.create_topics(
-            [NewTopic(name, partitions, config=settings) for name, (partitions, settings) in topics.items()])
+            [NewTopic(name, partitions, config=settings) for name, (partitions, settings) in topics.items()]
+        )
         for future in made.values():
             future.result(30)
         for name in topics:
@@ -108,10 +123,18 @@ class Cluster:
 
     def producer(self, **settings):
         """Partitions as a Java client does; big records pass, compressed."""
-        return Producer(self.settings | {
-            "partitioner": "murmur2_random", "compression.type": "lz4", "message.max.bytes": 16 << 20, "linger.ms": 5,
-            "enable.idempotence": True, "queue.buffering.max.messages": 500_000,
-        } | settings)
+        return Producer(
+            self.settings
+            | {
+                "partitioner": "murmur2_random",
+                "compression.type": "lz4",
+                "message.max.bytes": 16 << 20,
+                "linger.ms": 5,
+                "enable.idempotence": True,
+                "queue.buffering.max.messages": 500_000,
+            }
+            | settings
+        )
 
     def produce(self, topic, inputs, partition=-1):
         producer = self.producer()
@@ -142,7 +165,8 @@ class Cluster:
         group's coordinator is only just starting. Read uncommitted, so that an open transaction blocks no answer."""
         if group not in self.observers:
             self.observers[group] = Consumer(
-                self.settings | {"group.id": group, "enable.auto.commit": False, "isolation.level": "read_uncommitted"})
+                self.settings | {"group.id": group, "enable.auto.commit": False, "isolation.level": "read_uncommitted"}
+            )
         asked = [TopicPartition(topic, partition) for partition in self.partitions(topic)]
         found = answer(lambda: self.observers[group].committed(asked, timeout=10))
         return {each.partition: each.offset for each in found if each.offset >= 0}
@@ -167,13 +191,21 @@ class Cluster:
     def stream(self, topic):
         """Every committed record of a topic as it comes: within each partition in the order of offsets."""
         ends = self.ends(topic)
-        consumer = Consumer(self.settings | {
-            "group.id": "endtoend-reader", "isolation.level": "read_committed", "enable.auto.commit": False,
-            "enable.partition.eof": True, "auto.offset.reset": "error", "queued.max.messages.kbytes": 262_144,
-        })
+        consumer = Consumer(
+            self.settings
+            | {
+                "group.id": "endtoend-reader",
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "queued.max.messages.kbytes": 262_144,
+            }
+        )
         reading = {partition for partition, end in ends.items() if end > 0}
-        consumer.assign([TopicPartition(topic, partition, start) for partition, start in self.starts(topic).items()
-                         if partition in reading])
+        consumer.assign(
+            [TopicPartition(topic, partition, start) for partition, start in self.starts(topic).items() if partition in reading]
+        )
         deadline = time.monotonic() + 60
         while reading:
             if time.monotonic() > deadline:
@@ -185,8 +217,15 @@ class Cluster:
                     if message.offset() >= ends[message.partition()]:
                         reading.discard(message.partition())
                     continue
-                yield Record(topic, message.partition(), message.offset(), message.timestamp()[1],
-                             message.key(), message.value(), tuple(message.headers() or ()))
+                yield Record(
+                    topic,
+                    message.partition(),
+                    message.offset(),
+                    message.timestamp()[1],
+                    message.key(),
+                    message.value(),
+                    tuple(message.headers() or ()),
+                )
                 # From the last record: between two of them this is at the mercy of whoever reads.
                 deadline = time.monotonic() + 60
         consumer.close()

@@ -47,7 +47,8 @@ class Daemon:
             environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
             environment |= self.faults
             self.process = subprocess.Popen(
-                self.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True)
+                self.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+            )
         return self
 
     @property

@@ -30,8 +30,9 @@ def expect(what, found, expected):
 
 def put_back(world, *arguments, expected=0, rules=LENIENT):
     """`carillon replay dead-letters … --json` to its end: the documents that it printed, and what it said."""
-    code, output, errors = run("replay", "dead-letters", *arguments, "--json", settings=world.settings("replay", **rules),
-                               input=b"", timeout=120)
+    code, output, errors = run(
+        "replay", "dead-letters", *arguments, "--json", settings=world.settings("replay", **rules), input=b"", timeout=120
+    )
     if code != expected:
         raise Failure(f"dead-letters {' '.join(arguments)} ended with {code}, expected {expected}: {output[-800:]}{errors[-800:]}")
     return [json.loads(line) for line in output.splitlines()], errors
@@ -45,8 +46,12 @@ class Running:
         flags = [flag for key, value in world.settings("replay", **LENIENT).items() for flag in ("--set", f"{key}={value}")]
         self.folder = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen(
-            [CARILLON, "replay", "dead-letters", *arguments, *flags], stdin=subprocess.DEVNULL, stdout=self.output,
-            stderr=self.errors, env=os.environ | {"TMPDIR": self.folder.name})
+            [CARILLON, "replay", "dead-letters", *arguments, *flags],
+            stdin=subprocess.DEVNULL,
+            stdout=self.output,
+            stderr=self.errors,
+            env=os.environ | {"TMPDIR": self.folder.name},
+        )
 
     def kill(self):
         """At once; what it had looked up has left nothing behind."""
@@ -128,13 +133,17 @@ def check_once(world, count, ids):
             raise Failure(f"the last header is {each.headers[-1]}")
 
 
-@scenario("without both confirmations nothing goes back; with them each dead letter that the rules would take goes back once, and is sent")
+@scenario(
+    "without both confirmations nothing goes back; with them each dead letter that the rules would take goes back once, and is sent"
+)
 def once():
     count = 12
     world = strict_world("once", count)
     ends = world.ends
     for arguments, code, words in (
-        ((), USAGE, FLAG), (("--confirm-events", str(count)), USAGE, FLAG), ((FLAG,), REFUSED, "--confirm-events"),
+        ((), USAGE, FLAG),
+        (("--confirm-events", str(count)), USAGE, FLAG),
+        ((FLAG,), REFUSED, "--confirm-events"),
         ((FLAG, "--confirm-events", str(count + 1)), REFUSED, "not the number of events"),
         ((FLAG, "--confirm-events", str(count), "--max-events", str(count - 1)), REFUSED, "--max-events"),
         ((FLAG, "--confirm-events", str(count), "--id", "not allowed"), USAGE, "--id"),
@@ -143,11 +152,17 @@ def once():
         if words not in said:
             raise Failure(f"dead-letters {' '.join(arguments)} says: {said}")
     (plan,), _ = put_back(world, "--dry-run", rules=STRICT)
-    expect("by the old rules", (plan["events"], plan["left"], plan["still_dead"]),
-           (0, {"still_dead": count + 3}, {"missing_order_id": count, "invalid_json": 1, "invalid_utf8": 1, "unknown_type": 1}))
+    expect(
+        "by the old rules",
+        (plan["events"], plan["left"], plan["still_dead"]),
+        (0, {"still_dead": count + 3}, {"missing_order_id": count, "invalid_json": 1, "invalid_utf8": 1, "unknown_type": 1}),
+    )
     (plan,), _ = put_back(world, "--dry-run")
-    expect("by the new rules", (plan["events"], plan["by_code"]["missing_order_id"], plan["left"], plan["by_type"]),
-           (count, {"dead_letters": count, "put_back": count}, {"still_dead": 3}, {"event_order_created": count}))
+    expect(
+        "by the new rules",
+        (plan["events"], plan["by_code"]["missing_order_id"], plan["left"], plan["by_type"]),
+        (count, {"dead_letters": count, "put_back": count}, {"still_dead": 3}, {"event_order_created": count}),
+    )
     (plan,), _ = put_back(world, "--dry-run", "--max-age", "1s", "--code", "missing_order_id")
     expect("too old", (plan["events"], plan["left"]), (0, {"too_old": count}))
     expect("the ends of the events", world.ends, ends)
@@ -167,7 +182,10 @@ def once():
     expect("dead letters afterwards", len(letters(world)), count + 3)
 
 
-@scenario("killed or stopped in the middle it goes on, and a second start of the same id shuts the first one out: each goes back once", background=True)
+@scenario(
+    "killed or stopped in the middle it goes on, and a second start of the same id shuts the first one out: each goes back once",
+    background=True,
+)
 def kills():
     count = 30
     world = strict_world("kills", count)
@@ -193,7 +211,9 @@ def kills():
     expect("pushes", len(world.cluster.read(world.topics["dispatch"])), count)
 
 
-@scenario("values that a person has mended go back with their own keys and headers; what does not fit is refused whole", background=True)
+@scenario(
+    "values that a person has mended go back with their own keys and headers; what does not fit is refused whole", background=True
+)
 def repaired():
     world = strict_world("repaired", 2, partitions=1)
     by_code = {dict(each.headers)["x-error-code"].decode(): each for each in letters(world)}
@@ -201,8 +221,14 @@ def repaired():
 
     def line(letter, value, **more):
         members = {"topic": letter.topic, "partition": letter.partition, "offset": letter.offset, "key": "another"}
-        return json.dumps(members | ({"payload": value} if isinstance(value, str) else {
-            "payload_base64": base64.b64encode(value).decode()}) | more) + "\n"
+        return (
+            json.dumps(
+                members
+                | ({"payload": value} if isinstance(value, str) else {"payload_base64": base64.b64encode(value).decode()})
+                | more
+            )
+            + "\n"
+        )
 
     file = world.folder / "mended.jsonl"
     mended = [event(100 + number, id=f"m{number}").value for number in range(3)]
@@ -231,15 +257,22 @@ def repaired():
     places = {f"{each.topic}/{each.partition}/{each.offset}".encode() for each in returned(world)}
     expect("the events that were put back and sent", (len(places), places - sources), (3, set()))
     # As a person does it with kcat: with all its headers.
-    other, = [each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id" and each.key != missing.key]
-    world.cluster.produce(world.topics["events"], [Input(other.key, other.value, other.headers)], int(dict(other.headers)[COORDINATES[1]]))
+    (other,) = [
+        each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id" and each.key != missing.key
+    ]
+    world.cluster.produce(
+        world.topics["events"], [Input(other.key, other.value, other.headers)], int(dict(other.headers)[COORDINATES[1]])
+    )
     wait_until_done(world)
     daemon.stop()
     (plan,), _ = put_back(world, "--dry-run", "--code", "missing_order_id")
     expect("what was written back by hand, and has failed again", (plan["events"], plan["left"]), (1, {"put_back": 2}))
 
 
-@scenario("what changes while it runs stays and is told: an order that gets a newer event, and what somebody writes back by hand", background=True)
+@scenario(
+    "what changes while it runs stays and is told: an order that gets a newer event, and what somebody writes back by hand",
+    background=True,
+)
 def changed():
     count = 30
     world = strict_world("changed", count)
@@ -247,20 +280,29 @@ def changed():
     by_hand, late = sorted(mendable, key=lambda each: (each.partition, each.offset))[-2:]
     running = Running(world, FLAG, "--confirm-events", str(count), "--id", "c", "--rate", "3")
     wait_for("some are put back", lambda: len(returned(world)) >= 3, 30)
-    world.cluster.produce(world.topics["events"], [Input(late.key, event(200, id="o").value)], int(dict(late.headers)[COORDINATES[1]]))
-    world.cluster.produce(world.topics["events"], [Input(by_hand.key, by_hand.value, by_hand.headers)],
-                          int(dict(by_hand.headers)[COORDINATES[1]]))
+    world.cluster.produce(
+        world.topics["events"], [Input(late.key, event(200, id="o").value)], int(dict(late.headers)[COORDINATES[1]])
+    )
+    world.cluster.produce(
+        world.topics["events"], [Input(by_hand.key, by_hand.value, by_hand.headers)], int(dict(by_hand.headers)[COORDINATES[1]])
+    )
     running.wait(0)
     check_once(world, count - 2, ["c"])
-    for line in (f"Put {count - 2} events back", "left when their turn came: 1 have been put back before",
-                 "left when their turn came: 1 whose order has had newer events"):
+    for line in (
+        f"Put {count - 2} events back",
+        "left when their turn came: 1 have been put back before",
+        "left when their turn came: 1 whose order has had newer events",
+    ):
         if line not in running.printed():
             raise Failure(f"it does not say '{line}': {running.printed()}")
     (outcome,), _ = put_back(world, FLAG, "--confirm-events", str(count), "--id", "c")
     expect("the outcome", (outcome["put_back"], outcome["left"]), (count - 2, {"late": 1, "put_back": 1}))
 
 
-@scenario("an event that the broker refuses stays where it is and is told; the run goes past it, and so does the next one", background=True)
+@scenario(
+    "an event that the broker refuses stays where it is and is told; the run goes past it, and so does the next one",
+    background=True,
+)
 def refused():
     count = 7
     world = strict_world("refused", count)
@@ -269,12 +311,15 @@ def refused():
     pipeline(world, **STRICT).stop()
     # Room for a few of the small ones, and not for the big one.
     world.cluster.configure(world.topics["events"], {"max.message.bytes": "4000"})
-    place, = [f"{each.topic}/{each.partition}/{each.offset}" for each in letters(world) if each.key == b"o300"]
+    (place,) = [f"{each.topic}/{each.partition}/{each.offset}" for each in letters(world) if each.key == b"o300"]
     arguments = (FLAG, "--confirm-events", str(count + 2))
     (plan, outcome), _ = put_back(world, *arguments, "--id", "r")
     expect("the plan", plan["events"], count + 2)
-    expect("the outcome", (outcome["put_back"], outcome["left"], [each["at"] for each in outcome["refused"]]),
-           (count + 1, {"refused": 1}, [place]))
+    expect(
+        "the outcome",
+        (outcome["put_back"], outcome["left"], [each["at"] for each in outcome["refused"]]),
+        (count + 1, {"refused": 1}, [place]),
+    )
     if "MSG_SIZE_TOO_LARGE" not in outcome["refused"][0]["reason"]:
         raise Failure(f"the reason is: {outcome['refused']}")
     check_once(world, count + 1, ["r"])
@@ -290,7 +335,9 @@ def refused():
     expect("with room for it", (last["put_back"], last["left"]), (1, {}))
 
 
-@scenario("after partitions were added, newer events are looked for where a key is now, and what goes back goes there", background=True)
+@scenario(
+    "after partitions were added, newer events are looked for where a key is now, and what goes back goes there", background=True
+)
 def partitions():
     count = 12
     world = strict_world("partitions", count, partitions=1)
@@ -308,8 +355,11 @@ def partitions():
     expect("the partition of the newer event", [each.partition for each in world.cluster.read(topic) if b"e200" in each.value], [1])
     (plan, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count - 1), "--id", "p")
     expect("the plan", (plan["events"], plan["left"]), (count - 1, {"still_dead": 3, "late": 1}))
-    expect("what is back, by partition", {each.key: each.partition for each in returned(world)},
-           {key: partition for key, partition in homes.items() if key != late})
+    expect(
+        "what is back, by partition",
+        {each.key: each.partition for each in returned(world)},
+        {key: partition for key, partition in homes.items() if key != late},
+    )
     (plan,), _ = put_back(world, "--dry-run")
     expect("afterwards", (plan["events"], plan["left"]), (0, {"still_dead": 3, "late": 1, "put_back": count - 1}))
     (_, outcome), _ = put_back(world, FLAG, "--confirm-events", "1", "--include-late")
@@ -329,8 +379,7 @@ def elsewhere():
     world.cluster.produce(topic, [Input(stray, event(200, id="other").value)], 1)
     staying = [key for key in keys if verify.murmur2_partition(key, 2) == 0 and key != stray]
     (plan,), _ = put_back(world, "--dry-run")
-    expect("the plan", (plan["events"], plan["left"]),
-           (len(staying), {"still_dead": 3, "late": 1, "moved": 5 - len(staying)}))
+    expect("the plan", (plan["events"], plan["left"]), (len(staying), {"still_dead": 3, "late": 1, "moved": 5 - len(staying)}))
 
 
 @scenario("partitions that are added while it runs end it, and the same id goes on and puts each back once", background=True)
@@ -349,7 +398,9 @@ def grows():
     expect("the outcome", (outcome["put_back"], outcome["left"]), (count, {}))
     back = collections.Counter(dict(each.headers)["replay-of"] for each in returned(world))
     expect("events that were put back, and how often", (len(back), set(back.values())), (count, {1}))
-    expect("where those are that went back afterwards", {each.partition for each in returned(world) if each.key not in before}, {0, 1})
+    expect(
+        "where those are that went back afterwards", {each.partition for each in returned(world) if each.key not in before}, {0, 1}
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import NamedTuple, Optional
 BASE_MS = 1_772_323_200_000  # 2026-03-01T00:00:00Z: the month in which Europe's clocks change
 DAY_MS = 86_400_000
 STATUSES = ("pending", "processing", "picking", "picked", "retrieving", "shipped", "collected", "completed")
-PRODUCTS = ("Crème fraîche 200 g", "Brot, dunkel", "Æbler 1 kg", "Olive oil \"extra\"", "牛乳", "Oat milk 1 l", "Eggs ×12")
+PRODUCTS = ("Crème fraîche 200 g", "Brot, dunkel", "Æbler 1 kg", 'Olive oil "extra"', "牛乳", "Oat milk 1 l", "Eggs ×12")
 TOKEN_ALPHABET = string.ascii_letters + string.digits + "-_"
 
 
@@ -236,8 +236,10 @@ class Events:
             "order_date": iso(self.now)[:10],
             "currency": "EUR",
             "total": chance.randrange(100, 20_000) / 100,
-            "customer": {"name": chance.choice(("Zoë Ñuñez", "Jürgen Groß", "O'Hara \\ Söhne", "李雷")),
-                         "phone": f"+49 30 {chance.randrange(10**7)}"},
+            "customer": {
+                "name": chance.choice(("Zoë Ñuñez", "Jürgen Groß", "O'Hara \\ Söhne", "李雷")),
+                "phone": f"+49 30 {chance.randrange(10**7)}",
+            },
             "items": [
                 {"sku": f"SKU-{chance.randrange(10**6)}", "name": chance.choice(PRODUCTS), "quantity": chance.randrange(1, 9)}
                 for _ in range(chance.randrange(2, 5))
@@ -276,16 +278,28 @@ class Events:
         if source < 0.5:
             order["shipping_info"]["slot"] = {
                 "date": chance.choice((day, day, f"{day}T00:00:00", "not a date")),
-                "start_time": chance.choice((f"{hour:02}:00", f"{hour}:30", f"{(hour - 1) % 12 + 1}:00 PM", f"{day}T{hour:02}:00:00Z")),
+                "start_time": chance.choice(
+                    (f"{hour:02}:00", f"{hour}:30", f"{(hour - 1) % 12 + 1}:00 PM", f"{day}T{hour:02}:00:00Z")
+                ),
                 "end_time": chance.choice((f"{hour + 2:02}:00", "24:00", None, "25:99", f"{day} {hour + 2:02}:15")),
             }
         elif source < 0.75:
             order["metadata"]["delivery_slot_start"] = chance.choice(
-                (f"{day}T{hour:02}:00:00.000+0000", f"{day}T23:30:00+00:00", f"{day}T{hour:02}:15:00.000-0500"))
+                (f"{day}T{hour:02}:00:00.000+0000", f"{day}T23:30:00+00:00", f"{day}T{hour:02}:15:00.000-0500")
+            )
             order["metadata"]["delivery_slot_end"] = f"{day}T{hour + 2:02}:00:00.000Z"
         elif source < 0.9:
-            order["shipping_info"]["pickup_details"] = {"time_slot": chance.choice(
-                (f"{hour:02}:00-{hour + 1:02}:00", "2-4 PM", "10 AM to 12 PM", {"start": "9:00", "end": "11:00"}, ["13:00", "15:00"]))}
+            order["shipping_info"]["pickup_details"] = {
+                "time_slot": chance.choice(
+                    (
+                        f"{hour:02}:00-{hour + 1:02}:00",
+                        "2-4 PM",
+                        "10 AM to 12 PM",
+                        {"start": "9:00", "end": "11:00"},
+                        ["13:00", "15:00"],
+                    )
+                )
+            }
             order["shipping_info"]["slot"] = {"delivery_date": day}
 
     def _slot_soon(self, order):
@@ -336,12 +350,28 @@ class Events:
             return Input(key, value, headers)
         dotted = "com.example." + event_type.lower().replace("_", ".") + ".v1"
         if envelope < 0.8:
-            return Input(key, compact({"order": order} | extra), (
-                ("ce_specversion", b"1.0"), ("ce_id", self.uuid().encode()), ("ce_source", b"/orders/uos"),
-                ("ce_type", dotted.encode()), ("ce_time", iso(self.now).encode()), ("content-type", b"application/json")))
+            return Input(
+                key,
+                compact({"order": order} | extra),
+                (
+                    ("ce_specversion", b"1.0"),
+                    ("ce_id", self.uuid().encode()),
+                    ("ce_source", b"/orders/uos"),
+                    ("ce_type", dotted.encode()),
+                    ("ce_time", iso(self.now).encode()),
+                    ("content-type", b"application/json"),
+                ),
+            )
         if envelope < 0.9:
-            event = {"specversion": "1.0", "id": self.uuid(), "source": "/orders/uos", "type": dotted, "time": iso(self.now),
-                     "datacontenttype": "application/json", "data": {"order": order} | extra}
+            event = {
+                "specversion": "1.0",
+                "id": self.uuid(),
+                "source": "/orders/uos",
+                "type": dotted,
+                "time": iso(self.now),
+                "datacontenttype": "application/json",
+                "data": {"order": order} | extra,
+            }
             return Input(key, compact(event), (("content-type", b"application/cloudevents+json; charset=UTF-8"),))
         body = {"order": order, "occurred_at": iso(self.now)} | extra
         form = chance.randrange(3)
@@ -372,8 +402,12 @@ class Events:
 
 
 def _native(events, **changes):
-    event = {"event_id": events.uuid(), "event_type": "ORDER_CREATED", "occurred_at": iso(events.now),
-             "order": {"id": events.uuid(), "place_id": events.place()}}
+    event = {
+        "event_id": events.uuid(),
+        "event_type": "ORDER_CREATED",
+        "occurred_at": iso(events.now),
+        "order": {"id": events.uuid(), "place_id": events.place()},
+    }
     event |= changes
     return {name: value for name, value in event.items() if value is not ...}
 
@@ -397,6 +431,5 @@ POISONS = {
     "unknown type": lambda e: Input(_key(e), compact(_native(e, event_type="ORDER_TELEPORTED"))),
     "no place": lambda e: Input(_key(e), compact(_native(e, order={"id": e.uuid()}))),
     "no status": lambda e: Input(_key(e), compact(_native(e, event_type="ORDER_STATUS_CHANGED"))),
-    "too large a payload": lambda e: Input(_key(e), compact(
-        _native(e, order={"id": "x" * 4_000, "place_id": e.places[0]}))),
+    "too large a payload": lambda e: Input(_key(e), compact(_native(e, order={"id": "x" * 4_000, "place_id": e.places[0]}))),
 }

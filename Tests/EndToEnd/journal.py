@@ -67,8 +67,11 @@ def beside(name, has_dispatch=False):
     events = world.topics["events"]
     for first in range(0, 60, 10):
         put(world, range(first, first + 10))
-        wait_for_daemons("both groups have committed to the end", lambda: all(
-            world.cluster.committed(each["group.id"], events) == world.ends for each in (live, trial)), [daemon, other])
+        wait_for_daemons(
+            "both groups have committed to the end",
+            lambda: all(world.cluster.committed(each["group.id"], events) == world.ends for each in (live, trial)),
+            [daemon, other],
+        )
     daemon.stop()
     other.stop()
     return world, live, trial
@@ -81,8 +84,10 @@ def check_events(settings, count):
         expect(f"what is told of order o{number}", [(each["outcome"], each["devices"]) for each in said], [("sent", DEVICES)])
 
 
-@scenario("a group on trial with rules and a dispatch topic of its own: each of the two is told by itself, and has no difference",
-          background=True)
+@scenario(
+    "a group on trial with rules and a dispatch topic of its own: each of the two is told by itself, and has no difference",
+    background=True,
+)
 def trial():
     world, live, other = beside("trial", has_dispatch=True)
     for settings in (live, other):
@@ -93,7 +98,9 @@ def trial():
         expect("what would be sent", replay(settings, "redrive", "--dry-run")["left_out"], {"already_sent": 120})
 
 
-@scenario("groups with one dispatch topic: what is there cannot be told apart, so it is neither compared nor sent again", background=True)
+@scenario(
+    "groups with one dispatch topic: what is there cannot be told apart, so it is neither compared nor sent again", background=True
+)
 def shared():
     world, live, trial = beside("shared")
     for settings in (live, trial):
@@ -130,7 +137,9 @@ def check_first_version(world, live, trial):
     if not left["approximations"] or left["transactions"] != 0:
         raise Failure(f"without the entries that name no group it says: {left}")
     taken = replay(both, "plan", "--journal-v1", "mine")
-    expect("transactions of both", taken["transactions"], replay(live, "plan")["transactions"] + replay(trial, "plan")["transactions"])
+    expect(
+        "transactions of both", taken["transactions"], replay(live, "plan")["transactions"] + replay(trial, "plan")["transactions"]
+    )
     world.cluster.produce(alone["topic.journal"], [Input(b"a-0", b'{"v":3}')])
     found = replay(alone, "plan")
     if not any("newer version" in each for each in found["approximations"]):
@@ -151,8 +160,13 @@ def created_again():
     world.cluster.create_topics({world.topics["events"]: (1, {"retention.ms": str(30 * 86_400_000)})})
     put(world, range(100, 140))
     reason = f"{world.topics['events']}/0: at offset 0 stands another record"
-    looks = (("replay", "plan"), ("replay", "diff"), ("explain", "--order", "o3"),
-             ("replay", "write", "--output", "-"), ("explain", "--order", "o103"))
+    looks = (
+        ("replay", "plan"),
+        ("replay", "diff"),
+        ("explain", "--order", "o3"),
+        ("replay", "write", "--output", "-"),
+        ("explain", "--order", "o103"),
+    )
     refused(settings, reason, *looks)
     daemon = started(world, "b")
     world.wait_until_done()
@@ -201,7 +215,9 @@ def mirrored():
     for at, push in enumerate(pushes[:25]):
         headers = dict(zip(push["headers"][0::2], push["headers"][1::2]))
         headers["source"] = f"{'dc1.' if at % 2 else ''}{world.topics['events']}/0/{100_000 + at}"
-        copies.append(Input(push["key"].encode(), push["payload"].encode(), tuple((name, text.encode()) for name, text in headers.items())))
+        copies.append(
+            Input(push["key"].encode(), push["payload"].encode(), tuple((name, text.encode()) for name, text in headers.items()))
+        )
     world.cluster.produce(world.topics["dispatch"], copies)
     found = replay(settings, *REDRIVE[1:])
     expect("the plan", (found["plan"]["devices"], found["left_out"]), (15, {"other_source": 25}))

@@ -63,8 +63,10 @@ class Run:
 
     def check_pages(self):
         """Pages that there are and are not, and a port that somebody else has."""
-        found = {f"{method} {path}": self.page(path, method)[0] for method, path in (
-            ("HEAD", "/metrics"), ("HEAD", "/ready"), ("GET", "/"), ("GET", "/metrics/x"), ("POST", "/ready"))}
+        found = {
+            f"{method} {path}": self.page(path, method)[0]
+            for method, path in (("HEAD", "/metrics"), ("HEAD", "/ready"), ("GET", "/"), ("GET", "/metrics/x"), ("POST", "/ready"))
+        }
         wanted = {"HEAD /metrics": 200, "HEAD /ready": 200, "GET /": 404, "GET /metrics/x": 404, "POST /ready": 405}
         if found != wanted:
             raise Failure(f"pages answer {found}, expected {wanted}")
@@ -120,8 +122,7 @@ class Run:
 
     def check_latency(self):
         """The histogram's mean age lies between nothing and the time since the first event was written."""
-        mean = self.prometheus.value(
-            "sum(carillon_append_to_commit_seconds_sum) / sum(carillon_append_to_commit_seconds_count)")
+        mean = self.prometheus.value("sum(carillon_append_to_commit_seconds_sum) / sum(carillon_append_to_commit_seconds_count)")
         if not 0.001 < mean < time.monotonic() - self.began:
             raise Failure(f"append to commit took {mean} s on average")
 
@@ -132,8 +133,10 @@ class Run:
         wanted = {
             "process_resident_memory_bytes": (pages, 0.5 * pages),
             "process_open_fds": (len(os.listdir(f"/proc/{pid}/fd")), 8),
-            "process_start_time_seconds": (time.time() - (time.monotonic() - self.began) / 2,
-                                           (time.monotonic() - self.began) / 2 + 2),
+            "process_start_time_seconds": (
+                time.time() - (time.monotonic() - self.began) / 2,
+                (time.monotonic() - self.began) / 2 + 2,
+            ),
         }
         for name, (value, tolerance) in wanted.items():
             found = self.prometheus.value(name)
@@ -167,12 +170,14 @@ class Run:
         pid = int((self.own_broker / "1" / "pid").read_text())
         faults = (
             ("stands still", lambda: os.kill(pid, signal.SIGSTOP), lambda: os.kill(pid, signal.SIGCONT)),
-            ("is killed", lambda: broker("kill", self.own_broker), lambda: broker("start", self.own_broker)))
+            ("is killed", lambda: broker("kill", self.own_broker), lambda: broker("start", self.own_broker)),
+        )
         for what, break_it, mend_it in faults:
             break_it()
             try:
-                wait_for_daemons(f"/ready says that the broker {what}",
-                                 lambda: "broker is away" in self.page("/ready")[1], [self.daemon], 20)
+                wait_for_daemons(
+                    f"/ready says that the broker {what}", lambda: "broker is away" in self.page("/ready")[1], [self.daemon], 20
+                )
                 if (status := self.page("/ready")[0]) != 503:
                     raise Failure(f"/ready is {status} while the broker {what}")
                 wait_for("Prometheus sees it", lambda: self.prometheus.value("carillon_ready") == 0, 10)

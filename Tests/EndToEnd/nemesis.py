@@ -17,11 +17,21 @@ from daemon import EXIT_DEFECT, EXIT_DRAINED, EXIT_NOT_IN_TIME
 SESSION_TIMEOUT, TRANSACTION_TIMEOUT = 6, 10
 # How often a visit of a point ends there, so that a process has worked for a while before. See FaultPoint.swift.
 KILL_POINTS = {
-    "after-produce": "1/6", "before-commit": "1/6", "after-send-offsets": "1/6", "after-commit": "1/6",
-    "before-table-commit": "1/2", "after-table-commit": "1/2", "in-revoke": "1/1", "in-catch-up": "1/1",
+    "after-produce": "1/6",
+    "before-commit": "1/6",
+    "after-send-offsets": "1/6",
+    "after-commit": "1/6",
+    "before-table-commit": "1/2",
+    "after-table-commit": "1/2",
+    "in-revoke": "1/1",
+    "in-catch-up": "1/1",
 }
 STOP_POINTS = {
-    "anywhere": None, "after-send-offsets": "1/6", "after-produce": "1/6", "before-commit": "1/6", "after-commit": "1/6",
+    "anywhere": None,
+    "after-send-offsets": "1/6",
+    "after-produce": "1/6",
+    "before-commit": "1/6",
+    "after-commit": "1/6",
     "in-revoke": "1/1",
 }
 FAULTS = ("kill", "point", "freeze", "join", "broker")
@@ -119,8 +129,13 @@ class Nemesis:
     @property
     def is_done(self):
         """Whether everything has happened, and everybody is back."""
-        return (not self.waiting and self.node is None and self.leave_at is None and self.leaving_since is None
-                and all(each.is_at_work for each in self.processes))
+        return (
+            not self.waiting
+            and self.node is None
+            and self.leave_at is None
+            and self.leaving_since is None
+            and all(each.is_at_work for each in self.processes)
+        )
 
     def tick(self):
         """Looks after everything; to be called all the time."""
@@ -157,8 +172,9 @@ class Nemesis:
         return True
 
     def _point(self, now):
-        victim = self._choose(lambda each: each.has_hooks and (
-            each.is_at_work or each.state == Process.AWAY and each.armed is None))
+        victim = self._choose(
+            lambda each: each.has_hooks and (each.is_at_work or each.state == Process.AWAY and each.armed is None)
+        )
         if not victim:
             return False
         self._arm(victim, "kill", next(self.kill_points))

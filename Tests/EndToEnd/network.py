@@ -41,8 +41,13 @@ class Journey:
     def __init__(self, name, **settings):
         self.faults = proxy.faults[name] = Faults(scenarios.seed)
         self.world = make_world(name, cluster, partitions=4, places=200, crowd=20).create_topics()
-        self.daemon = self.world.daemon("a", self.world.settings("a") | TIMES | {
-            "kafka.bootstrap.servers": f"127.0.0.1:{proxy.port}", "kafka.client.id": name, "workers": 2} | settings)
+        self.daemon = self.world.daemon(
+            "a",
+            self.world.settings("a")
+            | TIMES
+            | {"kafka.bootstrap.servers": f"127.0.0.1:{proxy.port}", "kafka.client.id": name, "workers": 2}
+            | settings,
+        )
 
     @contextlib.contextmanager
     def under_load(self, rate=200):
@@ -83,8 +88,11 @@ class Journey:
         self.world.wait_until_done(60)
         self.daemon.stop()
         report = self.world.verify()
-        print(f"   {self.world.name}: {report.counts['events']:,} events, {report.counts['dispatched']:,} pushes; "
-              f"{dict(self.faults.counts)} {dict(self.faults.late_answers)}", flush=True)
+        print(
+            f"   {self.world.name}: {report.counts['events']:,} events, {report.counts['dispatched']:,} pushes; "
+            f"{dict(self.faults.counts)} {dict(self.faults.late_answers)}",
+            flush=True,
+        )
         check(report)
 
 
@@ -149,15 +157,20 @@ def late_commits():
     journey.arrive()
 
 
-@scenario("a re-drive whose commits are not answered: replies that never come, and for longer than a commit may take", background=True)
+@scenario(
+    "a re-drive whose commits are not answered: replies that never come, and for longer than a commit may take", background=True
+)
 def redriven():
     world = missed("redriven", 60, 5, cluster)
     faults = proxy.faults["redriven"] = Faults(scenarios.seed)
     faults.commit = lambda count: Hold(reply=DROPPED) if count % 3 == 0 else NOT_HELD
     through = {name.replace(".", "_"): value for name, value in TIMES.items()} | {
-        "kafka_bootstrap_servers": f"127.0.0.1:{proxy.port}", "kafka_client_id": "redriven"}
-    process = Redrive(world, FLAG, "--subscriptions", "now", "--confirm-devices", "300", "--rate", "60", "--id", "unanswered",
-                      **through)
+        "kafka_bootstrap_servers": f"127.0.0.1:{proxy.port}",
+        "kafka_client_id": "redriven",
+    }
+    process = Redrive(
+        world, FLAG, "--subscriptions", "now", "--confirm-devices", "300", "--rate", "60", "--id", "unanswered", **through
+    )
     wait_for_sent(world, 60, process)
     faults.commit = lambda count: Hold(reply=DROPPED)
     wait_for("the producer is made anew after a commit", lambda: "anew after: commit_transaction" in process.said(), 60)

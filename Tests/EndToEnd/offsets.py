@@ -22,7 +22,9 @@ def committed(bootstrap, group, topic, partitions):
     found.number(">i")
     coordinator = found.text(), found.number(">i")
     # One topic, all its partitions.
-    request = _text(group) + struct.pack(">i", 1) + _text(topic) + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
+    request = (
+        _text(group) + struct.pack(">i", 1) + _text(topic) + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
+    )
     reply = _Reader(_ask(coordinator, OFFSET_FETCH, 2, request))
     offsets = {}
     for _ in range(reply.number(">i")):
@@ -72,4 +74,4 @@ class _Reader:
         """An absent one is empty."""
         size = max(0, self.number(">h"))
         self.at += size
-        return self.data[self.at - size:self.at].decode()
+        return self.data[self.at - size : self.at].decode()

@@ -76,8 +76,11 @@ def stand_still(name, **settings):
         daemon.signal(signal.SIGSTOP)
         if settings["session_timeout"] == "6s":
             wait_for("the group gave the frozen member up", lambda: not world.cluster.members(world.name), 30)
-        wait_for("the broker aborted its transaction", lambda: all(
-            world.cluster.ends(topic) == world.cluster.ends(topic, uncommitted=True) for topic in outputs), 60)
+        wait_for(
+            "the broker aborted its transaction",
+            lambda: all(world.cluster.ends(topic) == world.cluster.ends(topic, uncommitted=True) for topic in outputs),
+            60,
+        )
         daemon.signal(signal.SIGCONT)
         before = sum(world.committed.values())
         wait_for_daemons("it commits again", lambda: sum(world.committed.values()) > before, [daemon], 60)
@@ -207,7 +210,9 @@ def crowd():
     file = world.folder / "subscriptions.jsonl"
     with open(file, "w") as out:
         for number in range(100_000):
-            out.write(json.dumps({"audience": "place/crowd", "token": f"crowd-token-{number}", "platform": "fcm", "app": "a"}) + "\n")
+            out.write(
+                json.dumps({"audience": "place/crowd", "token": f"crowd-token-{number}", "platform": "fcm", "app": "a"}) + "\n"
+            )
     settings = world.settings("a")
     command("subscriptions", "import", str(file), settings={name: settings[name] for name in settings if name != "workers"})
     order = {"id": "o1", "place_id": "crowd", "status": "pending"}
@@ -234,8 +239,7 @@ def missing_topic():
         raise Failure("it did not give the topic 30 s to come")
 
 
-@scenario("it starts before its broker does, waits and says so; a wrong password ends it after about 30 s with 77",
-          background=True)
+@scenario("it starts before its broker does, waits and says so; a wrong password ends it after about 30 s with 77", background=True)
 def log_in():
     if not os.environ.get("KAFKA_HOME"):
         print("   skipped: it needs a broker of its own, from KAFKA_HOME")

@@ -206,9 +206,10 @@ class Orders:
 
     def due(self, after, until):
         """The timers between two watermarks, in the order in which they fire."""
-        return sorted((timer for timer in self._timers(after.w, until.w + (1 if until.p else 0))
-                       if after < timer.watermark <= until),
-                      key=lambda timer: (timer.watermark, timer.order_id.encode(), timer.number))
+        return sorted(
+            (timer for timer in self._timers(after.w, until.w + (1 if until.p else 0)) if after < timer.watermark <= until),
+            key=lambda timer: (timer.watermark, timer.order_id.encode(), timer.number),
+        )
 
     def _timers(self, after, until):
         for order_id, order in self._orders.items():
@@ -256,8 +257,7 @@ class Orders:
         wire_type = "event_timeslot_started" if timer.number == 0 else "event_unpicked_orders_reminder"
         # A changed spread makes no second notification of it.
         nominal = timer.due - self._spread(order) * 1000
-        identity = rules.message_id(
-            "timer", [timer.order_id, date, start, str(timer.number)], wire_type, timer.order_id, nominal)
+        identity = rules.message_id("timer", [timer.order_id, date, start, str(timer.number)], wire_type, timer.order_id, nominal)
         payload = {
             "message_id": identity,
             "order_id": timer.order_id,
@@ -269,5 +269,4 @@ class Orders:
             "end_time": end,
             "place_id": member("place"),
         }
-        return rules.Notification(
-            identity, timer.order_id, payload["place_id"], timer.due, payload, member("order_type"), False)
+        return rules.Notification(identity, timer.order_id, payload["place_id"], timer.due, payload, member("order_type"), False)

@@ -26,14 +26,25 @@ class Prometheus:
         self.url = f"http://127.0.0.1:{port}"
         folder = pathlib.Path(folder)
         configuration = folder / "prometheus.yml"
-        configuration.write_text(json.dumps({
-            "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
-            "scrape_configs": [{"job_name": "carillon", "static_configs": [{"targets": targets}]}],
-        }))
+        configuration.write_text(
+            json.dumps(
+                {
+                    "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
+                    "scrape_configs": [{"job_name": "carillon", "static_configs": [{"targets": targets}]}],
+                }
+            )
+        )
         with open(folder / "prometheus.log", "wb") as log:
             self.process = subprocess.Popen(
-                ["prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={folder / 'prometheus'}",
-                 f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+                [
+                    "prometheus",
+                    f"--config.file={configuration}",
+                    f"--storage.tsdb.path={folder / 'prometheus'}",
+                    f"--web.listen-address=127.0.0.1:{port}",
+                ],
+                stdout=log,
+                stderr=log,
+            )
         wait_for("Prometheus is up", self._is_up, 30)
 
     def _is_up(self):

@@ -92,9 +92,15 @@ class _Connection:
     async def run(self, first):
         requests, replies = asyncio.Queue(), asyncio.Queue()
         self._take_request(first, requests)
-        reads_requests, writes_requests, reads_replies, writes_replies = tasks = [asyncio.ensure_future(each) for each in (
-            _read(self.client[0], requests, self._take_request), _write(requests, self.upstream[1]),
-            _read(self.upstream[0], replies, self._take_reply), _write(replies, self.client[1]))]
+        reads_requests, writes_requests, reads_replies, writes_replies = tasks = [
+            asyncio.ensure_future(each)
+            for each in (
+                _read(self.client[0], requests, self._take_request),
+                _write(requests, self.upstream[1]),
+                _read(self.upstream[0], replies, self._take_reply),
+                _write(replies, self.client[1]),
+            )
+        ]
         try:
             ended = set()
             while not ended and not self._is_to_be_cut():

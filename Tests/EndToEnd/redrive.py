@@ -15,8 +15,24 @@ from cluster import PATIENCE, Cluster, Failure, wait_for
 from daemon import CARILLON, run
 from generate import Input
 from redriving import (
-    FLAG, IN_USE, NOT_IN_TIME, PLACES, REFUSED, USAGE, Redrive, check_once, device, dispatched, expect, flags, missed, order,
-    redrive, unsubscribe, wait_for_sent)
+    FLAG,
+    IN_USE,
+    NOT_IN_TIME,
+    PLACES,
+    REFUSED,
+    USAGE,
+    Redrive,
+    check_once,
+    device,
+    dispatched,
+    expect,
+    flags,
+    missed,
+    order,
+    redrive,
+    unsubscribe,
+    wait_for_sent,
+)
 from scenarios import broker, scenario
 
 
@@ -26,8 +42,11 @@ def confirmations():
     now = ("--subscriptions", "now")
     (plan,), _ = redrive(world, "--dry-run", *now)
     expect("the plan", (plan["plan"]["devices"], plan["plan"]["notifications"], plan["left_out"]), (48, 12, {"replaced": 20}))
-    expect("by type", {name: count["devices"] for name, count in plan["plan"]["by_type"].items()},
-           {"event_order_created": 28, "event_order_status_changed": 20})
+    expect(
+        "by type",
+        {name: count["devices"] for name, count in plan["plan"]["by_type"].items()},
+        {"event_order_created": 28, "event_order_status_changed": 20},
+    )
     for words, code, reason in (
         (("--confirm-devices", "48"), USAGE, FLAG),
         ((FLAG,), REFUSED, "--confirm-devices 48"),
@@ -40,8 +59,14 @@ def confirmations():
         _, said = redrive(world, *now, *words, expected=code)
         if reason not in said:
             raise Failure(f"redrive {' '.join(words)} says: {said}")
-    for typed, code, sent in (("47\n", REFUSED, 0), ("\n", REFUSED, 0), ("\x04", REFUSED, 0), ("\x03", NOT_IN_TIME, 0),
-                              ("yes\n", REFUSED, 0), ("48\n", 0, 48)):
+    for typed, code, sent in (
+        ("47\n", REFUSED, 0),
+        ("\n", REFUSED, 0),
+        ("\x04", REFUSED, 0),
+        ("\x03", NOT_IN_TIME, 0),
+        ("yes\n", REFUSED, 0),
+        ("48\n", 0, 48),
+    ):
         expect(f"the end after {typed!r}", typing(world, typed, FLAG, *now), code)
         expect(f"what is sent after {typed!r}", len(dispatched(world)), sent)
     (again,), _ = redrive(world, "--dry-run", *now)
@@ -81,8 +106,13 @@ def typing(world, text, *arguments):
     """The exit code of one that is asked at a terminal and answered with this."""
     ours, theirs = pty.openpty()
     output = tempfile.TemporaryFile()
-    process = subprocess.Popen([CARILLON, "replay", "redrive", *arguments, *flags(world)], stdin=theirs, stdout=output,
-                               stderr=output, start_new_session=True)
+    process = subprocess.Popen(
+        [CARILLON, "replay", "redrive", *arguments, *flags(world)],
+        stdin=theirs,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
     os.close(theirs)
 
     def is_asked():
@@ -114,8 +144,9 @@ def killed():
     (plan, outcome), _ = redrive(world, *words)
     expect("what was confirmed first", plan["resumed"]["devices"], total)
     expect("what was left", plan["plan"]["devices"], total - plan["resumed"]["sent"])
-    expect("the outcome", outcome,
-           {"id": "after-a-kill", "devices": total, "sent": total, "refused": 0, "left_out": {}, "dropped": 0})
+    expect(
+        "the outcome", outcome, {"id": "after-a-kill", "devices": total, "sent": total, "refused": 0, "left_out": {}, "dropped": 0}
+    )
     records = check_once(world, ["after-a-kill"], total)
     if plan["resumed"]["sent"] < 260:
         raise Failure(f"only {plan['resumed']['sent']} were sent before the last start")
@@ -126,8 +157,11 @@ def killed():
     expect("records at the end", len(dispatched(world)), total)
     code, output, _ = run("replay", "diff", "--subscriptions", "now", "--json", settings=world.settings("redrive"))
     found = json.loads(output)
-    expect("the difference", (code, found["redriven"], found["redrives"], found["missing"], found["duplicates"], found["extra"]),
-           (0, total, {"after-a-kill": total}, 0, 0, 0))
+    expect(
+        "the difference",
+        (code, found["redriven"], found["redrives"], found["missing"], found["duplicates"], found["extra"]),
+        (0, total, {"after-a-kill": total}, 0, 0, 0),
+    )
     _, said, _ = run("explain", "--order", "o7", settings=world.settings("redrive"))
     if "no_subscriber" not in said or f"re-driven    to {devices} devices by after-a-kill" not in said:
         raise Failure(f"carillon explain --order o7 says: {said}")
@@ -164,8 +198,15 @@ def check_bytes(world, records):
     _, output, _ = run("replay", "write", "--output", "-", "--subscriptions", "now", settings=world.settings("redrive"))
     lines = [json.loads(line) for line in output.splitlines()]
     rendered = {(line["key"], tuple(line["headers"][0::2]), tuple(line["headers"][1::2]), line["payload"]) for line in lines}
-    sent = {(each.key.decode(), tuple(name for name, _ in each.headers[:-1]),
-             tuple(value.decode() for _, value in each.headers[:-1]), each.value.decode()) for each in records}
+    sent = {
+        (
+            each.key.decode(),
+            tuple(name for name, _ in each.headers[:-1]),
+            tuple(value.decode() for _, value in each.headers[:-1]),
+            each.value.decode(),
+        )
+        for each in records
+    }
     expect("records that are not as they are rendered", len(rendered ^ sent), 0)
 
 
@@ -190,8 +231,9 @@ def check_options(world, total):
     expect("records after refusals", len(dispatched(world)), before)
     (_, outcome), _ = redrive(world, *words, "--rate", "10000")
     expect("the outcome of the second", (outcome["sent"], len(dispatched(world))), (total, 2 * total + 1))
-    again = collections.Counter((dict(each.headers)["source"], each.key) for each in dispatched(world)
-                                if dict(each.headers).get("replay") == b"other")
+    again = collections.Counter(
+        (dict(each.headers)["source"], each.key) for each in dispatched(world) if dict(each.headers).get("replay") == b"other"
+    )
     expect("pushes sent again", (len(again), set(again.values())), (total, {1}))
 
 
@@ -234,7 +276,9 @@ def check_changed(world, orders, devices, source, gone, name):
     return devices, orders // PLACES - short[gone]
 
 
-@scenario("what changes while it sends is left out and told: who unsubscribes, and an order that gets a newer event", background=True)
+@scenario(
+    "what changes while it sends is left out and told: who unsubscribes, and an order that gets a newer event", background=True
+)
 def changed():
     orders, devices = 120, 3
     world = missed("changed", orders, devices)
@@ -243,14 +287,19 @@ def changed():
     source, gone = change(world, process, 60)
     process.wait(0)
     replaced, left = check_changed(world, orders, devices, source, gone, "changing")
-    for line in (f"Sent to {360 - replaced - left} of 360 devices, by changing.",
-                 f"left out when their turn came: {replaced} replaced by a later notification of their order",
-                 f"left out when their turn came: {left} whose device has unsubscribed"):
+    for line in (
+        f"Sent to {360 - replaced - left} of 360 devices, by changing.",
+        f"left out when their turn came: {replaced} replaced by a later notification of their order",
+        f"left out when their turn came: {left} whose device has unsubscribed",
+    ):
         if line not in process.printed():
             raise Failure(f"it does not say '{line}': {process.printed()}")
     (outcome,), _ = redrive(world, *words)
-    expect("the outcome", (outcome["sent"], outcome["left_out"], outcome["dropped"]),
-           (360 - replaced - left, {"replaced": replaced, "unsubscribed": left}, 0))
+    expect(
+        "the outcome",
+        (outcome["sent"], outcome["left_out"], outcome["dropped"]),
+        (360 - replaced - left, {"replaced": replaced, "unsubscribed": left}, 0),
+    )
 
 
 @scenario("killed after something has changed it neither sends it nor counts it twice", background=True)

@@ -41,8 +41,12 @@ class Redrive:
 
     def __init__(self, world, *arguments, **settings):
         self.errors, self.output = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        self.process = subprocess.Popen([CARILLON, "replay", "redrive", *arguments, *flags(world, **settings)], stdin=subprocess.DEVNULL,
-                                        stdout=self.output, stderr=self.errors)
+        self.process = subprocess.Popen(
+            [CARILLON, "replay", "redrive", *arguments, *flags(world, **settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=self.output,
+            stderr=self.errors,
+        )
 
     def kill(self):
         self.process.kill()
@@ -68,8 +72,11 @@ class Redrive:
 
 
 def order(number, status="pending", identity=""):
-    body = {"event_id": f"e{number}{identity}", "event_type": "ORDER_STATUS_CHANGED" if identity else "ORDER_CREATED", "order": {
-        "id": f"o{number}", "order_number": f"N{number}", "place_id": f"p{number % PLACES}", "status": status}}
+    body = {
+        "event_id": f"e{number}{identity}",
+        "event_type": "ORDER_STATUS_CHANGED" if identity else "ORDER_CREATED",
+        "order": {"id": f"o{number}", "order_number": f"N{number}", "place_id": f"p{number % PLACES}", "status": status},
+    }
     return Input(f"o{number}".encode(), compact(body))
 
 

@@ -19,11 +19,18 @@ SETTINGS = rules.Settings("Europe/Berlin")
 
 def envelope(record):
     """The line that `kcat -J` prints, with `payload_base64` where the bytes are no UTF-8."""
-    line = {"topic": record.topic, "partition": record.partition, "offset": record.offset, "tstype": "create",
-            "ts": record.timestamp, "broker": 1}
+    line = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "tstype": "create",
+        "ts": record.timestamp,
+        "broker": 1,
+    }
     if record.headers:
-        line["headers"] = [part if part is None else part.decode()
-                           for name, value in record.headers for part in (name.encode(), value)]
+        line["headers"] = [
+            part if part is None else part.decode() for name, value in record.headers for part in (name.encode(), value)
+        ]
     for name, value in (("key", record.key), ("payload", record.value)):
         try:
             line[name] = None if value is None else value.decode()
@@ -66,10 +73,18 @@ CASES = (
     Case("no timer fires", rules.Settings("Europe/Berlin"), None),
     Case("timers, as they are due", rules.Settings("Europe/Berlin"), 80),
     # Much is forgotten meanwhile.
-    Case("a short memory", rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90), 20,
-         ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s")),
-    Case("status changes from snapshots", rules.Settings("Europe/Berlin", infer_status_changes=True), None,
-         ("--set", "infer-status-changes=on")),
+    Case(
+        "a short memory",
+        rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90),
+        20,
+        ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s"),
+    ),
+    Case(
+        "status changes from snapshots",
+        rules.Settings("Europe/Berlin", infer_status_changes=True),
+        None,
+        ("--set", "infer-status-changes=on"),
+    ),
     Case("schedule=off", rules.Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
 )
 
@@ -88,10 +103,16 @@ def check(case, folder, records, table):
         return 1
     written = [opened(line, at) for at, line in enumerate(output.splitlines())]
     report = verify.verify(
-        records, [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
+        records,
+        [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
         [record for record in written if record.topic == "notifications.dispatch"],
         [record for record in written if record.topic == "notifications.dead-letters"],
-        [], case.settings, {}, {}, 1, until=until,
+        [],
+        case.settings,
+        {},
+        {},
+        1,
+        until=until,
     )
     if again != output:
         report.add("not pure", "the same input gave other bytes at the second time")
@@ -111,8 +132,10 @@ def main():
     table = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
     events = generate.Events(options.seed, places, poison_rate=0.02, snapshot_rate=0.2)
     made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
-    records = [rules.Record("orders.events", verify.murmur2_partition(each.key or b"", 3), at, now, *each)
-               for at, (now, each) in enumerate(made)]
+    records = [
+        rules.Record("orders.events", verify.murmur2_partition(each.key or b"", 3), at, now, *each)
+        for at, (now, each) in enumerate(made)
+    ]
     with tempfile.TemporaryDirectory(prefix="carillon-render.") as name:
         folder = pathlib.Path(name)
         (folder / "subscriptions.jsonl").write_bytes(b"".join(each.value + b"\n" for each in table))

@@ -27,7 +27,9 @@ def replay(world, *arguments, expected=0, settings=None):
     """`carillon replay … --json`: its document."""
     code, output, errors = run("replay", *arguments, "--json", settings=settings or settings_of(world), timeout=600)
     if code != expected:
-        raise Failure(f"carillon replay {' '.join(arguments)} ended with {code}, expected {expected}: {output[-1500:]}{errors[-500:]}")
+        raise Failure(
+            f"carillon replay {' '.join(arguments)} ended with {code}, expected {expected}: {output[-1500:]}{errors[-500:]}"
+        )
     return json.loads(output) if output else errors
 
 
@@ -67,8 +69,10 @@ class Load:
         hooks = {"binary": CARILLON_DEBUG} if CARILLON_DEBUG else {}
         self.second = world.daemon("b", self.settings("b") | {"static-membership": "false"}, **hooks)
         if CARILLON_DEBUG:
-            self.second.faults = {"CARILLON_FAULT": "abort@before-commit:1/4,kill@after-commit:1/60,kill@after-send-offsets:1/60",
-                                  "CARILLON_FAULT_SEED": str(scenarios.seed)}
+            self.second.faults = {
+                "CARILLON_FAULT": "abort@before-commit:1/4,kill@after-commit:1/60,kill@after-send-offsets:1/60",
+                "CARILLON_FAULT_SEED": str(scenarios.seed),
+            }
         self.counts = collections.Counter()
 
     def go(self):
@@ -112,8 +116,10 @@ class Load:
         self.first.stop(20)
 
 
-@scenario("what was sent under kills, aborts and rebalances, with changing subscriptions and timers, is rendered again "
-          "byte for byte; what is planted is found")
+@scenario(
+    "what was sent under kills, aborts and rebalances, with changing subscriptions and timers, is rendered again "
+    "byte for byte; what is planted is found"
+)
 def zero():
     world = make_world("zero", partitions=4, places=200, crowd=20, poison_rate=0.01).create_topics()
     load = Load(world)
@@ -121,8 +127,11 @@ def zero():
     load.finish()
     records, timers = sent(world)
     found = replay(world, "diff")
-    expect("differences", {name: found[name] for name in ("unequal", "missing", "extra", "duplicates")},
-           dict.fromkeys(("unequal", "missing", "extra", "duplicates"), 0))
+    expect(
+        "differences",
+        {name: found[name] for name in ("unequal", "missing", "extra", "duplicates")},
+        dict.fromkeys(("unequal", "missing", "extra", "duplicates"), 0),
+    )
     expect("records that are the same", found["equal"], records)
     expect("approximations", found["approximations"], [])
     check_plan(world, records)
@@ -130,8 +139,11 @@ def zero():
     check_planted(world, records)
     check_rules(world, records)
     check_writing(world, records)
-    print(f"         {size.events:,} events, {records:,} records, {timers:,} of timers, {found['transactions']:,} steps of the journal; "
-          + ", ".join(f"{count} {what}" for what, count in load.counts.items()), flush=True)
+    print(
+        f"         {size.events:,} events, {records:,} records, {timers:,} of timers, {found['transactions']:,} steps of the journal; "
+        + ", ".join(f"{count} {what}" for what, count in load.counts.items()),
+        flush=True,
+    )
 
 
 def check_plan(world, records):
@@ -159,8 +171,11 @@ def check_parts(world, records):
 def check_planted(world, records):
     """One record more, once as a copy and once for another device, and one with another byte in a topic of its own."""
     dispatch = world.topics["dispatch"]
-    sample = next(each for each in world.cluster.read(dispatch) if dict(each.headers)["source"].startswith(b"orders") or
-                  not dict(each.headers)["source"].startswith(b"schedule/"))
+    sample = next(
+        each
+        for each in world.cluster.read(dispatch)
+        if dict(each.headers)["source"].startswith(b"orders") or not dict(each.headers)["source"].startswith(b"schedule/")
+    )
     world.cluster.produce(dispatch, [Input(sample.key, sample.value, sample.headers)])
     found = replay(world, "diff", expected=DIFFERENCE)
     expect("a copy", (found["duplicates"], found["extra"], found["equal"]), (1, 0, records))
@@ -169,7 +184,7 @@ def check_planted(world, records):
     expect("a copy and a stranger", (found["duplicates"], found["extra"], found["equal"]), (1, 1, records))
     other = f"{world.name}.spoilt"
     world.cluster.create_topics({other: (1, {})})
-    spoilt = [Input(each.key, each.value, each.headers) for each in world.cluster.read(dispatch)[:records // 2]]
+    spoilt = [Input(each.key, each.value, each.headers) for each in world.cluster.read(dispatch)[: records // 2]]
     right, wrong = (f'delivery_date\\":\\"{digit}'.encode() for digit in (2, 3))
     at = next(index for index, each in enumerate(spoilt) if right in each.value and each.headers != sample.headers)
     spoilt[at] = spoilt[at]._replace(value=spoilt[at].value.replace(right, wrong, 1))
@@ -185,8 +200,18 @@ def check_rules(world, records):
     rest = {name: value for name, value in settings.items() if name != "time-zone"}
     base.write_text("".join(f"{name}={value}\n" for name, value in (rest | {"time-zone": "Europe/Berlin"}).items()))
     other.write_text("".join(f"{name}={value}\n" for name, value in (rest | {"time-zone": "Asia/Tokyo"}).items()))
-    found = replay(world, "diff", "--config", str(base), "--with-config", str(other), "--subscriptions", "as-of-event",
-                   expected=DIFFERENCE, settings={"log.level": "warning"})
+    found = replay(
+        world,
+        "diff",
+        "--config",
+        str(base),
+        "--with-config",
+        str(other),
+        "--subscriptions",
+        "as-of-event",
+        expected=DIFFERENCE,
+        settings={"log.level": "warning"},
+    )
     names = [each["name"] for each in found["fields"]]
     if found["rendered"] == 0 or not {"start_time", "delivery_date"} & set(names):
         raise Failure(f"another time zone changes {names} of {found['rendered']} records")
@@ -216,8 +241,9 @@ def check_writing(world, records):
     expect("the ends of the dispatch topic", world.cluster.ends(world.topics["dispatch"]), before)
 
 
-@scenario("who was subscribed then is told as long as the log knows it, and refused where a compaction has taken it away",
-          background=True)
+@scenario(
+    "who was subscribed then is told as long as the log knows it, and refused where a compaction has taken it away", background=True
+)
 def as_of_event():
     world = make_world("as-of", partitions=1, places=2, crowd=1)
     world.subscriptions = []
@@ -231,8 +257,11 @@ def as_of_event():
     def order(number):
         """By a process that has only just started, so that its table has everything."""
         daemon = started(world, schedule_spread=SPREAD)
-        body = {"event_id": f"e{number}", "event_type": "ORDER_CREATED", "order": {
-            "id": f"o{number}", "order_number": f"N{number}", "place_id": "p1", "status": "pending"}}
+        body = {
+            "event_id": f"e{number}",
+            "event_type": "ORDER_CREATED",
+            "order": {"id": f"o{number}", "order_number": f"N{number}", "place_id": "p1", "status": "pending"},
+        }
         world.cluster.produce(world.topics["events"], [Input(f"o{number}".encode(), compact(body))])
         world.wait_until_done()
         daemon.stop()
@@ -277,14 +306,17 @@ def refused():
     daemon = started(world, schedule_spread=SPREAD)
     world.wait_until_done()
     daemon.stop()
-    letter, = world.cluster.read(world.topics["dead-letters"])
+    (letter,) = world.cluster.read(world.topics["dead-letters"])
     expect("the dead letter", dict(letter.headers)["x-error-code"], b"record_refused")
     found = replay(world, "diff")
     expect("refused, missing and rendered", (found["refused"], found["missing"], found["rendered"]), (1, 0, 1))
-    said, = explain(world, "--order", "o1")
+    (said,) = explain(world, "--order", "o1")
     place = f"{letter.topic}/{letter.partition}/{letter.offset}"
-    expect("what is explained", (said["outcome"], said["reason"], said["devices"], said["dead_letter"]),
-           ("dead_letter", "record_refused", 1, place))
+    expect(
+        "what is explained",
+        (said["outcome"], said["reason"], said["devices"], said["dead_letter"]),
+        ("dead_letter", "record_refused", 1, place),
+    )
     text = command("explain", "--order", "o1", settings=settings_of(world))
     if "not sent to 1 device: record_refused, the broker refuses" not in text or f"dead letter at {place}\n" not in text:
         raise Failure(f"carillon explain --order o1 says: {text}")
@@ -297,21 +329,30 @@ def explain(world, *arguments):
 
 def check_explanations(world):
     """An order, a push and devices: what became of the event, who was subscribed then, and where the records stand."""
-    order, = explain(world, "--order", "o2")
-    expect("order o2", (order["outcome"], order["devices"], order["event_type"], order["fields"]["order id"]),
-           ("sent", 2, "event_order_created", "order"))
+    (order,) = explain(world, "--order", "o2")
+    expect(
+        "order o2",
+        (order["outcome"], order["devices"], order["event_type"], order["fields"]["order id"]),
+        ("sent", 2, "event_order_created", "order"),
+    )
     places = {f"{each.topic}/{each.partition}/{each.offset}": each for each in world.cluster.read(world.topics["dispatch"])}
     for push in order["pushes"]:
-        at, = push["at"]
+        (at,) = push["at"]
         headers = dict(places[at].headers)
-        expect("where a record stands", (places[at].key.decode(), headers["message-id"].decode(), headers["source"].decode()),
-               (push["device"], push["message_id"], order["source"]))
+        expect(
+            "where a record stands",
+            (places[at].key.decode(), headers["message-id"].decode(), headers["source"].decode()),
+            (push["device"], push["message_id"], order["source"]),
+        )
     if order["transaction"]["journal"].rpartition("/")[0] != f"{world.topics['journal']}/0":
         raise Failure(f"the transaction of order o2: {order['transaction']}")
-    message, = explain(world, "--message-id", order["pushes"][0]["message_id"])
+    (message,) = explain(world, "--message-id", order["pushes"][0]["message_id"])
     expect("the event of a push", message["source"], order["source"])
-    for token, words in (("device-a", ("yes", "yes", "no longer", "no longer")), ("device-b", ("not until", "yes", "yes", "yes")),
-                         ("device-c", ("not until", "not until", "not until", "yes"))):
+    for token, words in (
+        ("device-a", ("yes", "yes", "no longer", "no longer")),
+        ("device-b", ("not until", "yes", "yes", "yes")),
+        ("device-c", ("not until", "not until", "not until", "yes")),
+    ):
         file = world.folder / token
         file.write_text(token)
         said = explain(world, "--device-token-file", str(file), "--place", "p1")
@@ -324,8 +365,9 @@ def check_explanations(world):
 def compact_away(world):
     """Lets the broker's cleaner take the versions away that newer ones replace."""
     topic = world.topics["subscriptions"]
-    world.cluster.configure(topic, {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.0", "min.compaction.lag.ms": "0",
-                                    "delete.retention.ms": "100"})
+    world.cluster.configure(
+        topic, {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.0", "min.compaction.lag.ms": "0", "delete.retention.ms": "100"}
+    )
 
     def is_compacted():
         # A record rolls the segment, and only closed ones are cleaned.

@@ -409,8 +409,9 @@ def _open(record):
         raise _Dead("value_too_large")
     data = record.value[5:] if record.value[:1] == b"\0" and len(record.value) > 5 else record.value
     body = parse_json(data)
-    headers = {name.lower(): value.decode() for name, value in record.headers if value is not None and name.isascii()
-               and _is_text(value)}
+    headers = {
+        name.lower(): value.decode() for name, value in record.headers if value is not None and name.isascii() and _is_text(value)
+    }
     attributes = {name[3:]: value for name, value in headers.items() if name.startswith("ce_")}
     if headers.get("content-type", "").lower().startswith("application/cloudevents"):
         attributes, body = body, _cloud_event_data(body)
@@ -550,17 +551,22 @@ def _facts(record, event, order, event_type, tag, source, event_time, place, zon
         if sum(len(each.encode()) for each in texts) > MAX_PAYLOAD_BYTES:
             order_id = None
     date, order_date = _named_date(order, zone)
-    members = {"visible_id": visible_id, "parent_id": parent_id, "date": date, "order_date": order_date,
-               "order_type": _kind(order)}
+    members = {"visible_id": visible_id, "parent_id": parent_id, "date": date, "order_date": order_date, "order_type": _kind(order)}
     start, end = _named_slot(order, zone)
     # A start that nobody named starts nothing, and the whole day is what a fallback says.
     if start is not None and (start, end or "23:59") != ("00:00", "23:59"):
         members["slot"] = (start, end or "23:59")
         members["slot_date"] = _today(event_time, zone) if date is None and order_date is None else None
     return Facts(
-        event_type, event_time, order_id, place,
-        None if tag == "kafka" else (tag, *source, event_type), any(name == "__connect.errors.topic" for name, _ in record.headers),
-        status, {name: value for name, value in members.items() if value is not None})
+        event_type,
+        event_time,
+        order_id,
+        place,
+        None if tag == "kafka" else (tag, *source, event_type),
+        any(name == "__connect.errors.topic" for name, _ in record.headers),
+        status,
+        {name: value for name, value in members.items() if value is not None},
+    )
 
 
 def _places(order):

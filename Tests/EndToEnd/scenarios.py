@@ -125,8 +125,7 @@ def main(name, description, around=None, sizes=None):
 
 
 def _run(chosen, results):
-    threads = [threading.Thread(target=lambda each=each: results.append(perform(each[0], each[1])))
-               for each in chosen if each[2]]
+    threads = [threading.Thread(target=lambda each=each: results.append(perform(each[0], each[1]))) for each in chosen if each[2]]
     for thread in threads:
         thread.start()
     for sentence, function, background in chosen:

@@ -16,8 +16,27 @@ from generate import iso
 from prometheus import fetch
 from scenarios import check, command, free_port, scenario, started
 from slots import (
-    MINUTE, PLACES, SPREAD, TYPES, Visibility, check_timers, commit, committed, make_schedule_world, next_minute, now_ms,
-    order_event, orders_due, produce, stop_all, subscription, timer_problems, timers, timers_by_device, wait_for_timers)
+    MINUTE,
+    PLACES,
+    SPREAD,
+    TYPES,
+    Visibility,
+    check_timers,
+    commit,
+    committed,
+    make_schedule_world,
+    next_minute,
+    now_ms,
+    order_event,
+    orders_due,
+    produce,
+    stop_all,
+    subscription,
+    timer_problems,
+    timers,
+    timers_by_device,
+    wait_for_timers,
+)
 
 # Of a slot with more timers than a transaction may have.
 sizes = argparse.Namespace(orders=300, devices=100, records=1_000, kills=2)
@@ -29,11 +48,16 @@ def killed():
     chance = random.Random(f"killed {scenarios.seed}")
     settings = {"schedule_spread": f"{SPREAD}s", "session_timeout": "6s", "transaction_timeout": "10s"}
     daemons = [started(world, "a", **settings)]
-    daemons.append(world.daemon("b", world.settings("b", **settings), binary=CARILLON_DEBUG) if CARILLON_DEBUG
-                   else world.daemon("b", world.settings("b", **settings)))
+    daemons.append(
+        world.daemon("b", world.settings("b", **settings), binary=CARILLON_DEBUG)
+        if CARILLON_DEBUG
+        else world.daemon("b", world.settings("b", **settings))
+    )
     if CARILLON_DEBUG:
-        daemons[1].faults = {"CARILLON_FAULT": "kill@after-tick:1/6,kill@after-send-offsets:1/9,kill@after-commit:1/9,"
-                                               "abort@after-tick:1/4", "CARILLON_FAULT_SEED": str(scenarios.seed)}
+        daemons[1].faults = {
+            "CARILLON_FAULT": "kill@after-tick:1/6,kill@after-send-offsets:1/9,kill@after-commit:1/9,abort@after-tick:1/4",
+            "CARILLON_FAULT_SEED": str(scenarios.seed),
+        }
     daemons[1].start()
     at = next_minute(8)
     events, due = orders_due(world, at, 400)
@@ -86,20 +110,39 @@ def moved():
 def crowded():
     world = make_schedule_world("crowded", partitions=2)
     cluster, topics = world.cluster, world.topics
-    cluster.produce(topics["subscriptions"], [
-        subscription(place, number) for place in world.places for number in range(1, sizes.devices)])
+    cluster.produce(
+        topics["subscriptions"], [subscription(place, number) for place in world.places for number in range(1, sizes.devices)]
+    )
     # The slot has begun ten minutes ago, and nobody has looked: no need to wait for a full minute.
     began = (now_ms() - 60 * MINUTE) // MINUTE * MINUTE
     commit(world, f"v1 w={began} n=2 t=0 by=test")
     start = began + 50 * MINUTE
-    produce(world, [order_event(world, f"crowded-{index}", world.places[index % PLACES], start=start, at=began + MINUTE)
-                    for index in range(sizes.orders)])
-    daemon = world.daemon("a", world.settings("a", **{
-        "schedule.max-lateness": "2h", "transaction.timeout": "3s", "shutdown.timeout": "3s", "session.timeout": "6s",
-        "commit.max-records": sizes.records})).start()
+    produce(
+        world,
+        [
+            order_event(world, f"crowded-{index}", world.places[index % PLACES], start=start, at=began + MINUTE)
+            for index in range(sizes.orders)
+        ],
+    )
+    daemon = world.daemon(
+        "a",
+        world.settings(
+            "a",
+            **{
+                "schedule.max-lateness": "2h",
+                "transaction.timeout": "3s",
+                "shutdown.timeout": "3s",
+                "session.timeout": "6s",
+                "commit.max-records": sizes.records,
+            },
+        ),
+    ).start()
 
     def is_through():
-        return len(at := {partition: words["w"] for partition, (_, words) in committed(world).items()}) == 2 and min(at.values()) > start
+        return (
+            len(at := {partition: words["w"] for partition, (_, words) in committed(world).items()}) == 2
+            and min(at.values()) > start
+        )
 
     kills = 0
     with Visibility(world) as visibility:
@@ -116,11 +159,16 @@ def crowded():
         taken = time.monotonic() - timer
     daemon.stop(20)
     done, (devices, twice) = visibility.slices, timers_by_device(world)
-    print(f"         {sizes.orders:,} timers x {sizes.devices:,} devices in {len(done):,} slices, {kills} kills, {taken:.1f} s; "
-          f"of {len(visibility.seconds)} events meanwhile the longest took {visibility.longest:.2f} s", flush=True)
+    print(
+        f"         {sizes.orders:,} timers x {sizes.devices:,} devices in {len(done):,} slices, {kills} kills, {taken:.1f} s; "
+        f"of {len(visibility.seconds)} events meanwhile the longest took {visibility.longest:.2f} s",
+        flush=True,
+    )
     if twice or len(devices) != sizes.orders or any(len(each) != sizes.devices for each in devices.values()):
-        raise Failure(f"{len(devices)} timers for {sizes.orders}, {twice} pushes twice; devices a timer: "
-                      f"{collections.Counter(len(each) for each in devices.values()).most_common(3)}")
+        raise Failure(
+            f"{len(devices)} timers for {sizes.orders}, {twice} pushes twice; devices a timer: "
+            f"{collections.Counter(len(each) for each in devices.values()).most_common(3)}"
+        )
     if len(done) < sizes.orders * sizes.devices // (sizes.records + sizes.devices):
         raise Failure(f"{len(done)} slices of {sizes.records} records at most cannot hold all timers")
     if kills < sizes.kills:
@@ -174,8 +222,9 @@ def lagging():
 def reset():
     world = make_schedule_world("reset", partitions=2)
     start = (now_ms() - 20 * MINUTE) // MINUTE * MINUTE
-    produce(world, [order_event(world, f"reset-{index}", world.places[index], start=start, at=start - MINUTE)
-                    for index in range(10)])
+    produce(
+        world, [order_event(world, f"reset-{index}", world.places[index], start=start, at=start - MINUTE) for index in range(10)]
+    )
     commit(world, "")
     daemon = started(world, **{"schedule.max-lateness": "2h"})
     wait_for_daemons("it says so", lambda: daemon.has_line("no readable watermark", "0, 1"), [daemon])
@@ -196,8 +245,20 @@ def superseded():
 
     def send(count):
         orders = [chance.randrange(30) for _ in range(count)]
-        produce(world, [order_event(world, f"superseded-{order}", world.places[order % PLACES], "ORDER_STATUS_CHANGED",
-                                    chance.choice(statuses), event_id=f"{chance.random()}") for order in orders])
+        produce(
+            world,
+            [
+                order_event(
+                    world,
+                    f"superseded-{order}",
+                    world.places[order % PLACES],
+                    "ORDER_STATUS_CHANGED",
+                    chance.choice(statuses),
+                    event_id=f"{chance.random()}",
+                )
+                for order in orders
+            ],
+        )
 
     # More than one batch, and then some small ones.
     send(1200)
@@ -212,8 +273,10 @@ def superseded():
         raise Failure(f"nothing was superseded: {report.counts}")
 
 
-@scenario("a clock that is ahead of the broker's: no timer goes early, events go, and timers go when the clock fits again",
-          background=True)
+@scenario(
+    "a clock that is ahead of the broker's: no timer goes early, events go, and timers go when the clock fits again",
+    background=True,
+)
 def ahead():
     if not CARILLON_DEBUG:
         return print("         skipped: only a debug build can be told a wrong time", flush=True)
@@ -233,8 +296,9 @@ def ahead():
     world.wait_until_done()
     # Questions are asked again and again, and leave nothing that can be read.
     looks = sum(world.cluster.ends(world.topics["journal"], uncommitted=True).values())
-    wait_for_daemons("it asks again", lambda: sum(
-        world.cluster.ends(world.topics["journal"], uncommitted=True).values()) > looks + 6, [daemon])
+    wait_for_daemons(
+        "it asks again", lambda: sum(world.cluster.ends(world.topics["journal"], uncommitted=True).values()) > looks + 6, [daemon]
+    )
     if early := timers(world):
         raise Failure(f"timers went two hours early: {list(early)[:3]}")
     if len(world.cluster.read(world.topics["dispatch"])) < len(events):
@@ -251,14 +315,17 @@ def switched_on():
     world = make_schedule_world("switched-on", partitions=2)
     began, start = now_ms(), (now_ms() - 5 * MINUTE) // MINUTE * MINUTE
     commit(world, f"v1 w={start - MINUTE} n=2 t=0 by=test")
-    produce(world, [order_event(world, f"over-{index}", world.places[index], start=start, at=start - MINUTE)
-                    for index in range(20)])
+    produce(
+        world, [order_event(world, f"over-{index}", world.places[index], start=start, at=start - MINUTE) for index in range(20)]
+    )
     daemon = started(world, schedule="off")
     world.wait_until_done()
     daemon.stop()
     for partition, (offset, words) in committed(world).items():
         if words["w"] < began:
-            raise Failure(f"partition {partition}: watermark {words} at {offset}, and the scheduler was somebody else's until {began}")
+            raise Failure(
+                f"partition {partition}: watermark {words} at {offset}, and the scheduler was somebody else's until {began}"
+            )
     # As if the next one had come after an hour: what the watermark does not keep back would go now.
     daemon = started(world, **{"schedule.max-lateness": "1h"})
     produce(world, [order_event(world, f"new-{index}", world.places[index]) for index in range(20)])
@@ -273,8 +340,9 @@ def past():
     orders = [f"past-{index}" for index in range(40)]
 
     def send(status, kind="ORDER_STATUS_CHANGED"):
-        produce(world, [order_event(world, order, world.places[index % PLACES], kind, status)
-                        for index, order in enumerate(orders)])
+        produce(
+            world, [order_event(world, order, world.places[index % PLACES], kind, status) for index, order in enumerate(orders)]
+        )
         world.wait_until_done()
 
     daemon = started(world)
@@ -322,9 +390,12 @@ def retention():
 
 def incomplete_ranges(world, since):
     """Whether each range of the journal that begins at or behind `since`, by partition, says that it is incomplete."""
-    return [span.get("incomplete", False) for record in world.cluster.read(world.topics["journal"])
-            for span in json.loads(record.value)["ranges"]
-            if span["to"] > span["from"] and span["from"] >= since[span["partition"]]]
+    return [
+        span.get("incomplete", False)
+        for record in world.cluster.read(world.topics["journal"])
+        for span in json.loads(record.value)["ranges"]
+        if span["to"] > span["from"] and span["from"] >= since[span["partition"]]
+    ]
 
 
 def expect_incomplete(world, since, expected):
@@ -342,8 +413,13 @@ def cut():
     def send(minutes_ago, status, kind="ORDER_STATUS_CHANGED"):
         """The ends before."""
         before = world.ends
-        produce(world, [order_event(world, f"cut-{index}", world.places[index % PLACES], kind, status,
-                                    at=began - minutes_ago * MINUTE) for index in range(40)])
+        produce(
+            world,
+            [
+                order_event(world, f"cut-{index}", world.places[index % PLACES], kind, status, at=began - minutes_ago * MINUTE)
+                for index in range(40)
+            ],
+        )
         return before
 
     daemon = started(world, **settings)
@@ -358,8 +434,11 @@ def cut():
         world.cluster.delete_records(world.topics["events"], partition, offset)
     shutil.rmtree(world.folder / "a" / "orders-0")
     daemon.start()
-    wait_for_daemons("it says what is known", lambda: daemon.has_line(
-        "known of orders is incomplete", f"0: since {iso(began - 150 * MINUTE)}"), [daemon])
+    wait_for_daemons(
+        "it says what is known",
+        lambda: daemon.has_line("known of orders is incomplete", f"0: since {iso(began - 150 * MINUTE)}"),
+        [daemon],
+    )
     daemon.expect_line("the state of orders is whole", "80 records")
     before = send(60, "picking")
     world.wait_until_done()
@@ -400,8 +479,11 @@ def refolding(name, count):
     if producer.flush(30):
         raise Failure("events were not delivered")
     commit(world, f"v1 w={began} n=1 t={began} by=test", count)
-    daemon = world.daemon("a", world.settings("a", **{
-        "kafka.queued.min.messages": 200, "kafka.fetch.message.max.bytes": 20_000}), binary=CARILLON_DEBUG)
+    daemon = world.daemon(
+        "a",
+        world.settings("a", **{"kafka.queued.min.messages": 200, "kafka.fetch.message.max.bytes": 20_000}),
+        binary=CARILLON_DEBUG,
+    )
     daemon.faults = {"CARILLON_FAULT": "stop@in-refold:1/1"}
     daemon.start()
     wait_for_daemons("it folds", lambda: daemon.is_stopped, [daemon])
@@ -472,16 +554,18 @@ def silenced():
     began = (now_ms() - 5 * MINUTE) // MINUTE * MINUTE
     ahead = now_ms() + 60 * MINUTE
     commit(world, f"v1 w={ahead} n=2 t=0 by=test")
-    events = [order_event(world, f"silenced-{index}", world.places[index], start=began + MINUTE, at=began)
-              for index in range(10)]
+    events = [order_event(world, f"silenced-{index}", world.places[index], start=began + MINUTE, at=began) for index in range(10)]
     due = {(f"silenced-{index}", TYPES[0]): began + MINUTE for index in range(10)}
     produce(world, events)
     address = f"127.0.0.1:{free_port()}"
     daemon = started(world, http=address, session_timeout="6s", **{"schedule.max-lateness": "2h"})
 
     def lead():
-        found = [line for line in fetch(f"http://{address}/metrics")[2].splitlines()
-                 if line.startswith("carillon_watermark_ahead_seconds{")]
+        found = [
+            line
+            for line in fetch(f"http://{address}/metrics")[2].splitlines()
+            if line.startswith("carillon_watermark_ahead_seconds{")
+        ]
         return [float(line.split()[-1]) for line in found]
 
     wait_for_daemons("it says so", lambda: daemon.has_line("watermark is ahead of the clock", "0: 35", "1: 35"), [daemon])

@@ -49,8 +49,13 @@ def make_schedule_world(name, partitions=4, **events):
 
 def subscription(place, number=0):
     token = f"device-{place}-{number}"
-    value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "com.example.shop",
-             "environment": "production"}
+    value = {
+        "audience": f"place/{place}",
+        "token": token,
+        "platform": "fcm",
+        "app": "com.example.shop",
+        "environment": "production",
+    }
     return Input(f"place/{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode(), compact(value))
 
 
@@ -61,8 +66,9 @@ def order_event(world, order, place, kind="ORDER_CREATED", status="pending", sta
     if start is not None:
         zone = zoneinfo.ZoneInfo(world.rules.time_zone)
         begin, end = (datetime.datetime.fromtimestamp(when / 1000, zone) for when in (start, start + 30 * MINUTE))
-        body["shipping_info"] = {"slot": {
-            "date": begin.strftime("%Y-%m-%d"), "start_time": begin.strftime("%H:%M"), "end_time": end.strftime("%H:%M")}}
+        body["shipping_info"] = {
+            "slot": {"date": begin.strftime("%Y-%m-%d"), "start_time": begin.strftime("%H:%M"), "end_time": end.strftime("%H:%M")}
+        }
     value = {"event_id": f"{order}-{kind}-{status}-{at}", "event_type": kind, "occurred_at": iso(at), "order": body} | more
     return Input(order.encode(), compact(value)), at
 
@@ -105,17 +111,26 @@ def timers(world):
 def committed(world):
     """The group's offsets with the words of their metadata: partition → (offset, {word: number, of p its digits})."""
     found = offsets.committed(world.cluster.bootstrap, world.name, world.topics["events"], range(world.partitions))
-    return {partition: (offset, {key: int(value) if key in ("w", "n", "t") else value
-                                 for key, _, value in (word.partition("=") for word in metadata.split()[1:])})
-            for partition, (offset, metadata) in found.items()}
+    return {
+        partition: (
+            offset,
+            {
+                key: int(value) if key in ("w", "n", "t") else value
+                for key, _, value in (word.partition("=") for word in metadata.split()[1:])
+            },
+        )
+        for partition, (offset, metadata) in found.items()
+    }
 
 
 def commit(world, metadata, offset=0):
     """Commits an offset of every partition, the beginning by default, for the group from outside, with this metadata."""
     writer = Consumer(world.cluster.settings | {"group.id": world.name, "enable.auto.commit": False})
     try:
-        writer.commit(offsets=[TopicPartition(world.topics["events"], partition, offset, metadata)
-                               for partition in range(world.partitions)], asynchronous=False)
+        writer.commit(
+            offsets=[TopicPartition(world.topics["events"], partition, offset, metadata) for partition in range(world.partitions)],
+            asynchronous=False,
+        )
     finally:
         writer.close()
 
@@ -138,8 +153,11 @@ def timer_problems(world, due):
     problems = [f"missing: {each}" for each in due.keys() - found.keys()]
     problems += [f"not due: {each}" for each in found.keys() - due.keys()]
     problems += [f"{len(records)} times: {each}" for each, records in found.items() if len(records) > 1]
-    problems += [f"{due[each] - records[0].timestamp} ms early: {each}"
-                 for each, records in found.items() if each in due and records[0].timestamp + CLOCK_SLACK < due[each]]
+    problems += [
+        f"{due[each] - records[0].timestamp} ms early: {each}"
+        for each, records in found.items()
+        if each in due and records[0].timestamp + CLOCK_SLACK < due[each]
+    ]
     return problems
 
 
@@ -214,8 +232,10 @@ class Visibility:
         return max((seconds for began, seconds in self.seconds if self.first_slice and began >= self.first_slice), default=0)
 
     def _run(self):
-        reader = Consumer(self.world.cluster.settings | {
-            "group.id": "visibility", "isolation.level": "read_committed", "enable.auto.commit": False})
+        reader = Consumer(
+            self.world.cluster.settings
+            | {"group.id": "visibility", "isolation.level": "read_committed", "enable.auto.commit": False}
+        )
         reader.assign([TopicPartition(self.world.topics["journal"], 0, 0)])
         next_event, number = time.monotonic(), 0
         while not self.is_over.is_set():
@@ -223,8 +243,12 @@ class Visibility:
                 next_event, number = time.monotonic() + 0.2, number + 1
                 (key, value, _), _ = order_event(self.world, f"visible-{number}", self.world.places[0])
                 began = time.monotonic()
-                self.producer.produce(self.world.topics["events"], key=key, value=value,
-                                      on_delivery=lambda _, record, began=began: self._delivered(record, began))
+                self.producer.produce(
+                    self.world.topics["events"],
+                    key=key,
+                    value=value,
+                    on_delivery=lambda _, record, began=began: self._delivered(record, began),
+                )
             self.producer.poll(0)
             message = reader.poll(0.02)
             if message is None or message.error():

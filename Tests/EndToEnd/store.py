@@ -58,7 +58,9 @@ def verify(world):
 def small_disk(folder, size):
     """A file system of its own for a folder, of so many bytes."""
     folder.mkdir(mode=0o700)
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "carillon-test", folder], capture_output=True, text=True)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "carillon-test", folder], capture_output=True, text=True
+    )
     if made.returncode:
         raise Skipped(f"no file system can be mounted here: {made.stderr.strip()}")
     try:
@@ -90,8 +92,9 @@ def needs(function):
     return run
 
 
-@scenario("a transaction upstream that nobody ends is said so once a minute, and what is behind it goes out when it ends",
-          background=True)
+@scenario(
+    "a transaction upstream that nobody ends is said so once a minute, and what is behind it goes out when it ends", background=True
+)
 def hung_transaction():
     world = make_world("hung").create_topics()
     daemon = started(world)
@@ -142,11 +145,16 @@ def notify(world, place, number):
     world.cluster.produce(world.topics["events"], [Input(f"o{number}".encode(), json.dumps(event).encode())], 0)
     world.wait_until_done()
     source = f"{world.topics['events']}/0/{at}".encode()
-    return {json.loads(each.value)["message"]["token"] for each in world.cluster.read(world.topics["dispatch"])
-            if dict(each.headers)["source"] == source}
+    return {
+        json.loads(each.value)["message"]["token"]
+        for each in world.cluster.read(world.topics["dispatch"])
+        if dict(each.headers)["source"] == source
+    }
 
 
-@scenario("who left while a process stood still gets nothing after it, though the topic has forgotten both records", background=True)
+@scenario(
+    "who left while a process stood still gets nothing after it, though the topic has forgotten both records", background=True
+)
 def forgotten_unsubscription():
     world = make_world("forgotten").create_topics()
     topic = world.topics["subscriptions"]
@@ -220,8 +228,9 @@ def created_again():
     if any(after[partition] < before[partition] for partition in before):
         raise Failure(f"the topic is shorter than before: {after}, {before}")
     daemon.start()
-    wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "another record at offset"),
-                     [daemon], 30)
+    wait_for_daemons(
+        "a line says why it is read anew", lambda: daemon.has_line("read anew", "another record at offset"), [daemon], 30
+    )
     if (found := notify(world, "p7", 1)) != {f"new-{number}" for number in range(7, 2_000, 40)}:
         raise Failure(f"the event went to {len(found)} devices")
     daemon.stop()
@@ -240,8 +249,10 @@ def created_again_while_running():
     check_table(world)
 
 
-@scenario("a transaction on the subscriptions that nobody ends is said so once a minute; what is behind it comes when it ends",
-          background=True)
+@scenario(
+    "a transaction on the subscriptions that nobody ends is said so once a minute; what is behind it comes when it ends",
+    background=True,
+)
 def hung_subscriptions():
     world = make_world("hung-subscriptions").create_topics()
     port = scenarios.free_port()
@@ -362,8 +373,11 @@ def flipped_bytes():
         killed(world, daemon, number)
         flip(table(world) / "data.mdb", chance, number)
         daemon.start()
-        wait_for("it has opened its table", lambda: not daemon.is_running or daemon.has_line("table is read anew")
-                 or daemon.has_line("every entry is sound"), 60)
+        wait_for(
+            "it has opened its table",
+            lambda: not daemon.is_running or daemon.has_line("table is read anew") or daemon.has_line("every entry is sound"),
+            60,
+        )
         if daemon.has_line("table is read anew"):
             anew += 1
         elif daemon.is_running:
@@ -393,7 +407,9 @@ def flip(file, chance, number):
     data = bytearray(file.read_bytes())
     for _ in range(chance.randrange(1, 5)):
         page = chance.randrange(len(data) // 4096) * 4096
-        place = (chance.randrange(len(data)), chance.randrange(2) * 4096 + chance.randrange(152), page + chance.randrange(48))[number % 3]
+        place = (chance.randrange(len(data)), chance.randrange(2) * 4096 + chance.randrange(152), page + chance.randrange(48))[
+            number % 3
+        ]
         data[place] ^= chance.randrange(1, 256)
     file.write_bytes(data)
 

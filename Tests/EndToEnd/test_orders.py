@@ -40,8 +40,12 @@ class Fold(unittest.TestCase):
         order = {"id": "4711", "place_id": "42", "status": status, "shipping_info": {}}
         if slot:
             order["shipping_info"]["slot"] = {"date": "2026-04-01", "start_time": slot, "end_time": "16:00"}
-        event = {"event_id": event_id or f"e{self.offset}", "event_type": event_type, "order": order,
-                 "occurred_at": START + (minute if at is None else at) * MINUTE} | more
+        event = {
+            "event_id": event_id or f"e{self.offset}",
+            "event_type": event_type,
+            "order": order,
+            "occurred_at": START + (minute if at is None else at) * MINUTE,
+        } | more
         record = rules.Record("orders.events", 0, self.offset, START + minute * MINUTE, b"4711", json.dumps(event).encode())
         self.offset += 1
         found = rules.outcome_of(record, self.settings, self.orders)
@@ -94,8 +98,10 @@ class Fold(unittest.TestCase):
     def test_timers_are_due_at_the_slots_start_and_each_quarter_of_an_hour_after_it(self):
         self.take(0)
         # 14:00 in Berlin is 12:00 UTC, four hours after the start.
-        self.assertEqual([self.fire(minute) for minute in (239, 240, 254, 255, 270, 285, 999)],
-                         [[], [(0, None)], [], [(1, None)], [(2, None)], [(3, None)], []])
+        self.assertEqual(
+            [self.fire(minute) for minute in (239, 240, 254, 255, 270, 285, 999)],
+            [[], [(0, None)], [], [(1, None)], [(2, None)], [(3, None)], []],
+        )
 
     def test_after_a_pause_only_the_newest_reminder_that_is_not_too_late_goes(self):
         self.take(0)
@@ -110,8 +116,11 @@ class Fold(unittest.TestCase):
 
     def test_timers_of_one_instant_go_by_the_hash_of_the_order_and_a_watermark_stands_between_them(self):
         for number in range(5):
-            order = {"id": f"o{number}", "place_id": "42", "shipping_info": {
-                "slot": {"date": "2026-04-01", "start_time": "14:00", "end_time": "16:00"}}}
+            order = {
+                "id": f"o{number}",
+                "place_id": "42",
+                "shipping_info": {"slot": {"date": "2026-04-01", "start_time": "14:00", "end_time": "16:00"}},
+            }
             self.take(0, order=order)
         due = START + 240 * MINUTE
         expected = sorted((orders.stored_hash(f"o{number}".encode()), f"o{number}") for number in range(5))
@@ -142,11 +151,20 @@ class Fold(unittest.TestCase):
         self.assertEqual(self.take(29 * 24 * 60, "ORDER_STATUS_CHANGED", status="y", slot=None), [("unknown", "y")])
 
     def test_the_whole_day_is_no_slot(self):
-        self.take(0, slot="00:00", order={"id": "4711", "place_id": "42", "shipping_info": {
-            "slot": {"date": "2026-04-02", "start_time": "00:00", "end_time": "23:59"}}})
+        self.take(
+            0,
+            slot="00:00",
+            order={
+                "id": "4711",
+                "place_id": "42",
+                "shipping_info": {"slot": {"date": "2026-04-02", "start_time": "00:00", "end_time": "23:59"}},
+            },
+        )
         self.assertEqual(self.fire(5 * 24 * 60), [])
 
     def test_the_message_id_of_a_timer_is_that_of_section_6(self):
         order = "742ba33c-0c02-43e7-80b0-eb795c14dc6f"
-        found = rules.message_id("timer", [order, "2025-07-07", "14:00", "1"], "event_unpicked_orders_reminder", order, 1751897700000)
+        found = rules.message_id(
+            "timer", [order, "2025-07-07", "14:00", "1"], "event_unpicked_orders_reminder", order, 1751897700000
+        )
         self.assertEqual(found, "msg-1751897700000-z51zax4yg")

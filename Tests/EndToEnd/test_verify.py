@@ -27,8 +27,10 @@ class World:
         self.frozen = len(subscriptions)
         subscriptions = subscriptions + [changes.next() for _ in range(EVENTS)]
         # The changes come one a second, one before each event.
-        self.table = [rules.Record("subscriptions", 0, at, START_MS + max(0, at - self.frozen + 1) * 1000, *each)
-                      for at, each in enumerate(subscriptions)]
+        self.table = [
+            rules.Record("subscriptions", 0, at, START_MS + max(0, at - self.frozen + 1) * 1000, *each)
+            for at, each in enumerate(subscriptions)
+        ]
         self.subscriptions = rules.Subscriptions(self.table)
         events = generate.Events(SEED, places, 0.05, START_MS + 360_000, SETTINGS.time_zone)
         self.ends, self.states = collections.Counter(), {}
@@ -53,8 +55,17 @@ class World:
         mark |= {f"{name}_p": each.p for name, each in (("before", before), ("after", after)) if each.p}
         if after > before:
             mark["until"] = self.now
-        return {"v": 2, "group": "g", "cluster": "c", "dispatch": "dispatch", "ranges": [span], "watermarks": [mark],
-                "clock": self.now, "table": self.position, "rules": "abc"}
+        return {
+            "v": 2,
+            "group": "g",
+            "cluster": "c",
+            "dispatch": "dispatch",
+            "ranges": [span],
+            "watermarks": [mark],
+            "clock": self.now,
+            "table": self.position,
+            "rules": "abc",
+        }
 
     def _event(self, each):
         partition = verify.murmur2_partition(each.key or b"", PARTITIONS)
@@ -75,8 +86,12 @@ class World:
         if any(devices and rules.is_too_large(n) for n, devices in reached):
             outcome = rules.Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter:
-            headers = {"topic": "orders.events", "partition": str(partition), "offset": str(record.offset),
-                       "exception.message": "why"}
+            headers = {
+                "topic": "orders.events",
+                "partition": str(partition),
+                "offset": str(record.offset),
+                "exception.message": "why",
+            }
             ours = tuple((f"__connect.errors.{name}", value.encode()) for name, value in headers.items())
             code = (("x-error-code", sorted(outcome.dead_letter)[0].encode()),)
             self.letters.append((record.key, record.value, record.headers + ours + code))
@@ -139,13 +154,20 @@ class Verifier(unittest.TestCase):
             dispatch.append(rules.Record("dispatch", partition, offsets[partition], 0, key, value, headers))
             offsets[partition] += 1
         report = verify.verify(
-            self.records, self.table, dispatch,
+            self.records,
+            self.table,
+            dispatch,
             [rules.Record("dead", 0, at, 0, *each) for at, each in enumerate(self.letters)],
-            [rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode()) for at, each in enumerate(self.journal + self.ticks)],
+            [
+                rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode())
+                for at, each in enumerate(self.journal + self.ticks)
+            ],
             SETTINGS,
             {("orders.events", partition): 0 for partition in self.ends},
             {("orders.events", partition): end for partition, end in self.ends.items()},
-            PARTITIONS, self.max_table_age_ms, timers_until=self.timers_until,
+            PARTITIONS,
+            self.max_table_age_ms,
+            timers_until=self.timers_until,
         )
         return {kind for kind, _ in report.differences}
 
@@ -178,8 +200,12 @@ class Verifier(unittest.TestCase):
             return json.loads(json.loads(record[1])["message"]["data"]["default"])["data"]["order_id"]
 
         first, last = next(
-            (a, b) for a, one in enumerate(self.dispatch) for b, two in enumerate(self.dispatch[a + 1 :], a + 1)
-            if one[0] == two[0] and b"message" in one[1][:12] and order(one) == order(two)
+            (a, b)
+            for a, one in enumerate(self.dispatch)
+            for b, two in enumerate(self.dispatch[a + 1 :], a + 1)
+            if one[0] == two[0]
+            and b"message" in one[1][:12]
+            and order(one) == order(two)
             and dict(one[2])["source"] != dict(two[2])["source"]
         )
         self.dispatch[first], self.dispatch[last] = self.dispatch[last], self.dispatch[first]
@@ -323,13 +349,20 @@ class Verifier(unittest.TestCase):
         self.assertEqual(self.table_kinds(self.table, 350), set())
 
     def test_a_table_that_has_missed_a_change(self):
-        missed = next(at for at in range(349, 0, -1) if self.table[at].value is None
-                      and all(each.key != self.table[at].key for each in self.table[at + 1 : 350]))
+        missed = next(
+            at
+            for at in range(349, 0, -1)
+            if self.table[at].value is None and all(each.key != self.table[at].key for each in self.table[at + 1 : 350])
+        )
         self.assertEqual(self.table_kinds(self.table[:missed] + self.table[missed + 1 :], 350), {"table is not the fold (I6)"})
 
     def test_a_table_with_another_field(self):
-        at = next(at for at in range(349, 0, -1) if b'"production"' in (self.table[at].value or b"")
-                  and all(each.key != self.table[at].key for each in self.table[at + 1 : 350]))
+        at = next(
+            at
+            for at in range(349, 0, -1)
+            if b'"production"' in (self.table[at].value or b"")
+            and all(each.key != self.table[at].key for each in self.table[at + 1 : 350])
+        )
         other = self.table[at]._replace(value=self.table[at].value.replace(b'"production"', b'"development"'))
         self.assertEqual(self.table_kinds(self.table[:at] + [other] + self.table[at + 1 :], 350), {"table is not the fold (I6)"})
 
@@ -346,8 +379,13 @@ class Verifier(unittest.TestCase):
 
     def test_murmur2_is_javas(self):
         # From Apache Kafka's own UtilsTest.
-        for key, expected in ((b"21", -973932308), (b"foobar", -790332482), (b"a-little-bit-long-string", -985981536),
-                              (b"a-little-bit-longer-string", -1486304829), (b"abc", 479470107)):
+        for key, expected in (
+            (b"21", -973932308),
+            (b"foobar", -790332482),
+            (b"a-little-bit-long-string", -985981536),
+            (b"a-little-bit-longer-string", -1486304829),
+            (b"abc", 479470107),
+        ):
             self.assertEqual(verify.murmur2_partition(key, 1 << 31), expected & 0x7FFFFFFF)
 
 
@@ -361,8 +399,10 @@ class Superseding(unittest.TestCase):
         value = {"audience": "place/42", "token": "t", "platform": "fcm", "app": "a", "environment": "production"}
         key = f"place/42|{hashlib.sha256(b't').hexdigest()}".encode()
         table = [rules.Record("subscriptions", 0, 0, 0, key, json.dumps(value).encode())]
-        records = [self.record(at, order, status) for at, (order, status) in enumerate(
-            (("1", "picking"), ("2", "picking"), ("1", "packed"), ("1", "picked")))]
+        records = [
+            self.record(at, order, status)
+            for at, (order, status) in enumerate((("1", "picking"), ("2", "picking"), ("1", "packed"), ("1", "picked")))
+        ]
         state, dispatch = Orders(self.SETTINGS), []
         (device,) = rules.Subscriptions(table).at("place/42")
         for record in records:
@@ -370,18 +410,35 @@ class Superseding(unittest.TestCase):
             if record.offset in sent:
                 pushed = push(notification, device, record)
                 dispatch.append(rules.Record("dispatch", 0, len(dispatch), 0, *pushed))
-        journal = [{"ranges": [{"topic": "orders.events", "partition": 0, "from": first, "to": last}], "rules": "abc", "table": [1],
-                    "watermarks": [{"partition": 0, "before": 1, "after": 1}], "clock": START_MS}
-                   for first, last in zip((0, *ends), ends)]
+        journal = [
+            {
+                "ranges": [{"topic": "orders.events", "partition": 0, "from": first, "to": last}],
+                "rules": "abc",
+                "table": [1],
+                "watermarks": [{"partition": 0, "before": 1, "after": 1}],
+                "clock": START_MS,
+            }
+            for first, last in zip((0, *ends), ends)
+        ]
         report = verify.verify(
-            records, table, dispatch, [],
+            records,
+            table,
+            dispatch,
+            [],
             [rules.Record("journal", 0, at, 0, b"a-0", json.dumps(each).encode()) for at, each in enumerate(journal)],
-            self.SETTINGS, {("orders.events", 0): 0}, {("orders.events", 0): 4}, 1)
+            self.SETTINGS,
+            {("orders.events", 0): 0},
+            {("orders.events", 0): 4},
+            1,
+        )
         return {kind for kind, _ in report.differences}
 
     def record(self, offset, order, status):
-        event = {"event_id": f"e{offset}", "event_type": "ORDER_STATUS_CHANGED",
-                 "order": {"id": order, "place_id": "42", "status": status}}
+        event = {
+            "event_id": f"e{offset}",
+            "event_type": "ORDER_STATUS_CHANGED",
+            "order": {"id": order, "place_id": "42", "status": status},
+        }
         return rules.Record("orders.events", 0, offset, START_MS + offset, order.encode(), json.dumps(event).encode())
 
     def test_of_one_transaction_the_newest_push_of_each_order(self):
@@ -401,7 +458,8 @@ class WithoutTimers(unittest.TestCase):
     def test_a_watermark_may_pass_events_that_are_still_to_come(self):
         records = [rules.Record("orders.events", 0, at, START_MS, None, None) for at in range(2)]
         span = verify.Span(
-            0, 1, None, START_MS + 9_000, "journal/0/0", Watermark(START_MS), Watermark(START_MS + 9_000), START_MS + 9_000)
+            0, 1, None, START_MS + 9_000, "journal/0/0", Watermark(START_MS), Watermark(START_MS + 9_000), START_MS + 9_000
+        )
         for has_timers, kinds in ((False, []), (True, ["timers overtook the log (I8)"])):
             report = verify.Report()
             verify._check_watermarks({("orders.events", 0): [span]}, records, has_timers, False, report)
@@ -413,8 +471,7 @@ class Stalls(unittest.TestCase):
 
     def kinds(self, samples, limit):
         report = verify.Report()
-        verify.check_stalls(
-            [(at, None if each is None else {"p": each}) for at, each in enumerate(samples)], limit, report)
+        verify.check_stalls([(at, None if each is None else {"p": each}) for at, each in enumerate(samples)], limit, report)
         return {kind for kind, _ in report.differences}
 
     def test_one_that_stands_too_long(self):

@@ -22,11 +22,12 @@ class Rollout:
     """Two instances, each of the old version at first, and orders whose timers go from the next full minute on."""
 
     def __init__(self, name):
-        self.world = world = slots.make_schedule_world(
-            name, partitions=PARTITIONS, message_timestamp_type="LogAppendTime")
+        self.world = world = slots.make_schedule_world(name, partitions=PARTITIONS, message_timestamp_type="LogAppendTime")
         world.rules.spread_seconds = SPREAD
-        world.cluster.produce(world.topics["subscriptions"], [
-            slots.subscription(place, number) for place in world.places for number in range(1, DEVICES)])
+        world.cluster.produce(
+            world.topics["subscriptions"],
+            [slots.subscription(place, number) for place in world.places for number in range(1, DEVICES)],
+        )
         self.processes = {instance: self.start(instance, OLD) for instance in "ab"}
         wait_for_daemons("both are at work", lambda: len(world.committed) == PARTITIONS, list(self.processes.values()))
         self.at = slots.next_minute(15)
@@ -47,8 +48,10 @@ class Rollout:
         """Goes on with events until so many seconds after the slot's start."""
         world = self.world
         while slots.now_ms() < self.at + seconds * 1000:
-            slots.produce(world, [slots.order_event(world, f"{world.name}-load-{self.sent + index}", world.places[index])
-                                     for index in range(10)])
+            slots.produce(
+                world,
+                [slots.order_event(world, f"{world.name}-load-{self.sent + index}", world.places[index]) for index in range(10)],
+            )
             self.sent += 10
             for each in self.processes.values():
                 each.expect_running()
@@ -81,13 +84,18 @@ def upgraded():
     entries = [json.loads(record.value) for record in rollout.world.cluster.read(rollout.world.topics["journal"])]
     versions = collections.Counter(entry.get("v", 1) for entry in entries)
     splits = sum("after_p" in mark for entry in entries for mark in entry["watermarks"])
-    print(f"         journal entries by version {dict(versions)}, {splits} split instants, {rollout.sent:,} events beside "
-          f"{len(rollout.due):,} timers", flush=True)
+    print(
+        f"         journal entries by version {dict(versions)}, {splits} split instants, {rollout.sent:,} events beside "
+        f"{len(rollout.due):,} timers",
+        flush=True,
+    )
     if versions[1] < 10 or versions[2] < 10 or not splits:
         raise Failure("one of the versions has hardly worked, or no instant was split")
 
 
-@scenario("back to the old version in the middle of a tick: nothing lost, and what goes again has the same message id", background=True)
+@scenario(
+    "back to the old version in the middle of a tick: nothing lost, and what goes again has the same message id", background=True
+)
 def returned():
     require_old()
     rollout = Rollout("returned")

@@ -59,8 +59,21 @@ def murmur2_partition(key, count):
     return ((h ^ h >> 15) & 0x7FFFFFFF) % count
 
 
-def verify(events, subscriptions, dispatch, dead_letters, journal, settings, starts, ends, dispatch_partitions,
-           max_table_age_ms=None, until=None, timers_until=None, is_set_by_hand=False):
+def verify(
+    events,
+    subscriptions,
+    dispatch,
+    dead_letters,
+    journal,
+    settings,
+    starts,
+    ends,
+    dispatch_partitions,
+    max_table_age_ms=None,
+    until=None,
+    timers_until=None,
+    is_set_by_hand=False,
+):
     """Differences between what was written and what follows from `events`, `subscriptions` and the journal's positions.
 
     `starts` and `ends` are the first and the next offset of each partition of the events' topic, as far as the group
@@ -135,7 +148,11 @@ class Expectation:
         """Records before `start` are only remembered: they were there before the group."""
         state = Orders(self.settings)
         span_of = _covering(spans)
-        ticks = [Tick(span.last, span.before, span.after, span.until, span.clock, span.table) for span in spans if span.after > span.before]
+        ticks = [
+            Tick(span.last, span.before, span.after, span.until, span.clock, span.table)
+            for span in spans
+            if span.after > span.before
+        ]
         reached = records[0].offset if records else 0
         for record in records:
             while ticks and ticks[0].offset <= record.offset:
@@ -227,11 +244,16 @@ def _expect(events, table, ledger, starts, settings, times, report):
     for partition, records in partitions.items():
         expectation.partition(records, ledger.get(partition, ()), starts.get(partition, 0), *times)
     for (topic, partition), waiting in expectation.waiting.items():
-        report.add("timers missing (I8)", f"{topic}/{partition}: {len(waiting)} were due and have not been looked at, "
-                                          f"the first {waiting[0]}")
+        report.add(
+            "timers missing (I8)",
+            f"{topic}/{partition}: {len(waiting)} were due and have not been looked at, the first {waiting[0]}",
+        )
     count = expectation.count
-    report.counts = {"events": count.pop("events", 0), "notifications": count.pop("notifications", 0),
-                     "expected pushes": len(expectation.pushes)} | dict(sorted(count.items()))
+    report.counts = {
+        "events": count.pop("events", 0),
+        "notifications": count.pop("notifications", 0),
+        "expected pushes": len(expectation.pushes),
+    } | dict(sorted(count.items()))
     return expectation.pushes, expectation.places, expectation.letters
 
 
@@ -255,11 +277,19 @@ def _check_watermarks(ledger, events, has_timers, is_set_by_hand, report):
                 report.add("timers early (I8)", f"{name}: up to {span.until} at {span.clock}, in {span.place}")
             if span.after > Watermark(span.until):
                 report.add("a tick beyond its T (I8)", f"{name}: {span.after} by {span.until}, in {span.place}")
-            late = next((record for record in appended[partition] if record.offset >= span.last
-                         and record.timestamp < span.until - CLOCK_SLACK_MS), None)
+            late = next(
+                (
+                    record
+                    for record in appended[partition]
+                    if record.offset >= span.last and record.timestamp < span.until - CLOCK_SLACK_MS
+                ),
+                None,
+            )
             if late is not None:
-                report.add("timers overtook the log (I8)", f"{late.source} was there at {late.timestamp}; timers up to "
-                                                           f"{span.until} fired at {span.last}, in {span.place}")
+                report.add(
+                    "timers overtook the log (I8)",
+                    f"{late.source} was there at {late.timestamp}; timers up to {span.until} fired at {span.last}, in {span.place}",
+                )
 
 
 def _check_fingerprints(ledger, events, report):
@@ -338,8 +368,10 @@ def _check_dispatch(dispatch, expected, places, table, settings, partitions, rep
 
     for identity, (event, notification, device, _) in expected.items():
         if identity not in seen:
-            report.add("lost push (I1, I4)", f"{event.source} ({notification.payload['event_type']}) to {device.platform} "
-                                             f"device {device.token_hash[:12]}…")
+            report.add(
+                "lost push (I1, I4)",
+                f"{event.source} ({notification.payload['event_type']}) to {device.platform} device {device.token_hash[:12]}…",
+            )
     return count
 
 
@@ -351,8 +383,11 @@ def _check_value(record, place, notification, device, settings, report):
         return
     wanted = rules.value_of(notification, device, settings)
     if value != wanted:
-        report.add("wrong value", f"{place}:\n      found    {json.dumps(value, ensure_ascii=False)}"
-                                  f"\n      expected {json.dumps(wanted, ensure_ascii=False)}")
+        report.add(
+            "wrong value",
+            f"{place}:\n      found    {json.dumps(value, ensure_ascii=False)}"
+            f"\n      expected {json.dumps(wanted, ensure_ascii=False)}",
+        )
 
 
 def _check_dead_letters(dead_letters, letters, report):
@@ -376,7 +411,9 @@ def _check_dead_letters(dead_letters, letters, report):
             report.add("no reason", f"{place}: no __connect.errors.exception.message")
         kept = tuple(header for header in record.headers if not _is_ours(header[0]))
         for name, found, wanted in (
-            ("key", record.key, original.key), ("value", record.value, original.value), ("headers", kept, original.headers),
+            ("key", record.key, original.key),
+            ("value", record.value, original.value),
+            ("headers", kept, original.headers),
         ):
             if found != wanted:
                 report.add(f"dead letter's {name} changed", f"{place} ({source}): {_short(found)}, was {_short(wanted)}")
@@ -421,7 +458,8 @@ def _check_journal(journal, starts, ends, table_partitions, report):
                 if not is_first_version and ("first" in each) != (each["to"] > each["from"]):
                     missing |= {"first"}
                 spans[each["topic"], each["partition"]].append(
-                    Span(each["from"], each["to"], table, value.get("clock", 0), place, *marks, fingerprint=each.get("first")))
+                    Span(each["from"], each["to"], table, value.get("clock", 0), place, *marks, fingerprint=each.get("first"))
+                )
         except (TypeError, ValueError, KeyError) as error:
             report.add("journal record not readable", f"{place}: {error!r}")
             continue
@@ -450,8 +488,10 @@ def table_digest(subscriptions, position):
         audience_hash = hashlib.sha256(audience.encode()).hexdigest()[:32]
         for device in subscriptions.at(audience, position):
             last_seen = "-" if device.last_seen is None else device.last_seen
-            line = (f"{audience_hash} {device.token_hash} {device.platform} {device.environment} {last_seen} "
-                    f"{device.app} {device.token}")
+            line = (
+                f"{audience_hash} {device.token_hash} {device.platform} {device.environment} {last_seen} "
+                f"{device.app} {device.token}"
+            )
             total ^= int(hashlib.sha256(line.encode()).hexdigest(), 16)
             count += 1
     return count, f"{total:064x}"
@@ -466,8 +506,10 @@ def check_table(found, name, subscriptions, report):
         return
     count, digest = table_digest(subscriptions, position)
     if (found["devices"], found["digest"]) != (count, digest):
-        report.add("table is not the fold (I6)", f"{name} at {position}: {found['devices']} devices, {found['digest'][:16]}…, "
-                                                 f"expected {count}, {digest[:16]}…")
+        report.add(
+            "table is not the fold (I6)",
+            f"{name} at {position}: {found['devices']} devices, {found['digest'][:16]}…, expected {count}, {digest[:16]}…",
+        )
 
 
 def longest_stall(samples):

@@ -27,30 +27,37 @@ class World:
         self.daemons = []
 
     def settings(self, instance, **more):
-        return {
-            "kafka.bootstrap.servers": self.cluster.bootstrap,
-            "group.id": self.name,
-            "instance.id": instance,
-            "state.dir": self.folder / instance,
-            "workers": 1,
-            "time-zone": self.rules.time_zone,
-            "schedule": "on" if self.rules.schedule else "off",
-            "log.format": "text",
-        } | {f"topic.{topic}": name for topic, name in self.topics.items()} | {
-            name.replace("_", "."): value for name, value in more.items()}
+        return (
+            {
+                "kafka.bootstrap.servers": self.cluster.bootstrap,
+                "group.id": self.name,
+                "instance.id": instance,
+                "state.dir": self.folder / instance,
+                "workers": 1,
+                "time-zone": self.rules.time_zone,
+                "schedule": "on" if self.rules.schedule else "off",
+                "log.format": "text",
+            }
+            | {f"topic.{topic}": name for topic, name in self.topics.items()}
+            | {name.replace("_", "."): value for name, value in more.items()}
+        )
 
     def create_topics(self, **events):
         """`events` are settings of the events' topic."""
-        self.cluster.create_topics({
-            # Twice state.horizon, and a little.
-            self.topics["events"]: (self.partitions, {"retention.ms": str(30 * 86_400_000)} | {
-                name.replace("_", "."): value for name, value in events.items()}),
-            # The broker's time: a record that waits for its leader in a producer is not old when it comes.
-            self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
-            self.topics["dispatch"]: (self.partitions, {}),
-            self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
-            self.topics["journal"]: (1, {"message.timestamp.type": "LogAppendTime"}),
-        })
+        self.cluster.create_topics(
+            {
+                # Twice state.horizon, and a little.
+                self.topics["events"]: (
+                    self.partitions,
+                    {"retention.ms": str(30 * 86_400_000)} | {name.replace("_", "."): value for name, value in events.items()},
+                ),
+                # The broker's time: a record that waits for its leader in a producer is not old when it comes.
+                self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
+                self.topics["dispatch"]: (self.partitions, {}),
+                self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
+                self.topics["journal"]: (1, {"message.timestamp.type": "LogAppendTime"}),
+            }
+        )
         self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
         return self
 
@@ -78,20 +85,27 @@ class World:
 
     def wait_until_done(self, seconds=60):
         running = [each for each in self.daemons if each.is_running]
-        wait_for_daemons("the group has committed to the end of every partition",
-                         lambda: self.committed == self.ends, running, seconds)
+        wait_for_daemons(
+            "the group has committed to the end of every partition", lambda: self.committed == self.ends, running, seconds
+        )
 
     def verify(self, starts=None, max_table_age_ms=None, timers_until=None, is_set_by_hand=False):
         """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
         read, topic = self.cluster.read, self.topics["events"]
         starts = starts or self.cluster.starts(topic)
         return verify.verify(
-            read(topic), read(self.topics["subscriptions"]), self.cluster.stream(self.topics["dispatch"]),
-            read(self.topics["dead-letters"]), read(self.topics["journal"]), self.rules,
+            read(topic),
+            read(self.topics["subscriptions"]),
+            self.cluster.stream(self.topics["dispatch"]),
+            read(self.topics["dead-letters"]),
+            read(self.topics["journal"]),
+            self.rules,
             {(topic, partition): at for partition, at in starts.items()},
             {(topic, partition): at for partition, at in self.ends.items()},
-            len(self.cluster.partitions(self.topics["dispatch"])), max_table_age_ms,
-            timers_until=timers_until, is_set_by_hand=is_set_by_hand,
+            len(self.cluster.partitions(self.topics["dispatch"])),
+            max_table_age_ms,
+            timers_until=timers_until,
+            is_set_by_hand=is_set_by_hand,
         )
 
     def check_tables(self, folders, report):

@@ -9,7 +9,8 @@ import referencing
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "Schemas"
 SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text()) for path in FOLDER.glob("*.schema.json")}
 REGISTRY = referencing.Registry().with_resources(
-    (schema["$id"], referencing.Resource.from_contents(schema)) for schema in SCHEMAS.values())
+    (schema["$id"], referencing.Resource.from_contents(schema)) for schema in SCHEMAS.values()
+)
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema, registry=REGISTRY) for name, schema in SCHEMAS.items()}
 
 

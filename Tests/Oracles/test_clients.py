@@ -39,8 +39,9 @@ class Clients(unittest.TestCase):
         cls.command("subscribe", *device, token=TOKEN)
         cls.command("unsubscribe", "--audience", f"place/{cls.place}", token=TOKEN)
         world.produce(1500)
-        world.cluster.produce(world.topics["events"], [cls.cloud_event(mode, number) for number in range(10)
-                                                       for mode in (to_binary, to_structured)])
+        world.cluster.produce(
+            world.topics["events"], [cls.cloud_event(mode, number) for number in range(10) for mode in (to_binary, to_structured)]
+        )
         daemon = world.daemon("a").start()
         world.wait_until_done(120)
         daemon.stop()
@@ -57,9 +58,17 @@ class Clients(unittest.TestCase):
     def cloud_event(cls, write, number):
         """A record that the CloudEvents SDK makes."""
         identity = f"{write.__name__}-{number}"
-        event = CloudEvent({"id": identity, "source": "/oracles", "type": "order.created", "specversion": "1.0",
-                            "datacontenttype": "application/json", "partitionkey": identity},
-                           {"order": {"id": identity, "place_id": cls.place}})
+        event = CloudEvent(
+            {
+                "id": identity,
+                "source": "/oracles",
+                "type": "order.created",
+                "specversion": "1.0",
+                "datacontenttype": "application/json",
+                "partitionkey": identity,
+            },
+            {"order": {"id": identity, "place_id": cls.place}},
+        )
         message = write(event, JSONFormat())
         return Input(message.key.encode(), message.value, tuple(message.headers.items()))
 
@@ -72,7 +81,7 @@ class Clients(unittest.TestCase):
         for role in TOPICS:
             described = channels[self.topic(role)]
             resource = ConfigResource(ResourceType.TOPIC, self.world.topics[role])
-            found, = [future.result(30) for future in self.world.cluster.admin.describe_configs([resource]).values()]
+            (found,) = [future.result(30) for future in self.world.cluster.admin.describe_configs([resource]).values()]
             with self.subTest(role):
                 self.assertEqual(len(self.world.cluster.partitions(self.world.topics[role])), described["partitions"])
                 for name, value in described["topicConfiguration"].items():
@@ -124,8 +133,6 @@ def is_utf8(key):
         return key.decode() is not None
     except UnicodeDecodeError:
         return False
-
-
 
 
 if __name__ == "__main__":

@@ -32,8 +32,14 @@ def events(count=60):
 
 
 def attributes_of(identity, kind):
-    return {"id": identity, "source": "/orders/uos", "type": f"com.example.{kind.replace('_', '.')}.v1",
-            "time": MOMENT, "partitionkey": f"key-{identity}", "subject": "an order"}
+    return {
+        "id": identity,
+        "source": "/orders/uos",
+        "type": f"com.example.{kind.replace('_', '.')}.v1",
+        "time": MOMENT,
+        "partitionkey": f"key-{identity}",
+        "subject": "an order",
+    }
 
 
 def record_of(message, offset):
@@ -49,15 +55,24 @@ class CloudEvents(unittest.TestCase):
         records, native = [], []
         for identity, kind, data in events():
             records.append(record_of(write(attributes_of(identity, kind), data), len(records)))
-            native.append(rules.Record("orders.events", 0, len(native), 0, None, generate.compact(
-                {"event_type": kind.upper(), "occurred_at": MOMENT.isoformat()} | data)))
+            native.append(
+                rules.Record(
+                    "orders.events",
+                    0,
+                    len(native),
+                    0,
+                    None,
+                    generate.compact({"event_type": kind.upper(), "occurred_at": MOMENT.isoformat()} | data),
+                )
+            )
         payloads, expected = self.payloads(records), self.payloads(native)
         self.assertEqual(len(payloads), len(records))
         moment = int(MOMENT.timestamp() * 1000)
         for (identity, kind, _), payload, wanted in zip(events(), payloads, expected):
             with self.subTest(seed=SEED, id=identity):
-                wanted |= {"message_id": rules.message_id(
-                    "ce", ["/orders/uos", identity], "event_" + kind, wanted["order_id"], moment)}
+                wanted |= {
+                    "message_id": rules.message_id("ce", ["/orders/uos", identity], "event_" + kind, wanted["order_id"], moment)
+                }
                 self.assertEqual(payload, wanted)
 
     def payloads(self, records):
@@ -69,24 +84,37 @@ class CloudEvents(unittest.TestCase):
         return found
 
     def test_structured(self):
-        self.check(lambda attributes, data: to_structured(
-            CloudEvent(attributes | {"datacontenttype": "application/json", "specversion": "1.0"}, data), JSONFormat()))
+        self.check(
+            lambda attributes, data: to_structured(
+                CloudEvent(attributes | {"datacontenttype": "application/json", "specversion": "1.0"}, data), JSONFormat()
+            )
+        )
 
     def test_binary(self):
-        self.check(lambda attributes, data: to_binary(
-            CloudEvent(attributes | {"datacontenttype": "application/json", "specversion": "1.0"}, data), JSONFormat()))
+        self.check(
+            lambda attributes, data: to_binary(
+                CloudEvent(attributes | {"datacontenttype": "application/json", "specversion": "1.0"}, data), JSONFormat()
+            )
+        )
 
     def test_structured_around_bytes(self):
         """Data that the SDK has as bytes stands as base64 in the envelope."""
-        self.check(lambda attributes, data: to_structured(
-            CloudEvent(attributes | {"specversion": "1.0"}, generate.compact(data)), JSONFormat()))
+        self.check(
+            lambda attributes, data: to_structured(
+                CloudEvent(attributes | {"specversion": "1.0"}, generate.compact(data)), JSONFormat()
+            )
+        )
 
     def test_structured_by_the_SDK_of_before(self):
         self.check(lambda attributes, data: to_structured_earlier(EarlierCloudEvent(texts(attributes), data)))
 
     def test_binary_by_the_SDK_of_before(self):
-        self.check(lambda attributes, data: to_binary_earlier(EarlierCloudEvent(
-            texts(attributes) | {"datacontenttype": "application/json"}, data), data_marshaller=generate.compact))
+        self.check(
+            lambda attributes, data: to_binary_earlier(
+                EarlierCloudEvent(texts(attributes) | {"datacontenttype": "application/json"}, data),
+                data_marshaller=generate.compact,
+            )
+        )
 
 
 def texts(attributes):

@@ -16,8 +16,11 @@ JUDGE = pathlib.Path(__file__).resolve().parent / "document-1" / "judge.mjs"
 SEED = random.SystemRandom().randrange(10**6)
 
 # Which function of the app the handler calls, and with what of the payload.
-CALLED = {"event_order_created": "processOrderCreated", "event_timeslot_started": "processTimeslotStarted",
-          "event_unpicked_orders_reminder": "processUnpickedReminder"}
+CALLED = {
+    "event_order_created": "processOrderCreated",
+    "event_timeslot_started": "processTimeslotStarted",
+    "event_unpicked_orders_reminder": "processUnpickedReminder",
+}
 
 
 def judge(messages):
@@ -45,9 +48,17 @@ def wanted_calls(payload):
     if kind == "event_order_ids_listed":  # The document's handler has no case for it.
         return [["console.warn", "Unknown event type:", kind]]
     order, old, new = payload["order_id"], payload["previous_status"], payload["new_status"]
-    return [["updateOrderStatus", order, new], ["showNotification", {
-        "title": "Order Status Updated", "body": f"Order #{payload['order_number']} is now {new}",
-        "data": {"orderId": order, "previousStatus": old, "newStatus": new}}]]
+    return [
+        ["updateOrderStatus", order, new],
+        [
+            "showNotification",
+            {
+                "title": "Order Status Updated",
+                "body": f"Order #{payload['order_number']} is now {new}",
+                "data": {"orderId": order, "previousStatus": old, "newStatus": new},
+            },
+        ],
+    ]
 
 
 class Document1(unittest.TestCase):
@@ -57,8 +68,11 @@ class Document1(unittest.TestCase):
         for payload, data, verdict in zip(payloads, messages, verdicts):
             with self.subTest(seed=SEED, data=data):
                 # An event without an order id is sent all the same (and marked x-degraded); the validator wants one.
-                wanted = True if payload["order_id"] else (
-                    "Error: Missing required fields: order_id" + ("" if payload["parent_order_id"] else ", parent_order_id"))
+                wanted = (
+                    True
+                    if payload["order_id"]
+                    else ("Error: Missing required fields: order_id" + ("" if payload["parent_order_id"] else ", parent_order_id"))
+                )
                 self.assertEqual(verdict["valid"], wanted)
                 self.assertEqual(verdict["parsed"], payload)
                 self.assertEqual(list(verdict["parsed"]), list(payload), "the document's order of fields")
@@ -75,11 +89,24 @@ class Document1(unittest.TestCase):
     def test_text_that_wants_escaping_is_written_as_JSON_stringify_does(self):
         odd = ['"', "\\", "/", "\b\f\r\t", "\x01\x1f\x7f", "\u2028\u2029", "é€😀", "</script>", "a\nb", "\ufeff", "\u0000"]
         subscription = {"audience": "place/p", "token": "t", "platform": "fcm", "app": "a", "environment": "production"}
-        table = [rules.Record("subscriptions", 0, 0, 0, b"place/p|" + hashlib.sha256(b"t").hexdigest().encode(),
-                              generate.compact(subscription))]
-        records = [rules.Record("orders.events", 0, at, 1, b"k", generate.compact(
-            {"event_type": "ORDER_CREATED", "order": {"id": f"x{each}x", "place_id": "p", "order_number": f"n{each}n"}}))
-            for at, each in enumerate(odd)]
+        table = [
+            rules.Record(
+                "subscriptions", 0, 0, 0, b"place/p|" + hashlib.sha256(b"t").hexdigest().encode(), generate.compact(subscription)
+            )
+        ]
+        records = [
+            rules.Record(
+                "orders.events",
+                0,
+                at,
+                1,
+                b"k",
+                generate.compact(
+                    {"event_type": "ORDER_CREATED", "order": {"id": f"x{each}x", "place_id": "p", "order_number": f"n{each}n"}}
+                ),
+            )
+            for at, each in enumerate(odd)
+        ]
         wanted = expected(records, table, rules.Settings())
         written = render_records(records, [table[0].value])
         self.assertEqual(len(written), len(odd))
@@ -89,14 +116,16 @@ class Document1(unittest.TestCase):
         data = data_of(generated(SEED, 20)[0].record)
         payload = json.loads(data["default"])["data"]
         for member, wrong, complaint in (
-            ("start_time", None, "Missing required fields: start_time"), ("place_id", "", "Missing required fields: place_id"),
-            ("delivery_date", "07/07/2025", "Invalid delivery_date"), ("end_time", "4 PM", "Invalid time format"),
+            ("start_time", None, "Missing required fields: start_time"),
+            ("place_id", "", "Missing required fields: place_id"),
+            ("delivery_date", "07/07/2025", "Invalid delivery_date"),
+            ("end_time", "4 PM", "Invalid time format"),
         ):
             changed = {name: value for name, value in (payload | {member: wrong}).items() if value is not None}
-            verdict, = judge([{"default": json.dumps({"data": changed})}])
+            (verdict,) = judge([{"default": json.dumps({"data": changed})}])
             self.assertIn(complaint, verdict["valid"])
             self.assertIs(verdict["same"], False)  # Python puts spaces.
-        verdict, = judge([{"default": "{"}])
+        (verdict,) = judge([{"default": "{"}])
         self.assertIn("Failed to parse", verdict["valid"])
         self.assertIsNone(verdict["parsed"])
         self.assertIn("console.error", verdict["calls"][0])

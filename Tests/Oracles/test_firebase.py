@@ -25,11 +25,16 @@ def encoded(push, settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Message.token, in favour of Message.fid.
         message = messaging.Message(
-            token=device.token, data=data,
-            android=messaging.AndroidConfig(priority=settings.android_priority, ttl=datetime.timedelta(seconds=settings.ttl_seconds)),
+            token=device.token,
+            data=data,
+            android=messaging.AndroidConfig(
+                priority=settings.android_priority, ttl=datetime.timedelta(seconds=settings.ttl_seconds)
+            ),
             apns=messaging.APNSConfig(
                 headers={"apns-push-type": "background", "apns-priority": "5", "apns-expiration": str(expires)},
-                payload=messaging.APNSPayload(messaging.Aps(content_available=True))))
+                payload=messaging.APNSPayload(messaging.Aps(content_available=True)),
+            ),
+        )
     return json.loads(json.dumps(message, cls=MessageEncoder))
 
 

@@ -56,8 +56,14 @@ class Kcat(unittest.TestCase):
             "CARILLON_TOPIC_DEAD_LETTERS": topics.get("dead_letters", self.world.topics["dead-letters"]),
             "CARILLON_TIME_ZONE": self.world.rules.time_zone,
         }
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.world.folder, env=environment,
-                              capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=self.world.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr[-1000:]}")
         return done.stdout
 
@@ -72,8 +78,12 @@ class Kcat(unittest.TestCase):
         rendered = [json.loads(line) for line in explained.split("\n")[:-1]]
         pushes = collections.Counter(
             json.dumps({name: each[name] for name in ("topic", "headers", "key", "payload")})
-            for each in rendered if each.get("topic"))
-        written = self.run_documented(documented("kcat", "-C -t notifications.dispatch", "jq -c '{topic, headers, key, payload}'"), **topics)
+            for each in rendered
+            if each.get("topic")
+        )
+        written = self.run_documented(
+            documented("kcat", "-C -t notifications.dispatch", "jq -c '{topic, headers, key, payload}'"), **topics
+        )
         self.assertEqual(pushes, collections.Counter(json.dumps(json.loads(line)) for line in written.split("\n")[:-1]))
         self.assertGreater(sum(pushes.values()), 150)
         self.assertTrue(all("source" in each["explain"] for each in rendered))
@@ -81,15 +91,24 @@ class Kcat(unittest.TestCase):
     def test_from_render_back_into_topics_keeps_key_value_and_headers(self):
         places, subscriptions = self.world.events.places, self.world.subscriptions
         (self.world.folder / "subscriptions.jsonl").write_bytes(
-            b"".join(each.value + b"\n" for each in subscriptions if each.value and each.value.endswith(b"}")))
+            b"".join(each.value + b"\n" for each in subscriptions if each.value and each.value.endswith(b"}"))
+        )
         good = generate.Events(SEED, places, poison_rate=0)
         records = [good.next() for _ in range(15)]
         bad = b'{"event_type":"ORDER_\xff\x00","order":"it\'s $HOME \n `date`"}\n'
-        records += [generate.Input(b"\xff\x00key", bad), generate.Input(b"", b""), generate.Input(b"a'b", b"[]", (("odd", b"'\" $x"), ("none", None))),
-                    generate.Input(None, b"{"), generate.Input(b"tombstone", None)]
-        (self.world.folder / "events.jsonl").write_text("".join(
-            render.envelope(render.rules.Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n"
-            for at, each in enumerate(records)))
+        records += [
+            generate.Input(b"\xff\x00key", bad),
+            generate.Input(b"", b""),
+            generate.Input(b"a'b", b"[]", (("odd", b"'\" $x"), ("none", None))),
+            generate.Input(None, b"{"),
+            generate.Input(b"tombstone", None),
+        ]
+        (self.world.folder / "events.jsonl").write_text(
+            "".join(
+                render.envelope(render.rules.Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n"
+                for at, each in enumerate(records)
+            )
+        )
         topics = {name: f"{self.world.name}.back.{name}" for name in ("dispatch", "dead_letters")}
         self.cluster.create_topics({name: (5, {}) for name in topics.values()})
         command = documented("carillon render", "Examples/kcat.jq")

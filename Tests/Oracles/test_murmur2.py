@@ -17,7 +17,9 @@ SEED = random.SystemRandom().randrange(10**6)
 def java_hashes(keys):
     classes = f"{os.environ['KAFKA_HOME']}/libs/*"
     lines = "".join(key.hex() + "\n" for key in keys)
-    done = subprocess.run(["java", "-cp", classes, FOLDER / "Murmur.java"], input=lines, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["java", "-cp", classes, FOLDER / "Murmur.java"], input=lines, capture_output=True, text=True, timeout=120
+    )
     if done.returncode:
         raise AssertionError(f"java: {done.stderr[-1000:]}")
     return [int(line) for line in done.stdout.split()]

@@ -26,41 +26,98 @@ WRONG = {
     "orders.events.value": [{"event_type": "ORDER_TELEPORTED"}, {"order": "none"}],
     "orders.events.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
     "notifications.subscriptions.key": ["place/1", "place/1|ABC"],
-    "notifications.subscriptions.value": [{"platform": "sms"}, {"token": "two words"}, {"platform": "apns"}, {"last_seen_at": "today"}],
-    "notification.payload": [{"start_time": "25:99"}, {"delivery_date": "2025-13-45"}, {"place_id": ""}, {"extra": "x"},
-                             {"event_type": "event_order_status_changed"}, {"new_status": "picked"}],
+    "notifications.subscriptions.value": [
+        {"platform": "sms"},
+        {"token": "two words"},
+        {"platform": "apns"},
+        {"last_seen_at": "today"},
+    ],
+    "notification.payload": [
+        {"start_time": "25:99"},
+        {"delivery_date": "2025-13-45"},
+        {"place_id": ""},
+        {"extra": "x"},
+        {"event_type": "event_order_status_changed"},
+        {"new_status": "picked"},
+    ],
     "notifications.dispatch.key": ["no-hash"],
-    "notifications.dispatch.value": [{"notification": {}}, {"message/token": ""}, {"message/data/order_id": "1"},
-                                     {"message/data/default": 1}, {"message/apns/headers/apns-priority": "10"},
-                                     {"message/extra": 1}, {"message/android/extra": 1}, {"message/apns/extra": 1},
-                                     {"message/apns/headers/extra": "1"}],
+    "notifications.dispatch.value": [
+        {"notification": {}},
+        {"message/token": ""},
+        {"message/data/order_id": "1"},
+        {"message/data/default": 1},
+        {"message/apns/headers/apns-priority": "10"},
+        {"message/extra": 1},
+        {"message/android/extra": 1},
+        {"message/apns/extra": 1},
+        {"message/apns/headers/extra": "1"},
+    ],
     "notifications.dispatch.headers": [{"platform": "sms"}, {"source": "orders.events"}, {"token": "secret"}],
     "notifications.dead-letters.headers": [{"x-error-code": "bad_luck"}, {"__connect.errors.offset": "x"}],
     "notifications.journal.key": ["shop"],
-    "notifications.journal.value": [{"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]}, {"table": [-1]},
-                                    {"rules": ""}, {"clock": 1.5}, {"v": 3}, {"v": 1}, {"group": ""}, {"dispatch": None}, {"cluster": 7},
-                                    {"watermarks": [{"partition": 3, "before": 1, "after": 1}]},
-                                    {"watermarks": [{"topic": "a", "partition": 3, "before": 1, "before_p": "5", "after": 1}]}],
+    "notifications.journal.value": [
+        {"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]},
+        {"table": [-1]},
+        {"rules": ""},
+        {"clock": 1.5},
+        {"v": 3},
+        {"v": 1},
+        {"group": ""},
+        {"dispatch": None},
+        {"cluster": 7},
+        {"watermarks": [{"partition": 3, "before": 1, "after": 1}]},
+        {"watermarks": [{"topic": "a", "partition": 3, "before": 1, "before_p": "5", "after": 1}]},
+    ],
 }
 
 # Members of the examples that may be left out, by their paths. Everything else that an example has is required.
 MAY_BE_LEFT_OUT = {
-    "orders.events.value": ["event_id", "occurred_at", "place_id", "previous_status", "new_status", "order/*", "time",
-                            "datacontenttype", "data/*"],
+    "orders.events.value": [
+        "event_id",
+        "occurred_at",
+        "place_id",
+        "previous_status",
+        "new_status",
+        "order/*",
+        "time",
+        "datacontenttype",
+        "data/*",
+    ],
     "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.headers": ["x-degraded"],
-    "notifications.journal.value": ["ranges/*/first", "ranges/*/incomplete", "watermarks/*/before_p", "watermarks/*/after_p",
-                                    "watermarks/*/until"],
+    "notifications.journal.value": [
+        "ranges/*/first",
+        "ranges/*/incomplete",
+        "watermarks/*/before_p",
+        "watermarks/*/after_p",
+        "watermarks/*/until",
+    ],
 }
 # Members whose type is free: the rules take what they can use, and the next source else.
 MAY_BE_ANYTHING = {
-    "orders.events.value": ["order/shipping_info/slot/*", "order/metadata/delivery_slot_*", "order/order_date", "order/currency",
-                            "order/total", "order/items*", "datacontenttype", "data/*"],
+    "orders.events.value": [
+        "order/shipping_info/slot/*",
+        "order/metadata/delivery_slot_*",
+        "order/order_date",
+        "order/currency",
+        "order/total",
+        "order/items*",
+        "datacontenttype",
+        "data/*",
+    ],
 }
 # Identities and times: a text or a number.
 MAY_BE_TEXT_OR_NUMBER = {
-    "orders.events.value": ["event_id", "occurred_at", "place_id", "order/id", "order/order_number", "order/place_id", "order_ids/*"],
+    "orders.events.value": [
+        "event_id",
+        "occurred_at",
+        "place_id",
+        "order/id",
+        "order/order_number",
+        "order/place_id",
+        "order_ids/*",
+    ],
 }
 
 
@@ -152,7 +209,8 @@ class Schemas(unittest.TestCase):
                             refused = not VALIDATORS[name].is_valid(example)
                             holder[member] = kept
                             free = listed(MAY_BE_ANYTHING, name, path) or (
-                                isinstance(other, (str, float)) and listed(MAY_BE_TEXT_OR_NUMBER, name, path))
+                                isinstance(other, (str, float)) and listed(MAY_BE_TEXT_OR_NUMBER, name, path)
+                            )
                             self.assertEqual(refused, not free)
 
     def test_what_the_app_reads_is_a_payload(self):
@@ -178,9 +236,12 @@ class Rendered(unittest.TestCase):
         return collections.Counter(record.topic for record in records)
 
     def test_what_render_writes_for_the_samples_is_accepted(self):
-        events = [render.opened(json.dumps({"topic": "orders.events", "payload": line}), at) if '"payload"' not in line
-                  else render.opened(line, at)
-                  for at, line in enumerate((EXAMPLES / "events.jsonl").read_text().splitlines())]
+        events = [
+            render.opened(json.dumps({"topic": "orders.events", "payload": line}), at)
+            if '"payload"' not in line
+            else render.opened(line, at)
+            for at, line in enumerate((EXAMPLES / "events.jsonl").read_text().splitlines())
+        ]
         table = (EXAMPLES / "subscriptions.jsonl").read_bytes().splitlines()
         counts = self.check(render_records(events, table))
         self.assertEqual(counts.keys(), {"notifications.dispatch", "notifications.dead-letters"})
@@ -246,7 +307,8 @@ class AsyncAPI(unittest.TestCase):
             "an action that there is not": lambda d: d["operations"]["sendJournal"].update(action="publish"),
             "an operation without a channel": lambda d: d["operations"]["sendJournal"].pop("channel"),
             "a cleanup policy that there is not": lambda d: d["channels"]["journal"]["bindings"]["kafka"][
-                "topicConfiguration"].update({"cleanup.policy": ["shrink"]}),
+                "topicConfiguration"
+            ].update({"cleanup.policy": ["shrink"]}),
             "a binding's member that there is not": lambda d: d["components"]["messages"]["push"]["bindings"]["kafka"].update(x=1),
         }
         for name, change in changes.items():
@@ -266,8 +328,9 @@ class AsyncAPI(unittest.TestCase):
                     target = target[part]
 
     def test_it_names_every_schema_and_every_channel_has_an_operation(self):
-        named = {reference[2:].removesuffix(".schema.json") for reference in references(self.document)
-                 if reference.startswith("./")}
+        named = {
+            reference[2:].removesuffix(".schema.json") for reference in references(self.document) if reference.startswith("./")
+        }
         self.assertEqual(named, SCHEMAS.keys() - {"notification.payload"})
         used = {operation["channel"]["$ref"].rpartition("/")[2] for operation in self.document["operations"].values()}
         self.assertEqual(used, self.document["channels"].keys())
