@@ -13,10 +13,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-import daemon  # noqa: E402
-import scenarios  # noqa: E402
-import slots  # noqa: E402
-from cluster import Failure, wait_for  # noqa: E402
+from harness import daemon, scenario  # noqa: E402
+from harness import timers as slots  # noqa: E402
+from harness.cluster import Failure, wait_for  # noqa: E402
 
 
 def measure(count):
@@ -32,7 +31,7 @@ def measure(count):
         ],
     )
     print(f"{count:,} orders made in {time.monotonic() - began:.0f} s", flush=True)
-    process = scenarios.started(world)
+    process = scenario.started(world)
     world.wait_until_done(600)
     if slots.now_ms() > at:
         raise Failure("the orders were not worked off before their slot began")
@@ -66,5 +65,5 @@ if __name__ == "__main__":
         measure(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
     finally:
         daemon.Daemon.kill_all()
-        for each in scenarios.worlds:
+        for each in scenario.worlds:
             each.remove()

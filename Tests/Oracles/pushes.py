@@ -4,11 +4,11 @@ import pathlib
 import tempfile
 from typing import NamedTuple
 
-import generate
-import render
-import rules
-import verify
-from daemon import run
+from model import generate
+from scenarios import render
+from model import rules
+from model import verify
+from harness.daemon import run
 
 
 class Push(NamedTuple):

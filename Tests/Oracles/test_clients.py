@@ -12,12 +12,12 @@ from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 from confluent_kafka.admin import ConfigResource, ResourceType
 
-from cluster import Cluster
-from daemon import Daemon, run
-from generate import Input, compact
+from harness.cluster import Cluster
+from harness.daemon import Daemon, run
+from model.generate import Input, compact
 from schemas import FOLDER, complaints
-from verify import murmur2_partition
-from world import TOPICS, World
+from model.verify import murmur2_partition
+from harness.world import TOPICS, World
 
 SEED = random.SystemRandom().randrange(10**6)
 TOKEN = "device-of-the-oracles"

@@ -12,8 +12,8 @@ from cloudevents.v1.http import CloudEvent as EarlierCloudEvent
 from cloudevents.v1.kafka import to_binary as to_binary_earlier
 from cloudevents.v1.kafka import to_structured as to_structured_earlier
 
-import generate
-import rules
+from model import generate
+from model import rules
 from pushes import render_records
 
 SEED = random.SystemRandom().randrange(10**6)

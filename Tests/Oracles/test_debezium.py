@@ -13,12 +13,12 @@ import tempfile
 import unittest
 import uuid
 
-import rules
-from cluster import Cluster, Failure, wait_for
-from daemon import Daemon
-from generate import Input, compact
-from scenarios import free_port
-from world import World
+from model import rules
+from harness.cluster import Cluster, Failure, wait_for
+from harness.daemon import Daemon
+from model.generate import Input, compact
+from harness.scenario import free_port
+from harness.world import World
 
 SEED = random.SystemRandom().randrange(10**6)
 PLACE = "north"

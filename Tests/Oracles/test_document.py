@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-import generate
-import rules
+from model import generate
+from model import rules
 from pushes import expected, generated, render_records
 
 JUDGE = pathlib.Path(__file__).resolve().parent / "document-1" / "judge.mjs"

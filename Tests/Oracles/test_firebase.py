@@ -9,7 +9,7 @@ import warnings
 from firebase_admin import messaging
 from firebase_admin._messaging_encoder import MessageEncoder
 
-import rules
+from model import rules
 from pushes import generated
 
 SEED = random.SystemRandom().randrange(10**6)

@@ -9,12 +9,12 @@ import re
 import subprocess
 import unittest
 
-import generate
-import render
-from cluster import Cluster
-from daemon import CARILLON, Daemon
-from verify import murmur2_partition
-from world import World
+from model import generate
+from scenarios import render
+from harness.cluster import Cluster
+from harness.daemon import CARILLON, Daemon
+from model.verify import murmur2_partition
+from harness.world import World
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEED = random.SystemRandom().randrange(10**6)

@@ -11,9 +11,9 @@ import warnings
 import jsonschema
 import yaml
 
-import generate
-import render
-import rules
+from model import generate
+from scenarios import render
+from model import rules
 from pushes import generated, render_records
 from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints, default_of
 

@@ -1,0 +1,126 @@
+"""One pipeline's world: its topics, its subscriptions, its events and its processes; everything named after the test."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import time
+
+from model import generate
+from model import rules
+from model import verify
+from harness.daemon import Daemon, run, wait_for_daemons
+
+TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
+
+
+class World:
+    def __init__(self, cluster, name, seed, partitions=6, places=2000, crowd=200, poison_rate=0.001, schedule=True):
+        self.cluster, self.partitions = cluster, partitions
+        self.name = f"{name}-{seed}-{int(time.time())}"
+        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
+        self.rules = rules.Settings("Europe/Berlin", schedule=schedule)
+        names, self.subscriptions = generate.make_subscriptions(seed, places, crowd)
+        self.events = generate.Events(seed, names, poison_rate, slots_zone=self.rules.time_zone)
+        self.changes = generate.SubscriptionChanges(seed, names, self.subscriptions)
+        self.daemons = []
+
+    def settings(self, instance, **more):
+        return (
+            {
+                "kafka.bootstrap.servers": self.cluster.bootstrap,
+                "group.id": self.name,
+                "instance.id": instance,
+                "state.dir": self.folder / instance,
+                "workers": 1,
+                "time-zone": self.rules.time_zone,
+                "schedule": "on" if self.rules.schedule else "off",
+                "log.format": "text",
+            }
+            | {f"topic.{topic}": name for topic, name in self.topics.items()}
+            | {name.replace("_", "."): value for name, value in more.items()}
+        )
+
+    def create_topics(self, **events):
+        """`events` are settings of the events' topic."""
+        self.cluster.create_topics(
+            {
+                # Twice state.horizon, and a little.
+                self.topics["events"]: (
+                    self.partitions,
+                    {"retention.ms": str(30 * 86_400_000)} | {name.replace("_", "."): value for name, value in events.items()},
+                ),
+                # The broker's time: a record that waits for its leader in a producer is not old when it comes.
+                self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
+                self.topics["dispatch"]: (self.partitions, {}),
+                self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
+                self.topics["journal"]: (1, {"message.timestamp.type": "LogAppendTime"}),
+            }
+        )
+        self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
+        return self
+
+    def daemon(self, name, settings=None, start_at="earliest", **more):
+        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at, **more)
+        self.daemons.append(daemon)
+        return daemon
+
+    def produce(self, count, partition=-1):
+        self.cluster.produce(self.topics["events"], [self.events.next() for _ in range(count)], partition)
+
+    @property
+    def committed(self):
+        return self.cluster.committed(self.name, self.topics["events"])
+
+    @property
+    def ends(self):
+        return self.ends_of("events")
+
+    def ends_of(self, topic):
+        return self.cluster.ends(self.topics[topic])
+
+    def lag(self):
+        return sum(self.ends.values()) - sum(self.committed.values())
+
+    def wait_until_done(self, seconds=60):
+        running = [each for each in self.daemons if each.is_running]
+        wait_for_daemons(
+            "the group has committed to the end of every partition", lambda: self.committed == self.ends, running, seconds
+        )
+
+    def verify(self, starts=None, max_table_age_ms=None, timers_until=None, is_set_by_hand=False):
+        """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
+        read, topic = self.cluster.read, self.topics["events"]
+        starts = starts or self.cluster.starts(topic)
+        return verify.verify(
+            read(topic),
+            read(self.topics["subscriptions"]),
+            self.cluster.stream(self.topics["dispatch"]),
+            read(self.topics["dead-letters"]),
+            read(self.topics["journal"]),
+            self.rules,
+            {(topic, partition): at for partition, at in starts.items()},
+            {(topic, partition): at for partition, at in self.ends.items()},
+            len(self.cluster.partitions(self.topics["dispatch"])),
+            max_table_age_ms,
+            timers_until=timers_until,
+            is_set_by_hand=is_set_by_hand,
+        )
+
+    def check_tables(self, folders, report):
+        """Compares the tables in these state folders with the fold of the topic (I6). Nothing may have them open."""
+        subscriptions = rules.Subscriptions(self.cluster.read(self.topics["subscriptions"]))
+        for name, folder in folders.items():
+            marker = folder / "subscriptions" / "in-use"
+            if marker.exists() and marker.read_text() == "checking":
+                # Killed while it checked what an earlier kill had left: it is read anew then, whatever it holds.
+                continue
+            code, output, errors = run("table", "check", "--json", settings={"group.id": self.name, "state.dir": folder})
+            if code:
+                report.add("table cannot be used (I6)", f"{name}: `carillon table check` ended with {code}: {output}{errors}")
+            else:
+                verify.check_table(json.loads(output), name, subscriptions, report)
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)

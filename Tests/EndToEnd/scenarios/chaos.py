@@ -1,0 +1,277 @@
+"""Exactly once, proved under faults: processes killed, frozen, joining and leaving, aborts, brokers killed, subscriptions
+changing, poison, while events keep coming; then the verifier, and one summary."""
+
+import argparse
+import gc
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from model import verify
+from harness.cluster import PATIENCE, Cluster, Failure, pause
+from harness.daemon import CARILLON, CARILLON_DEBUG, EXIT_CONFIGURATION, Daemon
+from harness.monitor import Monitor
+from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
+from harness.world import World
+
+MAX_LAG = 10
+# A table may be as old as the setting says, and a process that stood still notices only when it goes on.
+MAX_TABLE_AGE = MAX_LAG + SESSION_TIMEOUT + 5 + 10
+# I10, and what it takes to write the markers and to notice; and where a node of several is killed, until the others know.
+MAX_STALL, MAX_STALL_NODES = TRANSACTION_TIMEOUT + 10 + 2, TRANSACTION_TIMEOUT + 10 + 2 + 10
+# From when a timer is due until it is sent, where nothing is in its way.
+MAX_TICK = 5
+# How often a broker looks for transactions that timed out, in seconds, by the number of nodes. The 10 that it has by default are
+# all the room that I10 gives; a lone one must not look before it is registered again (ADR 21).
+ABORT_INTERVAL = {1: 8, 3: 2}
+DEFAULT_FAULTS = "kill=5,point=4,freeze=2,join=2,broker=1,abort=3"
+
+
+class Chaos:
+    def __init__(self, options, brokers, cluster):
+        self.options, self.brokers = options, brokers
+        self.chance = random.Random(f"load {options.seed}")
+        self.world = World(cluster, "chaos", options.seed, options.partitions, schedule=options.schedule == "on")
+        self.max_stall = MAX_STALL_NODES if options.nodes > 1 and options.faults["broker"] else MAX_STALL
+        self.began = time.monotonic()
+
+    def say(self, text):
+        lag = self.monitor.lag
+        print(f"[{time.monotonic() - self.began:6.1f} s] {text}{'' if lag is None else f'; lag {lag:,}'}", flush=True)
+
+    def prepare(self):
+        # The broker's time: whether a tick has overtaken the log is asked of it.
+        world, topics = self.world.create_topics(message_timestamp_type="LogAppendTime"), self.world.topics
+        self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, topics["events"])
+        # Small transactions also when it lags, so that there are many to meet.
+        shared = {
+            "commit.max-records": self.options.records,
+            "session.timeout": f"{SESSION_TIMEOUT}s",
+            "transaction.timeout": f"{TRANSACTION_TIMEOUT}s",
+            "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s",
+            "subscriptions.max-lag": f"{MAX_LAG}s",
+        }
+        daemons = []
+        for number in range(self.options.processes):
+            # The first is the release build; the others have the hooks, and more than one worker.
+            name, has_hooks = f"p{number + 1}", number > 0 and CARILLON_DEBUG is not None
+            settings = world.settings(name, workers=1 if number == 0 else 2) | shared
+            daemons.append((world.daemon(name, settings, binary=CARILLON_DEBUG if has_hooks else CARILLON), has_hooks))
+        # The one that comes and goes leaves at once, or its partitions would have no owner for a session.
+        self.visitor = world.daemon("visitor", world.settings("visitor") | shared | {"static-membership": "false"})
+        self.nemesis = Nemesis(world, daemons, self.visitor, self.brokers, self.monitor, self.options, self.say)
+        self.say("topics and subscriptions are made")
+        self.monitor.start()
+        for each in self.nemesis.processes:
+            self.nemesis.start(each)
+
+    def load(self):
+        """Produces the events at the rate, in uneven bursts, and lets the faults and the changes happen on their way."""
+        producer, plan, options = self.world.cluster.producer(), self.nemesis.plan(), self.options
+        made, changed, allowed, now = 0, 0, 0.0, time.monotonic()
+        while made < options.events or not self.nemesis.is_done:
+            # Slowly on, and beyond the number, as long as faults are still to come: most need something that goes on.
+            rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
+            # A burst of up to a fifth of a second's worth; then no earlier than the rate allows.
+            burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))
+            self.world.events.slots_from = int(time.time() * 1000)
+            for _ in range(burst):
+                self._produce(producer, "events", self.world.events.next())
+            made, allowed = made + burst, allowed - burst
+            while changed < made * options.changes // options.events:
+                self._produce(producer, "subscriptions", self.world.changes.next())
+                changed += 1
+            while plan and plan[0][0] <= made:
+                # Faults come while the burst is on its way.
+                producer.poll(self.chance.uniform(0, 0.03))
+                self.nemesis.cause(plan.pop(0)[1])
+            self.nemesis.tick()
+            producer.poll(0.02)
+            last, now = now, time.monotonic()
+            allowed = min(allowed + rate * (now - last), options.rate)
+        self.made = made
+        self._wait("what was produced is delivered", lambda: producer.flush(0.1) == 0, 120)
+        self.say(f"{made:,} events and {changed:,} changes of subscriptions produced")
+
+    def _produce(self, producer, topic, each):
+        producer.produce(self.world.topics[topic], key=each.key, value=each.value, headers=list(each.headers))
+        producer.poll(0)
+
+    def _wait(self, what, condition, seconds):
+        """As `wait_for`, with an eye on the processes."""
+        seconds *= PATIENCE
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                daemons = [each for each in self.world.daemons if each.is_running]
+                raise Failure(
+                    "\n".join([f"not within {seconds} s: {what}"] + [f"  {each.name}:\n{each.last_lines()}" for each in daemons])
+                )
+            self.nemesis.tick()
+            pause()
+
+    def finish(self):
+        while (lag := self.monitor.lag) != 0:
+            self._wait(
+                "the group comes nearer to the end",
+                lambda: self.monitor.lag is not None and (lag is None or self.monitor.lag < lag),
+                120,
+            )
+        self.world.wait_until_done(60)
+        self.timers_until, at_end = int(time.time() * 1000), time.monotonic()
+        self._wait("timers that were due have had their time", lambda: time.monotonic() > at_end + MAX_TICK, MAX_TICK + 10)
+        self.say("the group is at the end")
+        self.monitor.halt()
+        for each in self.nemesis.processes:
+            self.say(f"{each.name} drained in {each.daemon.stop(TRANSACTION_TIMEOUT + 20):.1f} s")
+
+    def verify(self):
+        # What is read lives to the end, and there is much of it: nothing to collect, again and again.
+        gc.disable()
+        report = self.world.verify(max_table_age_ms=MAX_TABLE_AGE * 1_000, timers_until=self.timers_until)
+        if report.counts["events"] != self.made:
+            report.add("input", f"{report.counts['events']:,} events in the topic, {self.made:,} were made")
+        tables = self.nemesis.copies | {each.name: self.world.folder / each.name for each in self.nemesis.processes}
+        self.world.check_tables(tables, report)
+        stall = verify.check_stalls(self.monitor.samples, self.max_stall, report)
+        if self.options.schedule == "on" and time.monotonic() - self.began > 240 and not report.counts.get("timers sent"):
+            report.add("no timer", "the run has seen several full minutes, and no timer was due")
+        self.say("verified")
+        self.summarize(report, len(tables), stall)
+        return not report.differences
+
+    @property
+    def log(self):
+        return "".join(each.log(whole=True) for each in self.world.daemons)
+
+    def summarize(self, report, tables, stall):
+        counts, options, log = self.nemesis.counts, self.options, self.log
+        print(
+            f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
+            f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, schedule={options.schedule}, "
+            f"{self.brokers or 'brokers that were there'}"
+        )
+        for what, count in sorted(counts.items()):
+            print(f"  {count:6,} {what}")
+        for word, what in (
+            ("fault: abort@", "transactions aborted on purpose"),
+            ("lost its partitions", "times partitions lost"),
+            ("gives its partitions back", "revocations"),
+            ("makes its producer anew", "producers made anew"),
+            ("makes its consumer anew", "consumers made anew"),
+        ):
+            print(f"  {log.count(word):6,} {what}")
+        print("  points: " + (", ".join(f"{count} {point}" for point, count in sorted(self.nemesis.points.items())) or "none"))
+        print(
+            f"  {tables} tables compared with the fold; the longest stall of a last stable offset {stall:.1f} s, "
+            f"{self.max_stall} s allowed"
+        )
+        report.print()
+
+
+def faults(text):
+    """Counts by fault; `abort` is one in so many transactions."""
+    chosen = dict.fromkeys((*FAULTS, "abort"), 0)
+    for part in filter(None, text.split(",")):
+        name, _, count = part.partition("=")
+        if name not in chosen or not count.isdigit():
+            raise argparse.ArgumentTypeError(f"{part}: not one of {', '.join(chosen)}, each with =N")
+        chosen[name] = int(count)
+    return chosen
+
+
+def check_builds():
+    """The release build has no hook in it, and the other one has: else a run would prove less than it says. One build that is
+    named for both is what a run under a sanitizer wants."""
+    words = (b"CARILLON_FAULT", b"after-send-offsets", b"FaultPlan")
+    if CARILLON != CARILLON_DEBUG and (found := [word.decode() for word in words if word in pathlib.Path(CARILLON).read_bytes()]):
+        raise Failure(f"{CARILLON} has hooks for tests in it, and is to be a release build: {', '.join(found)}")
+    if not CARILLON_DEBUG:
+        return
+    arguments = [CARILLON_DEBUG, "run", "--set", "kafka.bootstrap.servers=127.0.0.1:1"]
+    try:
+        done = subprocess.run(arguments, capture_output=True, timeout=30, env=os.environ | {"CARILLON_FAULT": "nonsense"})
+    except subprocess.TimeoutExpired:
+        done = None
+    if done is None or done.returncode != EXIT_CONFIGURATION or b"CARILLON_FAULT" not in done.stderr + done.stdout:
+        raise Failure(f"{CARILLON_DEBUG} has no hooks in it, and is to be a debug build")
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser.add_argument("--events", type=int, default=30_000, help="at least; more where faults are still to come then")
+    parser.add_argument("--rate", type=int, default=800, help="events a second, at most")
+    parser.add_argument("--changes", type=int, help="of subscriptions, meanwhile; default: a tenth of the events")
+    parser.add_argument("--partitions", type=int, default=6)
+    parser.add_argument("--records", type=int, default=250, help="pushes in a transaction, about")
+    parser.add_argument("--processes", type=int, default=2, help="that are there all the time; all but the first have the hooks")
+    parser.add_argument("--nodes", type=int, default=1, choices=(1, 3), help="brokers")
+    parser.add_argument(
+        "--faults",
+        type=faults,
+        default=DEFAULT_FAULTS,
+        help="how many of each: kill at random moments, point: kill at a fixed point, freeze: SIGSTOP for longer "
+        "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
+        f"not named do not happen. Default: {DEFAULT_FAULTS}",
+    )
+    parser.add_argument("--schedule", choices=("on", "off"), default="on", help="whether timers fire; default: on")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into"
+    )
+    options = parser.parse_args()
+    options.changes = options.events // 10 if options.changes is None else options.changes
+    if not CARILLON_DEBUG and (options.faults["point"] or options.faults["abort"]):
+        parser.error("point and abort want a debug build: CARILLON_DEBUG names it")
+    if options.faults["broker"] and not os.environ.get("KAFKA_HOME"):
+        print("SKIPPED: killing brokers; they have to be the test's own, from KAFKA_HOME", flush=True)
+        options.faults["broker"] = 0
+    return options
+
+
+def end_early(*_):
+    """By the way that cleans up, which a second signal must not interrupt: `timeout` sends two."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
+
+
+def main():
+    options = parse_options()
+    chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
+    sizes = " ".join(
+        f"--{name} {getattr(options, name)}"
+        for name in ("seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes", "schedule")
+    )
+    print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
+    signal.signal(signal.SIGTERM, end_early)
+    interval = f"transaction.abort.timed.out.transaction.cleanup.interval.ms={ABORT_INTERVAL[options.nodes]}000"
+    brokers = Brokers(options.nodes, interval) if os.environ.get("KAFKA_HOME") else None
+    chaos, passed = None, False
+    try:
+        check_builds()
+        chaos = Chaos(options, brokers, Cluster(brokers.start() if brokers else None))
+        chaos.prepare()
+        chaos.load()
+        chaos.finish()
+        passed = chaos.verify()
+    except Failure as failure:
+        print(f"FAILED: {failure}", flush=True)
+    finally:
+        Daemon.kill_all()
+        if brokers and options.keep and not passed:
+            print(f"the brokers go on: {brokers.folder}, {brokers.bootstrap}; Scripts/kafka stop {brokers.folder}", flush=True)
+        elif brokers:
+            brokers.remove()
+        if chaos and passed:
+            chaos.world.remove()
+        elif chaos:
+            print(f"logs of the processes: {chaos.world.folder}", flush=True)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
