@@ -20,9 +20,10 @@ import time
 
 from confluent_kafka import Consumer, TopicPartition
 
+from generator.inputs import Input
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
 from harness.cluster import Cluster, Failure  # noqa: E402
-from model.generate import Input  # noqa: E402
 
 COPIES = 3
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -10,9 +10,8 @@ import tempfile
 import unittest
 
 import kubernetes_validate
-import yaml
-
 import program
+import yaml
 from program import ROOT
 
 OPERATIONS = ROOT / "docs/operations"

@@ -4,19 +4,22 @@ import pathlib
 import tempfile
 from typing import NamedTuple
 
-from model import generate
-from scenarios import render
-from model import rules
-from model import verify
+from generator.events import Events, Mix
+from generator.inputs import DAY_MS, iso
+from generator.subscriptions import make_subscriptions
 from harness.daemon import run
+from model.expectation import Expectation
+from model.records import Device, Notification, Record, Settings
+from model.subscriptions import Subscriptions
+from scenarios import render
 
 
 class Push(NamedTuple):
     """One record of the dispatch topic, and the notification and device that it is for."""
 
-    record: rules.Record
-    notification: rules.Notification
-    device: rules.Device
+    record: Record
+    notification: Notification
+    device: Device
 
 
 def render_records(records, subscriptions, *arguments):
@@ -33,21 +36,21 @@ def render_records(records, subscriptions, *arguments):
 
 def expected(records, subscriptions, settings, until=None):
     """Every push that must come, by source, message id and hash of the token; of timers those that are due up to `until`."""
-    expectation = verify.Expectation(rules.Subscriptions(subscriptions), settings)
-    expectation.partition(records, (), 0, until, None)
+    expectation = Expectation(Subscriptions(subscriptions), settings, until)
+    expectation.add_partition(records)
     return {identity: (notification, device) for identity, (_, notification, device, _) in expectation.pushes.items()}
 
 
-def generated(seed, count, settings=rules.Settings("Europe/Berlin"), *arguments):
+def generated(seed, count, settings=Settings("Europe/Berlin"), *arguments):
     """Pushes for generated events in every envelope and spelling, none of them poison, and of the timers that follow."""
-    places, subscriptions = generate.make_subscriptions(seed, places=40, crowd=3)
+    places, subscriptions = make_subscriptions(seed, places=40, crowd=3)
     subscriptions = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
-    events = generate.Events(seed, places, poison_rate=0)
-    records = [rules.Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
-    until = events.now + 4 * generate.DAY_MS
-    table = [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
+    events = Events(seed, places, Mix(poison_rate=0))
+    records = [Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
+    until = events.now + 4 * DAY_MS
+    table = [Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
     wanted = expected(records, table, settings, until)
-    arguments += ("--time-zone", settings.time_zone, "--until", generate.iso(until))
+    arguments += ("--time-zone", settings.time_zone, "--until", iso(until))
     written = render_records(records, [each.value for each in subscriptions], *arguments)
     found = []
     for record in written:

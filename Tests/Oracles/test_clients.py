@@ -11,13 +11,13 @@ from cloudevents.core.bindings.kafka import to_binary, to_structured
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 from confluent_kafka.admin import ConfigResource, ResourceType
+from schemas import FOLDER, complaints
 
+from generator.inputs import Input
 from harness.cluster import Cluster
 from harness.daemon import Daemon, run
-from model.generate import Input, compact
-from schemas import FOLDER, complaints
-from model.verify import murmur2_partition
 from harness.world import TOPICS, World
+from model.partitions import murmur2_partition
 
 SEED = random.SystemRandom().randrange(10**6)
 TOKEN = "device-of-the-oracles"

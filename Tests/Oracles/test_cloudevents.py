@@ -11,10 +11,14 @@ from cloudevents.core.v1.event import CloudEvent
 from cloudevents.v1.http import CloudEvent as EarlierCloudEvent
 from cloudevents.v1.kafka import to_binary as to_binary_earlier
 from cloudevents.v1.kafka import to_structured as to_structured_earlier
-
-from model import generate
-from model import rules
 from pushes import render_records
+
+from generator.events import STATUSES, Events, Mix
+from generator.inputs import compact
+from generator.orders import new_order
+from model.envelope import EVENT_TYPES
+from model.messages import message_id
+from model.records import Record
 
 SEED = random.SystemRandom().randrange(10**6)
 SUBSCRIPTION = {"audience": "place/p1", "token": "device-1", "platform": "fcm", "app": "a", "environment": "production"}
@@ -23,11 +27,11 @@ MOMENT = datetime.datetime(2026, 3, 1, 9, 30, 15, 250_000, datetime.timezone(dat
 
 def events(count=60):
     """Orders with their types, as a producer has them before it picks an envelope."""
-    made, chance = generate.Events(SEED, ["p1", "p1"], poison_rate=0), random.Random(SEED)
+    made, chance = Events(SEED, ["p1", "p1"], Mix(poison_rate=0)), random.Random(SEED)
     for number in range(count):
-        order = made.new_order()
-        kind = rules.EVENT_TYPES[number % 4]
-        order["status"] = chance.choice(generate.STATUSES[1:])
+        order = new_order(made)
+        kind = EVENT_TYPES[number % 4]
+        order["status"] = chance.choice(STATUSES[1:])
         yield f"id-{number}", kind, {"order": order, "previous_status": "pending"}
 
 
@@ -45,7 +49,7 @@ def attributes_of(identity, kind):
 def record_of(message, offset):
     key = message.key.encode() if isinstance(message.key, str) else message.key
     value = message.value.encode() if isinstance(message.value, str) else message.value
-    return rules.Record("orders.events", 0, offset, 0, key, value, tuple(message.headers.items()))
+    return Record("orders.events", 0, offset, 0, key, value, tuple(message.headers.items()))
 
 
 class CloudEvents(unittest.TestCase):
@@ -56,13 +60,13 @@ class CloudEvents(unittest.TestCase):
         for identity, kind, data in events():
             records.append(record_of(write(attributes_of(identity, kind), data), len(records)))
             native.append(
-                rules.Record(
+                Record(
                     "orders.events",
                     0,
                     len(native),
                     0,
                     None,
-                    generate.compact({"event_type": kind.upper(), "occurred_at": MOMENT.isoformat()} | data),
+                    compact({"event_type": kind.upper(), "occurred_at": MOMENT.isoformat()} | data),
                 )
             )
         payloads, expected = self.payloads(records), self.payloads(native)
@@ -70,15 +74,13 @@ class CloudEvents(unittest.TestCase):
         moment = int(MOMENT.timestamp() * 1000)
         for (identity, kind, _), payload, wanted in zip(events(), payloads, expected):
             with self.subTest(seed=SEED, id=identity):
-                wanted |= {
-                    "message_id": rules.message_id("ce", ["/orders/uos", identity], "event_" + kind, wanted["order_id"], moment)
-                }
+                wanted |= {"message_id": message_id("ce", ["/orders/uos", identity], "event_" + kind, wanted["order_id"], moment)}
                 self.assertEqual(payload, wanted)
 
     def payloads(self, records):
         found = []
         # Of every type: those from a scheduler upstream, too.
-        for record in render_records(records, [generate.compact(SUBSCRIPTION)], "--set", "schedule=off"):
+        for record in render_records(records, [compact(SUBSCRIPTION)], "--set", "schedule=off"):
             self.assertEqual(record.topic, "notifications.dispatch", dict(record.headers))
             found.append(json.loads(json.loads(record.value)["message"]["data"]["default"])["data"])
         return found
@@ -100,9 +102,7 @@ class CloudEvents(unittest.TestCase):
     def test_structured_around_bytes(self):
         """Data that the SDK has as bytes stands as base64 in the envelope."""
         self.check(
-            lambda attributes, data: to_structured(
-                CloudEvent(attributes | {"specversion": "1.0"}, generate.compact(data)), JSONFormat()
-            )
+            lambda attributes, data: to_structured(CloudEvent(attributes | {"specversion": "1.0"}, compact(data)), JSONFormat())
         )
 
     def test_structured_by_the_SDK_of_before(self):
@@ -112,7 +112,7 @@ class CloudEvents(unittest.TestCase):
         self.check(
             lambda attributes, data: to_binary_earlier(
                 EarlierCloudEvent(texts(attributes) | {"datacontenttype": "application/json"}, data),
-                data_marshaller=generate.compact,
+                data_marshaller=compact,
             )
         )
 

@@ -13,12 +13,12 @@ import tempfile
 import unittest
 import uuid
 
-from model import rules
+from generator.inputs import Input, compact
 from harness.cluster import Cluster, Failure, wait_for
 from harness.daemon import Daemon
-from model.generate import Input, compact
 from harness.scenario import free_port
 from harness.world import World
+from model.messages import message_id
 
 SEED = random.SystemRandom().randrange(10**6)
 PLACE = "north"
@@ -249,7 +249,7 @@ class Debezium(unittest.TestCase):
         self.assertEqual(len(pushes), 9)
         devices = {each.key.rpartition(b"|")[2] for each in self.world.subscriptions}
         for identity, number in committed:
-            message = rules.message_id("outbox", [identity], "event_order_created", number, 1_772_359_200_000)
+            message = message_id("outbox", [identity], "event_order_created", number, 1_772_359_200_000)
             self.assertEqual({each.key for each in pushes if dict(each.headers)["message-id"].decode() == message}, devices)
 
 

@@ -8,9 +8,11 @@ import subprocess
 import tempfile
 import unittest
 
-from model import generate
-from model import rules
 from pushes import expected, generated, render_records
+
+from generator.inputs import compact
+from model.envelope import EVENT_TYPES
+from model.records import Record, Settings
 
 JUDGE = pathlib.Path(__file__).resolve().parent / "document-1" / "judge.mjs"
 SEED = random.SystemRandom().randrange(10**6)
@@ -83,31 +85,27 @@ class Document1(unittest.TestCase):
         pushes = generated(SEED, 1500)
         self.check([push.notification.payload for push in pushes], [data_of(push.record) for push in pushes])
         kinds = {push.notification.payload["event_type"] for push in pushes}
-        self.assertEqual(kinds, {f"event_{name}" for name in rules.EVENT_TYPES})
+        self.assertEqual(kinds, {f"event_{name}" for name in EVENT_TYPES})
         self.assertEqual({push.device.platform for push in pushes}, {"fcm", "apns"})
 
     def test_text_that_wants_escaping_is_written_as_JSON_stringify_does(self):
         odd = ['"', "\\", "/", "\b\f\r\t", "\x01\x1f\x7f", "\u2028\u2029", "é€😀", "</script>", "a\nb", "\ufeff", "\u0000"]
         subscription = {"audience": "place/p", "token": "t", "platform": "fcm", "app": "a", "environment": "production"}
-        table = [
-            rules.Record(
-                "subscriptions", 0, 0, 0, b"place/p|" + hashlib.sha256(b"t").hexdigest().encode(), generate.compact(subscription)
-            )
-        ]
+        table = [Record("subscriptions", 0, 0, 0, b"place/p|" + hashlib.sha256(b"t").hexdigest().encode(), compact(subscription))]
         records = [
-            rules.Record(
+            Record(
                 "orders.events",
                 0,
                 at,
                 1,
                 b"k",
-                generate.compact(
+                compact(
                     {"event_type": "ORDER_CREATED", "order": {"id": f"x{each}x", "place_id": "p", "order_number": f"n{each}n"}}
                 ),
             )
             for at, each in enumerate(odd)
         ]
-        wanted = expected(records, table, rules.Settings())
+        wanted = expected(records, table, Settings())
         written = render_records(records, [table[0].value])
         self.assertEqual(len(written), len(odd))
         self.check([notification.payload for notification, _ in wanted.values()], [data_of(record) for record in written])

@@ -8,9 +8,9 @@ import warnings
 
 from firebase_admin import messaging
 from firebase_admin._messaging_encoder import MessageEncoder
-
-from model import rules
 from pushes import generated
+
+from model.records import Settings
 
 SEED = random.SystemRandom().randrange(10**6)
 
@@ -48,21 +48,21 @@ class FirebaseAdmin(unittest.TestCase):
                 self.assertEqual(json.loads(push.record.value), {"message": encoded(push, settings)})
 
     def test_the_same_message_built_with_it_is_the_same_JSON(self):
-        self.check(rules.Settings("Europe/Berlin"))
+        self.check(Settings("Europe/Berlin"))
 
     def test_it_agrees_on_other_settings_too(self):
-        settings = rules.Settings("America/New_York", ttl_seconds=90, android_priority="normal")
+        settings = Settings("America/New_York", ttl_seconds=90, android_priority="normal")
         self.check(settings, "--set", "notification.ttl=90s", "--set", "notification.android-priority=normal")
 
     def test_its_encoder_refuses_what_the_provider_refuses(self):
         """So that the comparison above says something: the encoder checks types, priorities and times."""
         push = next(each for each in generated(SEED, 50) if each.device.platform == "fcm")
-        for wrong in (rules.Settings(android_priority="urgent"), rules.Settings(ttl_seconds=-1)):
+        for wrong in (Settings(android_priority="urgent"), Settings(ttl_seconds=-1)):
             with self.assertRaises(ValueError):
                 encoded(push, wrong)
         push.notification.order_type = 7
         with self.assertRaises(ValueError):
-            encoded(push, rules.Settings())
+            encoded(push, Settings())
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ import re
 import subprocess
 import unittest
 
-from model import generate
-from scenarios import render
+from generator.events import Events, Mix
+from generator.inputs import Input
 from harness.cluster import Cluster
 from harness.daemon import CARILLON, Daemon
-from model.verify import murmur2_partition
 from harness.world import World
+from model.partitions import murmur2_partition
+from model.records import Record
+from scenarios import render
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEED = random.SystemRandom().randrange(10**6)
@@ -93,20 +95,19 @@ class Kcat(unittest.TestCase):
         (self.world.folder / "subscriptions.jsonl").write_bytes(
             b"".join(each.value + b"\n" for each in subscriptions if each.value and each.value.endswith(b"}"))
         )
-        good = generate.Events(SEED, places, poison_rate=0)
+        good = Events(SEED, places, Mix(poison_rate=0))
         records = [good.next() for _ in range(15)]
         bad = b'{"event_type":"ORDER_\xff\x00","order":"it\'s $HOME \n `date`"}\n'
         records += [
-            generate.Input(b"\xff\x00key", bad),
-            generate.Input(b"", b""),
-            generate.Input(b"a'b", b"[]", (("odd", b"'\" $x"), ("none", None))),
-            generate.Input(None, b"{"),
-            generate.Input(b"tombstone", None),
+            Input(b"\xff\x00key", bad),
+            Input(b"", b""),
+            Input(b"a'b", b"[]", (("odd", b"'\" $x"), ("none", None))),
+            Input(None, b"{"),
+            Input(b"tombstone", None),
         ]
         (self.world.folder / "events.jsonl").write_text(
             "".join(
-                render.envelope(render.rules.Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n"
-                for at, each in enumerate(records)
+                render.envelope(Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n" for at, each in enumerate(records)
             )
         )
         topics = {name: f"{self.world.name}.back.{name}" for name in ("dispatch", "dead_letters")}

@@ -6,7 +6,7 @@ import random
 import subprocess
 import unittest
 
-from model.verify import murmur2_partition
+from model.partitions import murmur2_partition
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 # Read by Tests/KafkaClientTests/Murmur2Tests.swift, too: keys in hexadecimal, and Java's hashes of them.

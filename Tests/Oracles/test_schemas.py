@@ -10,12 +10,13 @@ import warnings
 
 import jsonschema
 import yaml
-
-from model import generate
-from scenarios import render
-from model import rules
 from pushes import generated, render_records
 from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints, default_of
+
+from generator.events import Events, Mix
+from generator.subscriptions import make_subscriptions
+from model.records import Record, Settings
+from scenarios import render
 
 EXAMPLES = FOLDER.parent / "Examples"
 SEED = random.SystemRandom().randrange(10**6)
@@ -251,16 +252,16 @@ class Rendered(unittest.TestCase):
         self.assertGreater(counts["notifications.dispatch"], 600)
 
     def test_what_it_writes_with_every_header_is_accepted(self):
-        pushes = generated(SEED, 200, rules.Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
+        pushes = generated(SEED, 200, Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
         self.check([push.record for push in pushes])
         names = {name for push in pushes for name, _ in push.record.headers}
         self.assertLessEqual({"event-type", "audience", "order-id"}, names)
 
     def test_every_code_of_a_dead_letter_that_poison_gives_is_in_the_schema(self):
-        places, subscriptions = generate.make_subscriptions(SEED, places=5, crowd=1)
-        events = generate.Events(SEED, places, poison_rate=1)
+        places, subscriptions = make_subscriptions(SEED, places=5, crowd=1)
+        events = Events(SEED, places, Mix(poison_rate=1))
         made = [each for each in (events.next() for _ in range(60)) if render.has_text_headers(each)]
-        records = [rules.Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
+        records = [Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
         table = [each.value for each in subscriptions if each.value and each.value.endswith(b"}")]
         written = render_records(records, table)
         self.check(written)

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from model.rules import Record
+from model.records import Record
 
 
 class Failure(Exception):

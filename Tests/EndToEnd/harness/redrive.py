@@ -6,9 +6,9 @@ import json
 import subprocess
 import tempfile
 
+from generator.inputs import Input, compact
 from harness.cluster import PATIENCE, Failure, wait_for
 from harness.daemon import CARILLON, run
-from model.generate import Input, compact
 from harness.scenario import make_world, started
 
 USAGE, IN_USE, NOT_IN_TIME, REFUSED = 64, 3, 75, 78

@@ -10,13 +10,13 @@ import zoneinfo
 
 from confluent_kafka import Consumer, TopicPartition
 
+from generator.inputs import Input, compact, iso
 from harness import offsets
 from harness.cluster import PATIENCE, Failure, pause
 from harness.daemon import wait_for_daemons
-from model.generate import Input, compact, iso
-from model.orders import Watermark
 from harness.scenario import make_world
-from model.verify import watermarks_of
+from model.journal import watermarks_of
+from model.orders import Watermark
 
 MINUTE = 60_000
 # Over how many seconds the places' timers are spread: a schedule that lasts long enough to be disturbed.

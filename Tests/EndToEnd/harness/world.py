@@ -6,10 +6,13 @@ import shutil
 import tempfile
 import time
 
-from model import generate
-from model import rules
-from model import verify
+from generator.events import Events, Mix
+from generator.subscriptions import SubscriptionChanges, make_subscriptions
 from harness.daemon import Daemon, run, wait_for_daemons
+from model.records import Settings
+from model.subscriptions import Subscriptions
+from model.tables import check_table
+from model.verify import Run, verify
 
 TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
 
@@ -20,10 +23,10 @@ class World:
         self.name = f"{name}-{seed}-{int(time.time())}"
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
-        self.rules = rules.Settings("Europe/Berlin", schedule=schedule)
-        names, self.subscriptions = generate.make_subscriptions(seed, places, crowd)
-        self.events = generate.Events(seed, names, poison_rate, slots_zone=self.rules.time_zone)
-        self.changes = generate.SubscriptionChanges(seed, names, self.subscriptions)
+        self.rules = Settings("Europe/Berlin", schedule=schedule)
+        names, self.subscriptions = make_subscriptions(seed, places, crowd)
+        self.events = Events(seed, names, Mix(poison_rate, slots_zone=self.rules.time_zone))
+        self.changes = SubscriptionChanges(seed, names, self.subscriptions)
         self.daemons = []
 
     def settings(self, instance, **more):
@@ -89,28 +92,28 @@ class World:
             "the group has committed to the end of every partition", lambda: self.committed == self.ends, running, seconds
         )
 
-    def verify(self, starts=None, max_table_age_ms=None, timers_until=None, is_set_by_hand=False):
-        """The verifier's report; `starts` are the partitions' first offsets, where they are not the log's."""
+    def verify(self, starts=None, **known):
+        """The verifier's report. `starts` are the first offsets of the partitions, where they are not those of the log; `known`
+        is what else is known of the run, by the names of `verify.Run`."""
         read, topic = self.cluster.read, self.topics["events"]
         starts = starts or self.cluster.starts(topic)
-        return verify.verify(
-            read(topic),
-            read(self.topics["subscriptions"]),
-            self.cluster.stream(self.topics["dispatch"]),
-            read(self.topics["dead-letters"]),
-            read(self.topics["journal"]),
-            self.rules,
-            {(topic, partition): at for partition, at in starts.items()},
-            {(topic, partition): at for partition, at in self.ends.items()},
-            len(self.cluster.partitions(self.topics["dispatch"])),
-            max_table_age_ms,
-            timers_until=timers_until,
-            is_set_by_hand=is_set_by_hand,
+        run = Run(
+            settings=self.rules,
+            events=read(topic),
+            subscriptions=read(self.topics["subscriptions"]),
+            dispatch=self.cluster.stream(self.topics["dispatch"]),
+            dead_letters=read(self.topics["dead-letters"]),
+            journal=read(self.topics["journal"]),
+            dispatch_partitions=len(self.cluster.partitions(self.topics["dispatch"])),
+            starts={(topic, partition): at for partition, at in starts.items()},
+            ends={(topic, partition): at for partition, at in self.ends.items()},
+            **known,
         )
+        return verify(run)
 
     def check_tables(self, folders, report):
         """Compares the tables in these state folders with the fold of the topic (I6). Nothing may have them open."""
-        subscriptions = rules.Subscriptions(self.cluster.read(self.topics["subscriptions"]))
+        subscriptions = Subscriptions(self.cluster.read(self.topics["subscriptions"]))
         for name, folder in folders.items():
             marker = folder / "subscriptions" / "in-use"
             if marker.exists() and marker.read_text() == "checking":
@@ -120,7 +123,7 @@ class World:
             if code:
                 report.add("table cannot be used (I6)", f"{name}: `carillon table check` ended with {code}: {output}{errors}")
             else:
-                verify.check_table(json.loads(output), name, subscriptions, report)
+                check_table(json.loads(output), name, subscriptions, report)
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

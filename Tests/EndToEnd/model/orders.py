@@ -1,7 +1,7 @@
 """An independent reading of what is remembered of orders, and of the timers that follow from it.
 
-Written from the rules, not from Carillon's source: order state as a fold over the records of one partition, the timers
-of an order as a function of that state and of a watermark. Times are milliseconds, but where a name says seconds.
+Written from the rules, not from Carillon's source: the state of the orders as a fold over the records of one partition, the
+timers of an order as a function of that state and of a watermark. Times are milliseconds, unless a name says seconds.
 """
 
 import datetime
@@ -10,7 +10,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
-from model import rules
+from model.messages import message_id
+from model.records import Notification, Verdict
 
 TERMINAL = ("cancelled", "failed", "completed", "collected")
 UNPICKED = ("pending", "processing")
@@ -20,11 +21,11 @@ QUARTER_SECONDS = 900
 
 
 class Watermark(NamedTuple):
-    """What has gone: everything that is due at or before w, and, where p is there, of what is due 1 ms later whatever has a
-    hash of at most p. In their order as pairs."""
+    """Which timers have fired: all that are due at or before w, and of those that are due 1 ms later the ones whose order has
+    a hash of at most p. Watermarks compare as pairs."""
 
     w: int
-    # 16 hex digits; empty for none.
+    # 16 hex digits, or empty.
     p: str = ""
 
 
@@ -35,25 +36,25 @@ class Timer(NamedTuple):
 
     @property
     def watermark(self):
-        """The one that it leads to while others of its instant are left."""
+        """The watermark after this timer, while others that are due at the same time are left."""
         return Watermark(self.due - 1, stored_hash(self.order_id.encode()))
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def stored_hash(key):
-    """How a key's hash is stored: the first 8 bytes of its SHA-256."""
+    """The hash of a key as it is stored: the first 8 bytes of its SHA-256."""
     return None if key is None else hashlib.sha256(key).hexdigest()[:16]
 
 
 @dataclass
 class _Order:
-    # By name: the value, and the second of the record that said it.
+    # By name: the value, and the second of the record that set it.
     members: dict = field(default_factory=dict)
-    # Newest first: who, and until which second.
+    # Newest first: the identity of an event, and the second at which it expires.
     identities: list = field(default_factory=list)
-    # The event time of the latest end, and until which second it counts.
+    # The event time of the latest end, and the second at which it expires.
     end: Optional[tuple] = None
-    # The second at which the slot starts, and that of the record since which it does; 0 for none.
+    # The second at which the slot starts, and that of the record that set it; 0 for none.
     start: int = 0
     start_set: int = 0
 
@@ -73,7 +74,7 @@ def instant(day, clock, zone):
     seconds = int(first.timestamp())
     if datetime.datetime.fromtimestamp(seconds, zone).replace(tzinfo=None) == wall:
         return seconds
-    # The clock skips it: the moment of the change, between an instant that shows less and one that shows more.
+    # The clock skips this time: the moment of the change, between an instant that shows less and one that shows more.
     low, high = seconds - 86_400, seconds + 86_400
     while high - low > 1:
         middle = (low + high) // 2
@@ -85,7 +86,7 @@ def instant(day, clock, zone):
 
 
 def spread_of(place, most):
-    """By how many seconds the timers of a place go later, of 0 to `most`: FNV-1a of 64 bits, its halves folded."""
+    """By how many seconds, 0 to `most`, the timers of a place fire later: FNV-1a of 64 bits, its halves folded."""
     value = 0xCBF29CE484222325
     for byte in place.encode():
         value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -98,10 +99,10 @@ class Orders:
     def __init__(self, settings):
         self.settings = settings
         self.newest = 0
-        # What was due at or before this has fired, or never will.
+        # Timers at or below it have fired, or never will.
         self.watermark = Watermark(0)
         self.out_of_order = 0
-        # Nothing is due before this.
+        # No timer is due before this.
         self.earliest = 0
         self._orders = {}
         self._now = 0
@@ -109,7 +110,7 @@ class Orders:
     # -- The fold --
 
     def begin(self, timestamp):
-        """Every record of the partition comes by here, whatever becomes of it."""
+        """Is called for every record of the partition, whatever becomes of it."""
         self._now = 0
         if timestamp > 0:
             self._take(timestamp)
@@ -138,13 +139,13 @@ class Orders:
             if facts.identity is not None and known and not facts.is_redriven:
                 self._forget(order)
                 self._note(order, facts)
-                return rules.Verdict("duplicate", None)
+                return Verdict("duplicate", None)
             if self._alive(order, "status"):
                 previous = order.status
             if self._alive(order, "time") and facts.time < order.members["time"][0]:
                 self.out_of_order += 1
         here = self.settings.schedule and facts.event_type in ("timeslot_started", "unpicked_orders_reminder")
-        return rules.Verdict("scheduled_here" if here else None, previous)
+        return Verdict("scheduled_here" if here else None, previous)
 
     def apply(self, facts):
         if facts.order_id is None:
@@ -163,7 +164,7 @@ class Orders:
             order.end = None
 
     def _note(self, order, facts):
-        """Who the event was, and whether it ends the order: also where it comes too late to be applied."""
+        """Remembers the identity of the event, and whether it ends the order, even where it is too late to be applied."""
         if facts.identity is not None:
             others = [each for each in order.identities if each[0] != facts.identity]
             first = (facts.identity, self._now + self.settings.horizon_seconds)
@@ -232,9 +233,9 @@ class Orders:
         return self.earliest if self.earliest <= until else None
 
     def decide(self, timer, until, clock):
-        """(notification, None), or (None, why not); (None, None) for one whose members have expired.
+        """(notification, None), or (None, why not); (None, None) where the members that it needs have expired.
 
-        `until` is the tick's T, `clock` that of its transaction.
+        `until` is the time of the tick, `clock` that of its transaction.
         """
         order = self._orders[timer.order_id]
         date_name = next((name for name in ("date", "order_date", "slot_date") if name in order.members), None)
@@ -255,9 +256,9 @@ class Orders:
 
         date, (start, end) = self._date(order), order.members["slot"][0]
         wire_type = "event_timeslot_started" if timer.number == 0 else "event_unpicked_orders_reminder"
-        # A changed spread makes no second notification of it.
+        # Without the spread: a changed spread makes no second notification of it.
         nominal = timer.due - self._spread(order) * 1000
-        identity = rules.message_id("timer", [timer.order_id, date, start, str(timer.number)], wire_type, timer.order_id, nominal)
+        identity = message_id("timer", [timer.order_id, date, start, str(timer.number)], wire_type, timer.order_id, nominal)
         payload = {
             "message_id": identity,
             "order_id": timer.order_id,
@@ -269,4 +270,4 @@ class Orders:
             "end_time": end,
             "place_id": member("place"),
         }
-        return rules.Notification(identity, timer.order_id, payload["place_id"], timer.due, payload, member("order_type"), False)
+        return Notification(identity, timer.order_id, payload["place_id"], timer.due, payload, member("order_type"), False)

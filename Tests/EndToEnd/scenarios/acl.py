@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
+from generator.inputs import Input
 from harness import scenario as scenarios
 from harness.cluster import Cluster, Failure, wait_for
 from harness.daemon import EXIT_LOGIN, wait_for_daemons
-from model.generate import Input
 from harness.scenario import broker, check, command, make_world, scenario
 
 VERIFY = "certificate verify failed"

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import time
 
-from model import verify
 from harness.cluster import PATIENCE, Cluster, Failure, pause
 from harness.daemon import CARILLON, CARILLON_DEBUG, EXIT_CONFIGURATION, Daemon
 from harness.monitor import Monitor
-from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
 from harness.world import World
+from model.stalls import check_stalls
+from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
 
 MAX_LAG = 10
 # A table may be as old as the setting says, and a process that stood still notices only when it goes on.
@@ -78,7 +78,7 @@ class Chaos:
             rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
             # A burst of up to a fifth of a second's worth; then no earlier than the rate allows.
             burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))
-            self.world.events.slots_from = int(time.time() * 1000)
+            self.world.events.mix.slots_from = int(time.time() * 1000)
             for _ in range(burst):
                 self._produce(producer, "events", self.world.events.next())
             made, allowed = made + burst, allowed - burst
@@ -137,7 +137,7 @@ class Chaos:
             report.add("input", f"{report.counts['events']:,} events in the topic, {self.made:,} were made")
         tables = self.nemesis.copies | {each.name: self.world.folder / each.name for each in self.nemesis.processes}
         self.world.check_tables(tables, report)
-        stall = verify.check_stalls(self.monitor.samples, self.max_stall, report)
+        stall = check_stalls(self.monitor.samples, self.max_stall, report)
         if self.options.schedule == "on" and time.monotonic() - self.began > 240 and not report.counts.get("timers sent"):
             report.add("no timer", "the run has seen several full minutes, and no timer was due")
         self.say("verified")

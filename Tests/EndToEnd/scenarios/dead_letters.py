@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tempfile
 
+from generator.inputs import Input, compact
 from harness import scenario as scenarios
-from model import verify
 from harness.cluster import PATIENCE, Failure, wait_for
 from harness.daemon import CARILLON, run
-from model.generate import Input, compact
 from harness.scenario import make_world, scenario, started
+from model.partitions import murmur2_partition
 
 USAGE, IN_USE, NOT_IN_TIME, REFUSED = 64, 3, 75, 78
 FLAG = "--i-understand-this-notifies-people"
@@ -348,7 +348,7 @@ def partitions():
     expect(f"the end of offsets set ({said})", code, 0)
     (plan,), _ = put_back(world, "--dry-run")
     expect("before there is an event in the new partition", (plan["events"], plan["left"]), (count, {"still_dead": 3}))
-    homes = {f"o{number}".encode(): verify.murmur2_partition(f"o{number}".encode(), 2) for number in range(count)}
+    homes = {f"o{number}".encode(): murmur2_partition(f"o{number}".encode(), 2) for number in range(count)}
     moved = [key for key, partition in homes.items() if partition == 1]
     late = moved[0]
     world.cluster.produce(topic, [Input(late, event(200, id="o").value)])
@@ -375,9 +375,9 @@ def elsewhere():
     topic = world.topics["events"]
     world.cluster.add_partitions(topic, 2)
     keys = [f"o{number}".encode() for number in range(6)]
-    stray = next(key for key in keys if verify.murmur2_partition(key, 2) == 0)
+    stray = next(key for key in keys if murmur2_partition(key, 2) == 0)
     world.cluster.produce(topic, [Input(stray, event(200, id="other").value)], 1)
-    staying = [key for key in keys if verify.murmur2_partition(key, 2) == 0 and key != stray]
+    staying = [key for key in keys if murmur2_partition(key, 2) == 0 and key != stray]
     (plan,), _ = put_back(world, "--dry-run")
     expect("the plan", (plan["events"], plan["left"]), (len(staying), {"still_dead": 3, "late": 1, "moved": 5 - len(staying)}))
 

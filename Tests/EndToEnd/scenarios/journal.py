@@ -4,10 +4,10 @@ that were created again, and what a mirror leaves behind."""
 import json
 import sys
 
+from generator.inputs import Input, compact
 from harness import scenario as scenarios
 from harness.cluster import Failure
 from harness.daemon import run, wait_for_daemons
-from model.generate import Input, compact
 from harness.redrive import FLAG, REFUSED, dispatched, expect, missed, order, subscribe
 from harness.scenario import make_world, scenario, started
 

@@ -11,8 +11,8 @@ import threading
 import time
 
 from harness.cluster import Failure
-from harness.scenario import broker
 from harness.daemon import EXIT_DEFECT, EXIT_DRAINED, EXIT_NOT_IN_TIME
+from harness.scenario import broker
 
 SESSION_TIMEOUT, TRANSACTION_TIMEOUT = 6, 10
 # How often a visit of a point ends there, so that a process has worked for a while before. See FaultPoint.swift.

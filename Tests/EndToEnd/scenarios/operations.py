@@ -11,10 +11,10 @@ import tempfile
 import threading
 import time
 
+from generator.inputs import Input
 from harness import scenario as scenarios
 from harness.cluster import Cluster, Failure, wait_for
 from harness.daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, run, wait_for_daemons
-from model.generate import Input
 from harness.scenario import broker, check, command, free_port, make_world, scenario, started
 
 PASSWORD_WRONG = "not-the-password-4711"

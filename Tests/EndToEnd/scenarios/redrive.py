@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+from generator.inputs import Input
 from harness import scenario as scenarios
 from harness.cluster import PATIENCE, Cluster, Failure, wait_for
 from harness.daemon import CARILLON, run
-from model.generate import Input
 from harness.redrive import (
     FLAG,
     IN_USE,

@@ -9,12 +9,13 @@ import sys
 import tempfile
 from typing import NamedTuple, Optional
 
-from model import generate
-from model import rules
-from model import verify
+from generator.events import Events, Mix
+from generator.inputs import iso
+from generator.subscriptions import make_subscriptions
 from harness.daemon import run
-
-SETTINGS = rules.Settings("Europe/Berlin")
+from model.partitions import murmur2_partition
+from model.records import Record, Settings
+from model.verify import Run, verify
 
 
 def envelope(record):
@@ -50,8 +51,8 @@ def opened(line, offset):
     names = value.get("headers") or []
     headers = tuple((name, None if each is None else each.encode()) for name, each in zip(names[::2], names[1::2]))
     key = part("key")
-    partition = verify.murmur2_partition(key or b"", 1)
-    return rules.Record(value["topic"], partition, offset, 0, key, part("payload"), headers)
+    partition = murmur2_partition(key or b"", 1)
+    return Record(value["topic"], partition, offset, 0, key, part("payload"), headers)
 
 
 def has_text_headers(each):
@@ -63,29 +64,29 @@ def has_text_headers(each):
 
 class Case(NamedTuple):
     name: str
-    settings: rules.Settings
+    settings: Settings
     # How long after the last record timers still fire; None: none does.
     hours: Optional[int]
     flags: tuple = ()
 
 
 CASES = (
-    Case("no timer fires", rules.Settings("Europe/Berlin"), None),
-    Case("timers, as they are due", rules.Settings("Europe/Berlin"), 80),
+    Case("no timer fires", Settings("Europe/Berlin"), None),
+    Case("timers, as they are due", Settings("Europe/Berlin"), 80),
     # Much is forgotten meanwhile.
     Case(
         "a short memory",
-        rules.Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90),
+        Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90),
         20,
         ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s"),
     ),
     Case(
         "status changes from snapshots",
-        rules.Settings("Europe/Berlin", infer_status_changes=True),
+        Settings("Europe/Berlin", infer_status_changes=True),
         None,
         ("--set", "infer-status-changes=on"),
     ),
-    Case("schedule=off", rules.Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
+    Case("schedule=off", Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
 )
 
 
@@ -95,24 +96,24 @@ def check(case, folder, records, table):
     until = None
     if case.hours is not None:
         until = records[-1].timestamp + case.hours * 3_600_000
-        arguments += ["--until", generate.iso(until)]
+        arguments += ["--until", iso(until)]
     code, output, errors = run(*arguments, folder / "events.jsonl", timeout=120)
     again = run(*arguments, folder / "events.jsonl", timeout=120)[1]
     if code != 0:
         print(f"FAILED: carillon render ended with {code}: {errors[-2000:]}")
         return 1
     written = [opened(line, at) for at, line in enumerate(output.splitlines())]
-    report = verify.verify(
-        records,
-        [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
-        [record for record in written if record.topic == "notifications.dispatch"],
-        [record for record in written if record.topic == "notifications.dead-letters"],
-        [],
-        case.settings,
-        {},
-        {},
-        1,
-        until=until,
+    report = verify(
+        Run(
+            settings=case.settings,
+            events=records,
+            subscriptions=[Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
+            dispatch=[record for record in written if record.topic == "notifications.dispatch"],
+            dead_letters=[record for record in written if record.topic == "notifications.dead-letters"],
+            journal=[],
+            dispatch_partitions=1,
+            until=until,
+        )
     )
     if again != output:
         report.add("not pure", "the same input gave other bytes at the second time")
@@ -127,14 +128,13 @@ def main():
     parser.add_argument("--events", type=int, default=3_000)
     options = parser.parse_args()
     print(f"seed {options.seed}: render --seed {options.seed} --events {options.events}", flush=True)
-    places, subscriptions = generate.make_subscriptions(options.seed, places=200, crowd=50)
+    places, subscriptions = make_subscriptions(options.seed, places=200, crowd=50)
     # A file of subscriptions holds values; the ones that unsubscribe or are broken are for the topic.
     table = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
-    events = generate.Events(options.seed, places, poison_rate=0.02, snapshot_rate=0.2)
+    events = Events(options.seed, places, Mix(poison_rate=0.02, snapshot_rate=0.2))
     made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
     records = [
-        rules.Record("orders.events", verify.murmur2_partition(each.key or b"", 3), at, now, *each)
-        for at, (now, each) in enumerate(made)
+        Record("orders.events", murmur2_partition(each.key or b"", 3), at, now, *each) for at, (now, each) in enumerate(made)
     ]
     with tempfile.TemporaryDirectory(prefix="carillon-render.") as name:
         folder = pathlib.Path(name)

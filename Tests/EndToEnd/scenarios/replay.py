@@ -9,10 +9,10 @@ import random
 import sys
 import time
 
+from generator.inputs import Input, compact
 from harness import scenario as scenarios
 from harness.cluster import Failure, pause, wait_for
 from harness.daemon import CARILLON_DEBUG, run, wait_for_daemons
-from model.generate import Input, compact
 from harness.scenario import command, make_world, scenario, started
 
 MINUTE = 60_000
@@ -80,7 +80,7 @@ class Load:
         kills = [size.events * part // 10 for part in (3, 5, 8)]
         made, changed, began = 0, 0, time.monotonic()
         while made < size.events:
-            world.events.slots_from = int(time.time() * 1000) - MINUTE
+            world.events.mix.slots_from = int(time.time() * 1000) - MINUTE
             for _ in range(self.chance.randrange(1, 40)):
                 self._produce(producer, "events", world.events.next())
                 made += 1

@@ -9,10 +9,10 @@ import signal
 import sys
 import time
 
+from generator.inputs import iso
 from harness import scenario as scenarios
 from harness.cluster import PATIENCE, Failure, answer, pause, wait_for
 from harness.daemon import CARILLON_DEBUG, EXIT_CONFIGURATION, wait_for_daemons
-from model.generate import iso
 from harness.prometheus import fetch
 from harness.scenario import check, command, free_port, scenario, started
 from harness.timers import (

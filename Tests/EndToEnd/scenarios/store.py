@@ -12,13 +12,13 @@ import sys
 import time
 import urllib.request
 
-from model import generate
+from generator.inputs import Input
+from generator.subscriptions import make_subscriptions
 from harness import scenario as scenarios
-from model import verify as verifier
 from harness.cluster import Failure, wait_for
 from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, wait_for_daemons
-from model.generate import Input
 from harness.scenario import check, main, make_world, scenario, started
+from model.report import Report
 
 MEGABYTE = 1 << 20
 
@@ -34,7 +34,7 @@ def table(world):
 
 def strangers(world, number):
     """Subscriptions of places that have no events: the table is written, and what is expected stays the same."""
-    _, records = generate.make_subscriptions(f"strangers {scenarios.seed} {number}", places=400, crowd=100)
+    _, records = make_subscriptions(f"strangers {scenarios.seed} {number}", places=400, crowd=100)
     world.cluster.produce(world.topics["subscriptions"], [each for each in records if each.value is None or each.value[:1] == b"{"])
 
 
@@ -208,7 +208,7 @@ def create_again(world, records):
 
 
 def check_table(world):
-    report = verifier.Report()
+    report = Report()
     world.check_tables({"a": world.folder / "a"}, report)
     check(report)
 

@@ -3,8 +3,9 @@ import json
 import unittest
 import zoneinfo
 
-from model import orders
-from model import rules
+from model import orders, rules
+from model.messages import message_id
+from model.records import Record, Settings
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 START = 1_775_030_400_000  # 2026-04-01T08:00:00Z
@@ -33,7 +34,7 @@ class Fold(unittest.TestCase):
     """Events of one order, each with the minute of its record."""
 
     def setUp(self):
-        self.settings = rules.Settings("Europe/Berlin")
+        self.settings = Settings("Europe/Berlin")
         self.orders, self.offset = orders.Orders(self.settings), 0
 
     def take(self, minute, event_type="ORDER_CREATED", event_id=None, at=None, status="pending", slot="14:00", **more):
@@ -46,7 +47,7 @@ class Fold(unittest.TestCase):
             "order": order,
             "occurred_at": START + (minute if at is None else at) * MINUTE,
         } | more
-        record = rules.Record("orders.events", 0, self.offset, START + minute * MINUTE, b"4711", json.dumps(event).encode())
+        record = Record("orders.events", 0, self.offset, START + minute * MINUTE, b"4711", json.dumps(event).encode())
         self.offset += 1
         found = rules.outcome_of(record, self.settings, self.orders)
         if found.dead_letter:
@@ -164,7 +165,5 @@ class Fold(unittest.TestCase):
 
     def test_the_message_id_of_a_timer_is_that_of_section_6(self):
         order = "742ba33c-0c02-43e7-80b0-eb795c14dc6f"
-        found = rules.message_id(
-            "timer", [order, "2025-07-07", "14:00", "1"], "event_unpicked_orders_reminder", order, 1751897700000
-        )
+        found = message_id("timer", [order, "2025-07-07", "14:00", "1"], "event_unpicked_orders_reminder", order, 1751897700000)
         self.assertEqual(found, "msg-1751897700000-z51zax4yg")

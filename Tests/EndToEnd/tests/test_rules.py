@@ -1,7 +1,9 @@
 import unittest
 import zoneinfo
 
-from model import rules
+from model.envelope import event_type_of
+from model.messages import message_id
+from model.values import parse_date, parse_time, parse_time_slot
 
 UTC = zoneinfo.ZoneInfo("UTC")
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -37,7 +39,7 @@ class Rules(unittest.TestCase):
             ),
             ("kafka", ["orders.events.v1", "0", "0"], "event_order_created", "", 0, "msg-0-y11n5dk7h"),
         ):
-            self.assertEqual(rules.message_id(tag, source, event_type, order, milliseconds), expected)
+            self.assertEqual(message_id(tag, source, event_type, order, milliseconds), expected)
 
     def test_times_of_section_5_2(self):
         for value, expected in (
@@ -55,8 +57,8 @@ class Rules(unittest.TestCase):
             ("1725714000", "15:00"),
             (True, None),
         ):
-            self.assertEqual(rules.parse_time(value, BERLIN), expected, value)
-        self.assertEqual(rules.parse_time("24:00", UTC, is_end=True), "23:59")
+            self.assertEqual(parse_time(value, BERLIN), expected, value)
+        self.assertEqual(parse_time("24:00", UTC, is_end=True), "23:59")
 
     def test_dates_of_section_5_2(self):
         for value, expected in (
@@ -67,7 +69,7 @@ class Rules(unittest.TestCase):
             (1725714000, "2024-09-07"),
             (None, None),
         ):
-            self.assertEqual(rules.parse_date(value, BERLIN), expected, value)
+            self.assertEqual(parse_date(value, BERLIN), expected, value)
 
     def test_time_slots_of_section_5_2(self):
         for value, expected in (
@@ -80,7 +82,7 @@ class Rules(unittest.TestCase):
             ({"from": "8:00", "to": "24:00"}, ("08:00", "23:59")),
             (["8:00", "9:00"], ("08:00", "09:00")),
         ):
-            self.assertEqual(rules.parse_time_slot(value, UTC), expected, value)
+            self.assertEqual(parse_time_slot(value, UTC), expected, value)
 
     def test_event_types_in_every_spelling(self):
         for name, expected in (
@@ -91,4 +93,4 @@ class Rules(unittest.TestCase):
             ("reorder_created", None),
             ("ORDER_DELETED", None),
         ):
-            self.assertEqual(rules.event_type_of(name), expected, name)
+            self.assertEqual(event_type_of(name), expected, name)
