@@ -6,7 +6,6 @@ start nor the end counts. CPU is the process's own between the same two moments;
 
 import argparse
 import hashlib
-import json
 import os
 import pathlib
 import shutil
@@ -15,39 +14,31 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from confluent_kafka import Consumer, TopicPartition
 
-from generator.inputs import Input
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from harness.cluster import Cluster, Failure  # noqa: E402
+from generator.inputs import subscription  # noqa: E402
+from harness.cluster import Cluster  # noqa: E402
+from harness.waiting import Failure, pause  # noqa: E402
 
 COPIES = 3
 TICKS = os.sysconf("SC_CLK_TCK")
-pause = threading.Event().wait
 
 
 def subscriptions(places):
     """COPIES devices for each of the loader's places."""
     for place in range(places):
-        audience = f"place/{place:08}-0000-4000-8000-000000000000"
         for copy in range(COPIES):
-            token = f"device-{place:08}-{copy}-" + hashlib.sha512(f"{place} {copy}".encode()).hexdigest()
-            value = {
-                "audience": audience,
-                "token": token,
-                "platform": "fcm",
-                "app": "com.example.shop",
-                "environment": "production",
-                "locale": "en-GB",
-                "registered_at": "2026-02-01T00:00:00Z",
-                "last_seen_at": "2026-02-28T00:00:00Z",
-            }
-            key = f"{audience}|{hashlib.sha256(token.encode()).hexdigest()}"
-            yield Input(key.encode(), json.dumps(value, separators=(",", ":")).encode())
+            yield subscription(
+                f"{place:08}-0000-4000-8000-000000000000",
+                f"device-{place:08}-{copy}-" + hashlib.sha512(f"{place} {copy}".encode()).hexdigest(),
+                environment="production",
+                locale="en-GB",
+                registered_at="2026-02-01T00:00:00Z",
+                last_seen_at="2026-02-28T00:00:00Z",
+            )
 
 
 def cpu_seconds(pid):
@@ -67,7 +58,7 @@ def crossing(samples, at):
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.cluster = Cluster()
+        self.cluster = Cluster(os.environ["KAFKA_BOOTSTRAP_SERVERS"])
         self.name = f"bench-{os.getpid()}-{int(time.time())}"
         self.input, self.table = f"{self.name}.events", f"{self.name}.subscriptions"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-bench."))

@@ -8,36 +8,38 @@ journal's first entry to its last before the timers.
 
 import itertools
 import json
+import os
 import pathlib
+import random
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from harness import daemon, scenario  # noqa: E402
-from harness import timers as slots  # noqa: E402
-from harness.cluster import Failure, wait_for  # noqa: E402
+from harness import timers  # noqa: E402
+from harness.harness import Harness  # noqa: E402
+from harness.waiting import Failure, wait_for  # noqa: E402
 
 
-def measure(count):
-    world = slots.make_schedule_world("timers", partitions=1)
-    # As long as it takes to make the events and to work them off.
-    at = slots.next_minute(20 + count // 5_000)
+def measure(harness, count):
+    world = timers.make_schedule_world(harness, "timers", partitions=1)
+    # As long as it takes to make the events and to process them.
+    at = timers.next_minute(20 + count // 5_000)
     began = time.monotonic()
-    slots.produce(
+    timers.produce(
         world,
         [
-            slots.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
+            timers.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
             for index in range(count)
         ],
     )
     print(f"{count:,} orders made in {time.monotonic() - began:.0f} s", flush=True)
-    process = scenario.started(world)
+    process = world.started()
     world.wait_until_done(600)
-    if slots.now_ms() > at:
-        raise Failure("the orders were not worked off before their slot began")
+    if timers.now_ms() > at:
+        raise Failure("the orders were not processed before their slot began")
     status = pathlib.Path(f"/proc/{process.process.pid}/status")
     # Control records count, too: one a transaction.
-    wait_for("the timers have gone", lambda: sum(world.ends_of("dispatch").values()) >= 2 * count, 600)
+    wait_for("the timers have fired", lambda: sum(world.ends_of("dispatch").values()) >= 2 * count, 600)
     peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
     process.stop(60)
     journal = [(record.timestamp, json.loads(record.value)) for record in world.cluster.read(world.topics["journal"])]
@@ -61,9 +63,8 @@ def measure(count):
 
 
 if __name__ == "__main__":
+    harness = Harness(random.SystemRandom().randrange(10**6), os.environ)
     try:
-        measure(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
+        measure(harness, int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
     finally:
-        daemon.Daemon.kill_all()
-        for each in scenario.worlds:
-            each.remove()
+        harness.close()

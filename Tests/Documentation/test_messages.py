@@ -46,7 +46,8 @@ def is_in(heading, text):
 
 
 def endings():
-    """(file, text) of every message that ends the program: errors of the pipeline, of commands, advice of Kafka errors, errors of the store."""
+    """(file, text) of every message that ends the program: errors of the pipeline, of commands and of the store, advice of Kafka
+    errors."""
     makers = (
         r"\.(?:instanceInUse|defect|unplaceableRecord|notDrained|notAuthorized|decisionNeeded)\(\s*",
         r"CommandFailure\(\s*\.\w+,\s*(?:lines:\s*)?",

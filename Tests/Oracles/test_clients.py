@@ -3,6 +3,7 @@
 import collections
 import hashlib
 import json
+import os
 import random
 import unittest
 
@@ -14,10 +15,11 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from schemas import FOLDER, complaints
 
 from generator.inputs import Input
-from harness.cluster import Cluster
-from harness.daemon import Daemon, run
-from harness.world import TOPICS, World
+from generator.subscriptions import well_formed
+from harness.harness import Harness
+from harness.world import TOPICS
 from model.partitions import murmur2_partition
+from model.values import is_utf8
 
 SEED = random.SystemRandom().randrange(10**6)
 TOKEN = "device-of-the-oracles"
@@ -27,12 +29,12 @@ class Clients(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """One run of the whole: topics, subscriptions and an unsubscription by Carillon's own commands, events, the daemon."""
-        cls.addClassCleanup(Daemon.kill_all)
-        cls.world = world = World(Cluster(), "clients", SEED, partitions=12, places=60, crowd=20, poison_rate=0.05)
-        cls.addClassCleanup(world.remove)
+        harness = Harness(SEED, os.environ)
+        cls.addClassCleanup(harness.close)
+        cls.world = world = harness.make_world("clients", partitions=12, places=60, crowd=20, poison_rate=0.05)
         cls.command("topics", "create", "--replication-factor", "1")
         file = world.folder / "subscriptions.jsonl"
-        file.write_bytes(b"".join(each.value + b"\n" for each in world.subscriptions if each.value and each.value.endswith(b"}")))
+        file.write_bytes(b"".join(each.value + b"\n" for each in well_formed(world.subscriptions)))
         cls.command("subscriptions", "import", str(file))
         cls.place = world.events.places[0]
         device = ("--audience", f"place/{cls.place}", "--platform", "fcm", "--app", "com.example.shop")
@@ -51,7 +53,7 @@ class Clients(unittest.TestCase):
     def command(cls, *arguments, token=None):
         settings = cls.world.settings("a")
         settings = {name: settings[name] for name in settings if name.startswith(("kafka.", "topic."))}
-        code, output, errors = run(*arguments, settings=settings, input=token and token.encode())
+        code, output, errors = cls.world.harness.run(*arguments, settings=settings, input=token and token.encode())
         assert code == 0, f"carillon {' '.join(arguments)} ended with {code}: {output}{errors}"
 
     @classmethod
@@ -126,13 +128,6 @@ class Clients(unittest.TestCase):
     def test_nothing_is_lost_and_nothing_is_twice(self):
         report = self.world.verify()
         self.assertEqual(report.differences[:3], [])
-
-
-def is_utf8(key):
-    try:
-        return key.decode() is not None
-    except UnicodeDecodeError:
-        return False
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import random
 import unittest
 
@@ -11,17 +12,18 @@ from cloudevents.core.v1.event import CloudEvent
 from cloudevents.v1.http import CloudEvent as EarlierCloudEvent
 from cloudevents.v1.kafka import to_binary as to_binary_earlier
 from cloudevents.v1.kafka import to_structured as to_structured_earlier
-from pushes import render_records
 
 from generator.events import STATUSES, Events, Mix
-from generator.inputs import compact
+from generator.inputs import compact, subscription
 from generator.orders import new_order
+from harness.harness import Harness
+from harness.rendering import records_of, render
 from model.envelope import EVENT_TYPES
 from model.messages import message_id
 from model.records import Record
 
 SEED = random.SystemRandom().randrange(10**6)
-SUBSCRIPTION = {"audience": "place/p1", "token": "device-1", "platform": "fcm", "app": "a", "environment": "production"}
+SUBSCRIPTION = subscription("p1", "device-1", environment="production")
 MOMENT = datetime.datetime(2026, 3, 1, 9, 30, 15, 250_000, datetime.timezone(datetime.timedelta(hours=2)))
 
 
@@ -46,19 +48,22 @@ def attributes_of(identity, kind):
     }
 
 
-def record_of(message, offset):
+def received(message, offset):
     key = message.key.encode() if isinstance(message.key, str) else message.key
     value = message.value.encode() if isinstance(message.value, str) else message.value
     return Record("orders.events", 0, offset, 0, key, value, tuple(message.headers.items()))
 
 
 class CloudEvents(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, write):
         """`write` makes a Kafka message of (attributes, data); the push must be that of the native envelope, under the
         message id of source and id."""
         records, native = [], []
         for identity, kind, data in events():
-            records.append(record_of(write(attributes_of(identity, kind), data), len(records)))
+            records.append(received(write(attributes_of(identity, kind), data), len(records)))
             native.append(
                 Record(
                     "orders.events",
@@ -80,7 +85,7 @@ class CloudEvents(unittest.TestCase):
     def payloads(self, records):
         found = []
         # Of every type: those from a scheduler upstream, too.
-        for record in render_records(records, [compact(SUBSCRIPTION)], "--set", "schedule=off"):
+        for record in records_of(render(self.harness, records, [SUBSCRIPTION.value], "--set", "schedule=off")):
             self.assertEqual(record.topic, "notifications.dispatch", dict(record.headers))
             found.append(json.loads(json.loads(record.value)["message"]["data"]["default"])["data"])
         return found

@@ -1,7 +1,6 @@
 """Debezium reads PostgreSQL's log into orders.events: what was committed is pushed, what was rolled back never was."""
 
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
@@ -13,11 +12,10 @@ import tempfile
 import unittest
 import uuid
 
-from generator.inputs import Input, compact
-from harness.cluster import Cluster, Failure, wait_for
-from harness.daemon import Daemon
+from generator.inputs import subscription
+from harness.harness import Harness
 from harness.scenario import free_port
-from harness.world import World
+from harness.waiting import Failure, wait_for
 from model.messages import message_id
 
 SEED = random.SystemRandom().randrange(10**6)
@@ -143,21 +141,12 @@ def insert(table, identity, kind, order, **more):
 
 class Debezium(unittest.TestCase):
     def setUp(self):
-        self.addCleanup(Daemon.kill_all)
-        self.world = World(Cluster(), "debezium", SEED, partitions=3, places=2, crowd=0)
-        self.addCleanup(self.world.remove)
-        self.world.subscriptions = []
-        for name in ("counter", "phone", "tablet"):
-            token = f"made-up-token-of-the-{name}"
-            value = {
-                "audience": f"place/{PLACE}",
-                "token": token,
-                "platform": "fcm",
-                "app": "com.example.shop",
-                "environment": "production",
-            }
-            key = f"place/{PLACE}|{hashlib.sha256(token.encode()).hexdigest()}"
-            self.world.subscriptions.append(Input(key.encode(), compact(value)))
+        harness = Harness(SEED, os.environ)
+        self.addCleanup(harness.close)
+        self.world = harness.make_world("debezium", partitions=3, places=2, crowd=0)
+        self.world.subscriptions = [
+            subscription(PLACE, f"made-up-token-of-the-{name}", environment="production") for name in ("counter", "phone", "tablet")
+        ]
         self.world.create_topics()
         # PostgreSQL's folder lies outside of the world's, which no other user may enter.
         folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-debezium."))
@@ -232,7 +221,8 @@ class Debezium(unittest.TestCase):
             begin; {insert(first, ids[1], "ORDER_CREATED", order | {"id": "o-2"})} rollback;
             begin; {insert(second, ids[2], "ORDER_CREATED", order | {"id": "o-3"})} rollback;
             begin; {insert(first, ids[3], "ORDER_CREATED", order | {"id": "o-4"})} savepoint s;
-                   {insert(first, ids[4], "ORDER_STATUS_CHANGED", order | {"id": "o-4"}, new_status="picked")} rollback to s; commit;
+                   {insert(first, ids[4], "ORDER_STATUS_CHANGED", order | {"id": "o-4"}, new_status="picked")}
+                   rollback to s; commit;
             begin; {insert(second, ids[5], "ORDER_CREATED", order | {"id": "o-6"})} commit;
         """)
         # A connector follows the order of commits: had it sent what was rolled back, that would stand before its last row.

@@ -1,16 +1,18 @@
 """The reference document's own JavaScript, run by Node, accepts and understands every push."""
 
-import hashlib
 import json
+import os
 import pathlib
 import random
 import subprocess
 import tempfile
 import unittest
 
-from pushes import expected, generated, render_records
+from pushes import expected, generated
 
-from generator.inputs import compact
+from generator.inputs import compact, subscription
+from harness.harness import Harness
+from harness.rendering import records_of, render
 from model.envelope import EVENT_TYPES
 from model.records import Record, Settings
 
@@ -64,6 +66,9 @@ def wanted_calls(payload):
 
 
 class Document1(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, payloads, messages):
         verdicts = judge(messages)
         self.assertEqual(len(verdicts), len(messages))
@@ -82,7 +87,7 @@ class Document1(unittest.TestCase):
                 self.assertEqual(verdict["calls"], wanted_calls(payload))
 
     def test_every_push_is_valid_and_reaches_the_function_of_its_type(self):
-        pushes = generated(SEED, 1500)
+        pushes = generated(self.harness, 1500, Settings("Europe/Berlin"))
         self.check([push.notification.payload for push in pushes], [data_of(push.record) for push in pushes])
         kinds = {push.notification.payload["event_type"] for push in pushes}
         self.assertEqual(kinds, {f"event_{name}" for name in EVENT_TYPES})
@@ -90,8 +95,7 @@ class Document1(unittest.TestCase):
 
     def test_text_that_wants_escaping_is_written_as_JSON_stringify_does(self):
         odd = ['"', "\\", "/", "\b\f\r\t", "\x01\x1f\x7f", "\u2028\u2029", "é€😀", "</script>", "a\nb", "\ufeff", "\u0000"]
-        subscription = {"audience": "place/p", "token": "t", "platform": "fcm", "app": "a", "environment": "production"}
-        table = [Record("subscriptions", 0, 0, 0, b"place/p|" + hashlib.sha256(b"t").hexdigest().encode(), compact(subscription))]
+        table = [Record("subscriptions", 0, 0, 0, *subscription("p", "t", environment="production"))]
         records = [
             Record(
                 "orders.events",
@@ -106,12 +110,12 @@ class Document1(unittest.TestCase):
             for at, each in enumerate(odd)
         ]
         wanted = expected(records, table, Settings())
-        written = render_records(records, [table[0].value])
+        written = records_of(render(self.harness, records, [table[0].value]))
         self.assertEqual(len(written), len(odd))
         self.check([notification.payload for notification, _ in wanted.values()], [data_of(record) for record in written])
 
     def test_the_judge_refuses_what_is_wrong(self):
-        data = data_of(generated(SEED, 20)[0].record)
+        data = data_of(generated(self.harness, 20, Settings("Europe/Berlin"))[0].record)
         payload = json.loads(data["default"])["data"]
         for member, wrong, complaint in (
             ("start_time", None, "Missing required fields: start_time"),

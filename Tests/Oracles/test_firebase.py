@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import random
 import unittest
 import warnings
@@ -10,6 +11,7 @@ from firebase_admin import messaging
 from firebase_admin._messaging_encoder import MessageEncoder
 from pushes import generated
 
+from harness.harness import Harness
 from model.records import Settings
 
 SEED = random.SystemRandom().randrange(10**6)
@@ -39,8 +41,11 @@ def encoded(push, settings):
 
 
 class FirebaseAdmin(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, settings, *arguments):
-        pushes = [each for each in generated(SEED, 800, settings, *arguments) if each.device.platform == "fcm"]
+        pushes = [each for each in generated(self.harness, 800, settings, *arguments) if each.device.platform == "fcm"]
         self.assertGreater(len(pushes), 400)
         self.assertTrue(any(each.notification.order_type for each in pushes))
         for push in pushes:
@@ -56,7 +61,7 @@ class FirebaseAdmin(unittest.TestCase):
 
     def test_its_encoder_refuses_what_the_provider_refuses(self):
         """So that the comparison above says something: the encoder checks types, priorities and times."""
-        push = next(each for each in generated(SEED, 50) if each.device.platform == "fcm")
+        push = next(each for each in generated(self.harness, 50, Settings("Europe/Berlin")) if each.device.platform == "fcm")
         for wrong in (Settings(android_priority="urgent"), Settings(ttl_seconds=-1)):
             with self.assertRaises(ValueError):
                 encoded(push, wrong)

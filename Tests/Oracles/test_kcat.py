@@ -11,14 +11,13 @@ import unittest
 
 from generator.events import Events, Mix
 from generator.inputs import Input
-from harness.cluster import Cluster
-from harness.daemon import CARILLON, Daemon
-from harness.world import World
+from generator.subscriptions import well_formed
+from harness.harness import Harness
+from harness.project import ROOT
+from harness.rendering import line_of, record_of
 from model.partitions import murmur2_partition
 from model.records import Record
-from scenarios import render
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEED = random.SystemRandom().randrange(10**6)
 
 
@@ -37,15 +36,15 @@ def documented(*words):
 class Kcat(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.addClassCleanup(Daemon.kill_all)
-        cls.world = world = World(Cluster(), "kcat", SEED, partitions=3, places=30, crowd=3, poison_rate=0)
-        cls.addClassCleanup(world.remove)
+        harness = Harness(SEED, os.environ)
+        cls.addClassCleanup(harness.close)
+        cls.world = world = harness.make_world("kcat", partitions=3, places=30, crowd=3, poison_rate=0)
         world.create_topics()
         world.produce(150)
         cls.cluster = world.cluster
         (world.folder / "cluster.properties").write_text(f"bootstrap.servers={cls.cluster.bootstrap}\n")
         (world.folder / "bin").mkdir()
-        (world.folder / "bin" / "carillon").symlink_to(pathlib.Path(CARILLON).resolve())
+        (world.folder / "bin" / "carillon").symlink_to(pathlib.Path(harness.carillon).resolve())
         (world.folder / "Examples").symlink_to(ROOT / "Examples")
 
     def run_documented(self, command, **topics):
@@ -92,9 +91,7 @@ class Kcat(unittest.TestCase):
 
     def test_from_render_back_into_topics_keeps_key_value_and_headers(self):
         places, subscriptions = self.world.events.places, self.world.subscriptions
-        (self.world.folder / "subscriptions.jsonl").write_bytes(
-            b"".join(each.value + b"\n" for each in subscriptions if each.value and each.value.endswith(b"}"))
-        )
+        (self.world.folder / "subscriptions.jsonl").write_bytes(b"".join(each.value + b"\n" for each in well_formed(subscriptions)))
         good = Events(SEED, places, Mix(poison_rate=0))
         records = [good.next() for _ in range(15)]
         bad = b'{"event_type":"ORDER_\xff\x00","order":"it\'s $HOME \n `date`"}\n'
@@ -106,16 +103,14 @@ class Kcat(unittest.TestCase):
             Input(b"tombstone", None),
         ]
         (self.world.folder / "events.jsonl").write_text(
-            "".join(
-                render.envelope(Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n" for at, each in enumerate(records)
-            )
+            "".join(line_of(Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n" for at, each in enumerate(records))
         )
         topics = {name: f"{self.world.name}.back.{name}" for name in ("dispatch", "dead_letters")}
         self.cluster.create_topics({name: (5, {}) for name in topics.values()})
         command = documented("carillon render", "Examples/kcat.jq")
         self.run_documented(command, **topics)
         expected = self.run_documented(command.partition("|")[0], **topics).split("\n")[:-1]
-        wanted = [render.opened(line, at) for at, line in enumerate(expected)]
+        wanted = [record_of(line, at) for at, line in enumerate(expected)]
         found = [record for name in topics.values() for record in self.cluster.read(name)]
         self.assertEqual({each.topic for each in wanted}, set(topics.values()))
         self.assertEqual(sorted(map(parts, wanted)), sorted(map(parts, found)))

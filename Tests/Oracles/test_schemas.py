@@ -4,19 +4,22 @@ import collections
 import copy
 import fnmatch
 import json
+import os
 import random
 import unittest
 import warnings
 
 import jsonschema
 import yaml
-from pushes import generated, render_records
-from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints, default_of
+from pushes import generated
+from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints
 
 from generator.events import Events, Mix
-from generator.subscriptions import make_subscriptions
+from generator.subscriptions import make_subscriptions, well_formed
+from harness.harness import Harness
+from harness.rendering import has_text_headers, record_of, records_of, render
+from model.messages import payload_of
 from model.records import Record, Settings
-from scenarios import render
 
 EXAMPLES = FOLDER.parent / "Examples"
 SEED = random.SystemRandom().randrange(10**6)
@@ -216,7 +219,7 @@ class Schemas(unittest.TestCase):
 
     def test_what_the_app_reads_is_a_payload(self):
         for example in SCHEMAS["notifications.dispatch.value"]["examples"]:
-            self.accept("notification.payload", default_of(example))
+            self.accept("notification.payload", payload_of(example))
 
     def test_the_samples_are_accepted(self):
         for line in (EXAMPLES / "subscriptions.jsonl").read_text().splitlines():
@@ -230,6 +233,9 @@ class Schemas(unittest.TestCase):
 
 
 class Rendered(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, records):
         for record in records:
             with self.subTest(seed=SEED, record=record):
@@ -238,21 +244,21 @@ class Rendered(unittest.TestCase):
 
     def test_what_render_writes_for_the_samples_is_accepted(self):
         events = [
-            render.opened(json.dumps({"topic": "orders.events", "payload": line}), at)
+            record_of(json.dumps({"topic": "orders.events", "payload": line}), at)
             if '"payload"' not in line
-            else render.opened(line, at)
+            else record_of(line, at)
             for at, line in enumerate((EXAMPLES / "events.jsonl").read_text().splitlines())
         ]
         table = (EXAMPLES / "subscriptions.jsonl").read_bytes().splitlines()
-        counts = self.check(render_records(events, table))
+        counts = self.check(records_of(render(self.harness, events, table)))
         self.assertEqual(counts.keys(), {"notifications.dispatch", "notifications.dead-letters"})
 
     def test_what_it_writes_for_generated_events_is_accepted(self):
-        counts = self.check([push.record for push in generated(SEED, 600)])
+        counts = self.check([push.record for push in generated(self.harness, 600, Settings("Europe/Berlin"))])
         self.assertGreater(counts["notifications.dispatch"], 600)
 
     def test_what_it_writes_with_every_header_is_accepted(self):
-        pushes = generated(SEED, 200, Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
+        pushes = generated(self.harness, 200, Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
         self.check([push.record for push in pushes])
         names = {name for push in pushes for name, _ in push.record.headers}
         self.assertLessEqual({"event-type", "audience", "order-id"}, names)
@@ -260,10 +266,10 @@ class Rendered(unittest.TestCase):
     def test_every_code_of_a_dead_letter_that_poison_gives_is_in_the_schema(self):
         places, subscriptions = make_subscriptions(SEED, places=5, crowd=1)
         events = Events(SEED, places, Mix(poison_rate=1))
-        made = [each for each in (events.next() for _ in range(60)) if render.has_text_headers(each)]
+        made = [each for each in (events.next() for _ in range(60)) if has_text_headers(each)]
         records = [Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
-        table = [each.value for each in subscriptions if each.value and each.value.endswith(b"}")]
-        written = render_records(records, table)
+        table = [each.value for each in well_formed(subscriptions)]
+        written = records_of(render(self.harness, records, table))
         self.check(written)
         codes = {dict(record.headers)["x-error-code"] for record in written}
         self.assertGreater(len(codes), 5, codes)

@@ -10,6 +10,8 @@ DAY_MS = 86_400_000
 
 
 class Input(NamedTuple):
+    """A record to produce."""
+
     key: Optional[bytes]
     value: Optional[bytes]
     headers: tuple = ()
@@ -24,12 +26,17 @@ def compact(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def event_about(order, event_id, event_type="ORDER_CREATED"):
+    """An event in the native envelope, with the id of the order as its key."""
+    return Input(order["id"].encode(), compact({"event_id": event_id, "event_type": event_type, "order": order}))
+
+
 def subscription_key(audience, token):
     return f"{audience}|{hashlib.sha256(token.encode()).hexdigest()}".encode()
 
 
 def subscription(place, token, **members):
-    """The record that subscribes a device of FCM to a place; `members` replace and extend its value."""
+    """The record that subscribes a device to a place, by FCM; `members` replace and extend its value."""
     audience = f"place/{place}"
     value = {"audience": audience, "token": token, "platform": "fcm", "app": "com.example.shop"} | members
     return Input(subscription_key(audience, token), compact(value))

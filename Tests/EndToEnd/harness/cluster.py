@@ -1,7 +1,5 @@
-"""The tests' own way to Kafka: another client than Carillon's, read-committed."""
+"""The tests' own way to Kafka: another client than Carillon's, which reads what is committed."""
 
-import os
-import threading
 import time
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
@@ -16,35 +14,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from harness.waiting import PATIENCE, Failure, pause, wait_for
 from model.records import Record
-
-
-class Failure(Exception):
-    """A test's expectation that did not hold; the text says which."""
-
-
-_never = threading.Event()
-
-
-def pause(seconds=0.05):
-    """Only between two looks at a condition that has a deadline."""
-    _never.wait(seconds)
-
-
-# How much longer than on a quiet machine everything may take. Deadlines end a test that hangs; what has to be fast is measured.
-PATIENCE = 3
-
-
-def wait_for(what, condition, seconds=60):
-    """The condition's first true value; a failure that names `what` at the deadline."""
-    seconds *= PATIENCE
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise Failure(f"not within {seconds} s: {what}")
-        pause()
-    return value
-
 
 _TRANSIENT = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -60,7 +31,7 @@ _TRANSIENT = {
 
 
 def answer(question, seconds=60):
-    """The answer to a question to the broker, asked again while it has only just started or moves things around."""
+    """The answer of a broker, which is asked again while it has only just started or moves partitions."""
     deadline = time.monotonic() + seconds * PATIENCE
     while True:
         try:
@@ -72,8 +43,10 @@ def answer(question, seconds=60):
 
 
 class Cluster:
-    def __init__(self, bootstrap=None, **settings):
-        self.settings = {"bootstrap.servers": bootstrap or os.environ["KAFKA_BOOTSTRAP_SERVERS"], "log_level": 2} | settings
+    """A cluster as a client with these settings sees it."""
+
+    def __init__(self, bootstrap, **settings):
+        self.settings = {"bootstrap.servers": bootstrap, "log_level": 2} | settings
         self.admin = AdminClient(self.settings)
         self.observers = {}
 
@@ -92,7 +65,7 @@ class Cluster:
             wait_for(f"topic {name} is there", lambda: self.partitions(name), 30)
 
     def delete_topic(self, topic):
-        """Until nobody knows it, so that another one can have its name."""
+        """Returns when no broker knows the topic any more, so that another one can have its name."""
         for future in self.admin.delete_topics([topic]).values():
             future.result(30)
         wait_for(f"topic {topic} is gone", lambda: not self.partitions(topic), 30)
@@ -109,7 +82,7 @@ class Cluster:
             future.result(30)
 
     def setting(self, topic, name):
-        """A topic's setting, as a broker knows it now."""
+        """A topic's setting, as a broker has it now."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         return answer(lambda: self.admin.describe_configs([resource])[resource].result(30))[name].value
 
@@ -122,7 +95,7 @@ class Cluster:
         return [] if found.error else sorted(found.partitions)
 
     def producer(self, **settings):
-        """Partitions as a Java client does; big records pass, compressed."""
+        """Chooses partitions as a Java client does; compresses, and takes big records."""
         return Producer(
             self.settings
             | {
@@ -173,7 +146,7 @@ class Cluster:
 
     def members(self, group):
         def ask():
-            # A client of its own each time: one that has seen the coordinator die may wait for ever for that connection.
+            # A new client each time: one that has seen the coordinator die may wait for that connection for ever.
             admin = AdminClient(self.settings)
             return admin.describe_consumer_groups([group], request_timeout=10)[group].result(15)
 
@@ -189,7 +162,7 @@ class Cluster:
         return sorted(self.stream(topic), key=lambda record: (record.partition, record.offset))
 
     def stream(self, topic):
-        """Every committed record of a topic as it comes: within each partition in the order of offsets."""
+        """Every committed record of a topic as it arrives: within each partition in the order of offsets."""
         ends = self.ends(topic)
         consumer = Consumer(
             self.settings
@@ -226,6 +199,6 @@ class Cluster:
                     message.value(),
                     tuple(message.headers() or ()),
                 )
-                # From the last record: between two of them this is at the mercy of whoever reads.
+                # Counts from the last record: between two records the time is that of whoever reads the stream.
                 deadline = time.monotonic() + 60
         consumer.close()

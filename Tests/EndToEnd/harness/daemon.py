@@ -1,4 +1,4 @@
-"""`carillon` as a process: started with settings of its own, stopped in all the ways that it must bear."""
+"""`carillon run` as a process: started with settings of its own, stopped in every way that it must bear."""
 
 import os
 import pathlib
@@ -8,44 +8,41 @@ import time
 
 from harness.cluster import PATIENCE, Failure, wait_for
 
-EXIT_DRAINED, EXIT_IN_USE, EXIT_DEFECT, EXIT_NOT_IN_TIME, EXIT_LOGIN, EXIT_CONFIGURATION = 0, 3, 70, 75, 77, 78
-CARILLON = os.environ.get("CARILLON", "carillon")
-# A build with the hooks of CARILLON_FAULT, where there is one.
-CARILLON_DEBUG = os.environ.get("CARILLON_DEBUG") or None
+# The exit codes of `carillon`.
+EXIT_DONE = EXIT_DRAINED = 0
+EXIT_IN_USE = 3
+EXIT_USAGE = 64
+EXIT_DEFECT = 70
+EXIT_NOT_IN_TIME = 75
+EXIT_LOGIN = 77
+EXIT_CONFIGURATION = EXIT_REFUSED = 78
 
 
-def run(*arguments, input=None, timeout=60, settings=None):
-    """One command to its end: (exit code, output, errors)."""
-    flags = [flag for key, value in (settings or {}).items() for flag in ("--set", f"{key}={value}")]
-    done = subprocess.run([CARILLON, *arguments, *flags], input=input, capture_output=True, timeout=timeout)
-    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+def flags(settings):
+    """The settings as options of a command line."""
+    return [flag for key, value in settings.items() for flag in ("--set", f"{key}={value}")]
 
 
 class Daemon:
-    """One instance of `carillon run`. Its log goes on over restarts, in `<folder>/<name>.log`."""
+    """One instance of `carillon run`. Its log continues over restarts, in `<folder>/<name>.log`."""
 
-    all = []
-
-    def __init__(self, name, folder, settings, start_at="earliest", binary=CARILLON):
+    def __init__(self, name, folder, settings, start_at, binary):
         self.name = name
         self.log_path = pathlib.Path(folder) / f"{name}.log"
         self.log_path.touch()
         self.process = None
         self.started_log_at = 0
-        # For the next start: what CARILLON_FAULT and CARILLON_FAULT_SEED are.
-        self.faults = {}
-        self.arguments = [binary, "run"]
-        for key, value in settings.items():
-            self.arguments += ["--set", f"{key}={value}"]
+        # For the next start: variables of the environment, such as CARILLON_FAULT and CARILLON_FAULT_SEED.
+        self.variables = {}
+        self.arguments = [binary, "run", *flags(settings)]
         if start_at:
             self.arguments += ["--from", start_at]
-        Daemon.all.append(self)
 
     def start(self):
         self.started_log_at = self.log_path.stat().st_size
         with open(self.log_path, "ab") as log:
             environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
-            environment |= self.faults
+            environment |= self.variables
             self.process = subprocess.Popen(
                 self.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
             )
@@ -57,7 +54,7 @@ class Daemon:
 
     @property
     def is_stopped(self):
-        """Whether it stands still, by SIGSTOP."""
+        """Whether it is stopped by SIGSTOP."""
         try:
             return pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
         except OSError:
@@ -79,6 +76,10 @@ class Daemon:
         self.process.kill()
         self.process.wait()
 
+    def kill_if_running(self):
+        if self.is_running:
+            self.kill()
+
     def wait(self, seconds):
         """The exit code."""
         seconds *= PATIENCE
@@ -88,7 +89,7 @@ class Daemon:
             raise Failure(f"{self.name} did not end within {seconds} s; its last lines:\n{self.last_lines()}") from None
 
     def expect_exit(self, code, *words, seconds=60):
-        """Ends by itself with `code`, and one line of its log has all the `words`."""
+        """Waits until it ends by itself, with `code`, and one line of its log has all the `words`."""
         found = self.wait(seconds)
         if found != code:
             raise Failure(f"{self.name} ended with {found}, expected {code}; its last lines:\n{self.last_lines()}")
@@ -102,7 +103,7 @@ class Daemon:
             raise Failure(f"{self.name}: no line with {' and '.join(map(repr, words))}; its last lines:\n{self.last_lines()}")
 
     def stop(self, seconds=10):
-        """SIGTERM; drained in time with exit code 0. Returns how long it took."""
+        """Sends SIGTERM, upon which it drains in time and ends with 0. Returns how long it took."""
         began = time.monotonic()
         self.signal(signal.SIGTERM)
         self.expect_exit(EXIT_DRAINED, seconds=seconds)
@@ -112,16 +113,9 @@ class Daemon:
         if not self.is_running:
             raise Failure(f"{self.name} ended by itself with {self.process.returncode}; its last lines:\n{self.last_lines()}")
 
-    @classmethod
-    def kill_all(cls):
-        for each in cls.all:
-            if each.is_running:
-                each.signal(signal.SIGCONT)
-                each.kill()
-
 
 def wait_for_daemons(what, condition, daemons, seconds=60):
-    """As `wait_for`, and fails at once when one of the daemons ends by itself."""
+    """As `wait_for`; fails at once when one of the daemons ends by itself."""
 
     def checked():
         for each in daemons:

@@ -1,4 +1,4 @@
-"""Watches, from outside and while the faults happen, how long readers of the output have to wait."""
+"""Watches from outside, while faults happen, how long readers of the output have to wait."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ class Monitor(threading.Thread):
         return offsets
 
     def note_outage(self):
-        """A broker is away, or is only just back: nobody could end a transaction."""
+        """A broker is away, or only just back: nobody could end a transaction."""
         self.samples.append((time.monotonic(), None))
 
     def halt(self):

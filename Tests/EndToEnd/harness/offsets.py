@@ -1,21 +1,22 @@
 """A group's committed offsets with their metadata, by Kafka's protocol itself.
 
-confluent-kafka takes the metadata for a C string. The broker's has a length and no end, so that what follows it in memory
-comes along by chance: digits too, which make another number of its last word.
+confluent-kafka takes the metadata for a C string, but it has a length and no terminator, so that whatever follows it in memory
+may come along: also digits, which change the number in its last word.
 """
 
-import itertools
 import socket
 import struct
 
 from harness.cluster import Failure
 
 OFFSET_FETCH, FIND_COORDINATOR = 9, 10
+# Each connection has one request.
+CORRELATION = 1
 
 
 def committed(bootstrap, group, topic, partitions):
-    """Partition → (offset, metadata); -1 and '' where nothing is committed. What an open transaction has sent is not
-    committed, and is not waited for."""
+    """(offset, metadata) by partition; -1 and '' where nothing is committed. What an open transaction has sent is not committed,
+    and is not waited for."""
     host, _, port = bootstrap.split(",")[0].rpartition(":")
     found = _Reader(_ask((host, int(port)), FIND_COORDINATOR, 0, _text(group)))
     _check(found.number(">h"), f"the coordinator of {group}")
@@ -46,18 +47,14 @@ def _check(code, what):
         raise Failure(f"{what}: error {code} of Kafka's protocol")
 
 
-_numbers = itertools.count(1)
-
-
 def _ask(address, api, version, body):
     """The body of the answer to one request, on a connection of its own."""
-    number = next(_numbers)
-    request = struct.pack(">hhi", api, version, number) + _text("endtoend") + body
+    request = struct.pack(">hhi", api, version, CORRELATION) + _text("endtoend") + body
     with socket.create_connection(address, timeout=30) as connection, connection.makefile("rb") as stream:
         connection.sendall(struct.pack(">i", len(request)) + request)
         size, answered = struct.unpack(">ii", stream.read(8))
-        if answered != number:
-            raise Failure(f"an answer to request {answered}, not to {number}")
+        if answered != CORRELATION:
+            raise Failure(f"an answer to request {answered}, not to {CORRELATION}")
         return stream.read(size - 4)
 
 
@@ -71,7 +68,7 @@ class _Reader:
         return value
 
     def text(self):
-        """An absent one is empty."""
+        """A text with its length before it; an absent one is empty."""
         size = max(0, self.number(">h"))
         self.at += size
         return self.data[self.at - size : self.at].decode()

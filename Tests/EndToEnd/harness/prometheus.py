@@ -1,4 +1,4 @@
-"""A Prometheus of the tests' own: scrapes `/metrics` as it would in earnest, and answers by its own query API."""
+"""A Prometheus of the tests' own: scrapes `/metrics` as it does in production, and answers by its query API."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ from harness.cluster import Failure, wait_for
 
 
 def fetch(url, method="GET"):
-    """(status, headers, body); whatever the status is. A server that is not there raises OSError."""
+    """(status, headers, body), whatever the status is. Raises OSError where no server answers."""
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=10) as answer:
             return answer.status, answer.headers, answer.read().decode()
@@ -56,7 +56,7 @@ class Prometheus:
             return False
 
     def query(self, expression):
-        """The values of an instant query by their labels, as a dictionary of sorted (name, value) pairs."""
+        """The values of an instant query, by their labels as sorted pairs of name and value."""
         status, _, body = fetch(f"{self.url}/api/v1/query?" + urllib.parse.urlencode({"query": expression}))
         answer = json.loads(body)
         if status != 200 or answer["status"] != "success":

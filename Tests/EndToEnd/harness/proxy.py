@@ -1,7 +1,7 @@
 """A TCP proxy before a broker that does to a client's connections what networks do.
 
-It knows of Kafka's protocol what it needs for that: a frame begins with its length; a request goes on with api key,
-version, correlation id and client.id, its reply with the correlation id.
+It knows as much of Kafka's protocol as it needs: a frame begins with its length; then a request has api key, version,
+correlation id and client.id, and its reply the correlation id.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ DROPPED = math.inf
 
 
 class Hold(NamedTuple):
-    """For how many seconds a request and its reply are held; whatever follows on the connection waits behind them."""
+    """For how many seconds a request and its reply are held; whatever follows on the connection waits for them."""
 
     request: float = 0
     reply: float = 0
@@ -28,13 +28,13 @@ NOT_HELD = Hold()
 
 
 class Faults:
-    """What becomes of one client's connections. Set before it connects, or while it runs; `counts` says what was done."""
+    """What happens to the connections of one client. It can be set before and while they are open; `counts` says what was done."""
 
     def __init__(self, seed=0):
         self.chance = random.Random(f"network {seed}")
         self.lifetime = None  # the shortest and the longest time until a connection is cut, in seconds
         self.latency = 0  # in each direction, in seconds
-        self.commit = lambda count: NOT_HELD  # what becomes of the count-th EndTxn that commits
+        self.commit = lambda _: NOT_HELD  # what becomes of the count-th EndTxn that commits
         self.counts = collections.Counter()
         self.late_answers = collections.Counter()  # the broker's, to commits that were held, by error code
 
@@ -53,7 +53,7 @@ class Faults:
 
 
 class Proxy:
-    """Listens at `port`; each connection goes on to the broker's port, with the faults of the client.id of its first request."""
+    """Listens at `port`; each connection leads to the broker's port, with the faults of the client.id of its first request."""
 
     def __init__(self):
         self.faults = collections.defaultdict(Faults)
@@ -106,7 +106,7 @@ class _Connection:
             while not ended and not self._is_to_be_cut():
                 ended, _ = await asyncio.wait((reads_requests, reads_replies), timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
             if reads_requests in ended:
-                # What a client that went away has sent before still arrives, and is answered.
+                # What a client sent before it went away still arrives, and is answered.
                 await writes_requests
                 await asyncio.wait((reads_replies,), timeout=5)
         finally:
@@ -133,7 +133,7 @@ class _Connection:
     def _take_reply(self, frame, queue):
         hold = self.held.pop(frame[4:8], NOT_HELD)
         if hold.request:
-            # Behind the correlation id and the throttle time.
+            # The error code follows the correlation id and the throttle time.
             self.faults.late_answers[struct.unpack_from(">h", frame, 12)[0]] += 1
         queue.put_nowait((time.monotonic() + self.faults.latency + hold.reply, frame))
 
@@ -148,7 +148,7 @@ async def _read(reader, queue, take):
 
 async def _write(queue, writer):
     while (entry := await queue.get())[1]:
-        # A reply that is dropped is never due; neither is what comes behind it.
+        # A reply that is dropped is never due; neither is what follows it.
         await asyncio.sleep(min(entry[0] - time.monotonic(), 3600))
         if writer.is_closing():
             return

@@ -1,14 +1,16 @@
-"""One pipeline's world: its topics, its subscriptions, its events and its processes; everything named after the test."""
+"""One pipeline's world: its topics, its subscriptions, its events and its processes; all named after the test."""
 
 import json
 import pathlib
 import shutil
 import tempfile
 import time
+from dataclasses import dataclass
 
 from generator.events import Events, Mix
 from generator.subscriptions import SubscriptionChanges, make_subscriptions
-from harness.daemon import Daemon, run, wait_for_daemons
+from harness.daemon import Daemon, wait_for_daemons
+from harness.waiting import Failure
 from model.records import Settings
 from model.subscriptions import Subscriptions
 from model.tables import check_table
@@ -17,16 +19,27 @@ from model.verify import Run, verify
 TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
 
 
+@dataclass
+class Size:
+    """How much there is of everything in a world."""
+
+    partitions: int = 2
+    places: int = 50
+    # The devices of the first place.
+    crowd: int = 5
+    poison_rate: float = 0.001
+
+
 class World:
-    def __init__(self, cluster, name, seed, partitions=6, places=2000, crowd=200, poison_rate=0.001, schedule=True):
-        self.cluster, self.partitions = cluster, partitions
-        self.name = f"{name}-{seed}-{int(time.time())}"
+    def __init__(self, harness, name, cluster, size, schedule=True):
+        self.harness, self.cluster, self.partitions = harness, cluster, size.partitions
+        self.name = f"{name}-{harness.seed}-{int(time.time())}"
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
         self.rules = Settings("Europe/Berlin", schedule=schedule)
-        names, self.subscriptions = make_subscriptions(seed, places, crowd)
-        self.events = Events(seed, names, Mix(poison_rate, slots_zone=self.rules.time_zone))
-        self.changes = SubscriptionChanges(seed, names, self.subscriptions)
+        names, self.subscriptions = make_subscriptions(harness.seed, size.places, size.crowd)
+        self.events = Events(harness.seed, names, Mix(size.poison_rate, slots_zone=self.rules.time_zone))
+        self.changes = SubscriptionChanges(harness.seed, names, self.subscriptions)
         self.daemons = []
 
     def settings(self, instance, **more):
@@ -64,9 +77,16 @@ class World:
         self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
         return self
 
-    def daemon(self, name, settings=None, start_at="earliest", **more):
-        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at, **more)
+    def daemon(self, name, settings=None, start_at="earliest", binary=None):
+        """A process that is not started yet; the release build, unless `binary` names another one."""
+        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at, binary or self.harness.carillon)
         self.daemons.append(daemon)
+        return daemon
+
+    def started(self, name="a", start_at="earliest", **settings):
+        """A process that has committed an offset for every partition."""
+        daemon = self.daemon(name, self.settings(name, **settings), start_at).start()
+        wait_for_daemons("every partition has a committed offset", lambda: len(self.committed) == self.partitions, [daemon])
         return daemon
 
     def produce(self, count, partition=-1):
@@ -117,13 +137,26 @@ class World:
         for name, folder in folders.items():
             marker = folder / "subscriptions" / "in-use"
             if marker.exists() and marker.read_text() == "checking":
-                # Killed while it checked what an earlier kill had left: it is read anew then, whatever it holds.
+                # It was killed while it checked what an earlier kill had left: then it is read again, whatever it holds.
                 continue
-            code, output, errors = run("table", "check", "--json", settings={"group.id": self.name, "state.dir": folder})
+            code, output, errors = self.harness.run(
+                "table", "check", "--json", settings={"group.id": self.name, "state.dir": folder}
+            )
             if code:
                 report.add("table cannot be used (I6)", f"{name}: `carillon table check` ended with {code}: {output}{errors}")
             else:
                 check_table(json.loads(output), name, subscriptions, report)
 
+    def kill_daemons(self):
+        for each in self.daemons:
+            each.kill_if_running()
+
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check(report):
+    """Fails where the verifier has found differences."""
+    if report.differences:
+        report.print()
+        raise Failure("the verifier found differences")

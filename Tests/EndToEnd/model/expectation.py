@@ -148,7 +148,7 @@ class Expectation:
             self.pushes[identity] = (record, notification, device, position)
 
 
-def expect(run, table, ledger, report):
+def make_expectation(run, table, ledger, report):
     """The expectation of a whole run; its counts go into the report."""
     expectation = Expectation(table, run.settings, run.until, run.timers_until)
     partitions = collections.defaultdict(list)

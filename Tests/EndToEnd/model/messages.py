@@ -1,6 +1,7 @@
 """What is sent for a notification: its message id (section 6), the provider's message (section 7), and the record's headers."""
 
 import hashlib
+import json
 
 UNIT_SEPARATOR = "\x1f"
 MAX_PAYLOAD_BYTES = 4096
@@ -48,6 +49,12 @@ def value_of(notification, device, settings):
             "apns": {"headers": background, "payload": {"aps": {"content-available": 1}}},
         }
     }
+
+
+def payload_of(value):
+    """What the app reads of the value of a dispatch record, of either provider."""
+    outer = value["message"]["data"] if "message" in value else value["payload"]
+    return json.loads(outer["default"])["data"]
 
 
 def headers_of(notification, device, record, settings):

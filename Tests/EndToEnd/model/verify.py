@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Optional
 
-from model.expectation import expect
+from model.expectation import make_expectation
 from model.journal import check_fingerprints, check_positions, check_watermarks, read_journal
 from model.output import check_dead_letters, check_dispatch
 from model.records import Settings
@@ -64,7 +64,7 @@ def verify(run):
     check_positions(ledger, run, table.ends, report)
     check_watermarks(ledger, run, report)
     check_fingerprints(ledger, run.events, report)
-    expectation = expect(run, table, ledger, report)
+    expectation = make_expectation(run, table, ledger, report)
     dispatched = check_dispatch(run, expectation, table, report)
     check_dead_letters(run.dead_letters, expectation.letters, report)
     report.counts |= {"dispatched": dispatched, "dead letters": len(run.dead_letters), "journal records": len(run.journal)}

@@ -2,68 +2,25 @@
 
 import contextlib
 import json
-import os
 import pathlib
 import re
-import shlex
-import shutil
 import signal
-import socket
-import ssl
-import subprocess
 import sys
-import tempfile
-import threading
-from typing import NamedTuple
-
-from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from generator.inputs import Input
-from harness import scenario as scenarios
-from harness.cluster import Cluster, Failure, wait_for
+from generator.subscriptions import well_formed
 from harness.daemon import EXIT_LOGIN, wait_for_daemons
-from harness.scenario import broker, check, command, make_world, scenario
+from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
+from harness.project import ROOT
+from harness.scenario import main, scenario
+from harness.waiting import Failure, wait_for
+from harness.world import check
 
 VERIFY = "certificate verify failed"
 KEY_PASSWORD = "key-password-0815"
-README = pathlib.Path(__file__).resolve().parents[3] / "README.md"
-
-
-class Grant(NamedTuple):
-    """One permission, as a line of kafka-acls.sh gives it; a user needs several."""
-
-    operation: str
-    resource: str  # topic, group or transactional-id
-    name: str
-    is_prefix: bool = False
-
-    def binding(self, user):
-        return AclBinding(
-            ResourceType[self.resource.replace("-", "_").upper()],
-            self.name,
-            ResourcePatternType.PREFIXED if self.is_prefix else ResourcePatternType.LITERAL,
-            f"User:{user}",
-            "*",
-            AclOperation[re.sub("(?<!^)(?=[A-Z])", "_", self.operation).upper()],
-            AclPermissionType.ALLOW,
-        )
-
-
-def grants_in(commands, rename=lambda resource, name: name):
-    """What lines with kafka-acls.sh grant."""
-    grants = []
-    for line in commands:
-        words = shlex.split(line[line.index("kafka-acls.sh") :])
-        pairs = list(zip(words, words[1:]))
-        is_prefix = ("--resource-pattern-type", "prefixed") in pairs
-        for flag, name in pairs:
-            if flag in ("--topic", "--group", "--transactional-id"):
-                grants += [
-                    Grant(operation, flag[2:], rename(flag[2:], name), is_prefix)
-                    for option, operation in pairs
-                    if option == "--operation"
-                ]
-    return grants
+README = ROOT / "README.md"
+# What a crash prints where a host asks for all of it.
+BACKTRACE = {"SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no"}
 
 
 def documented(purpose, world, group=None):
@@ -81,56 +38,6 @@ def documented(purpose, world, group=None):
     return grants_in(lines, rename)
 
 
-class Guarded:
-    """The broker, its administrator, and how others log in."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.bootstrap = broker(
-            "start", folder, "--sasl", "--tls", "--acls", *[word for user in USERS for word in ("--user", user)]
-        )
-        properties = (self.folder / "1" / "server.properties").read_text()
-        self.plain_text = re.search(r"CONTROLLER://(127.0.0.1:\d+)", properties)[1]
-        login = {name.removeprefix("kafka."): value for name, value in self.login("admin").items()}
-        self.cluster = Cluster(self.bootstrap, **login)
-
-    def login(self, user):
-        return {
-            "kafka.security.protocol": "SASL_SSL",
-            "kafka.ssl.ca.location": f"{self.folder}/ca.pem",
-            "kafka.sasl.mechanism": "PLAIN",
-            "kafka.sasl.username": user,
-            "kafka.sasl.password": f"{user}-secret",
-        }
-
-    def grant(self, user, grants):
-        bindings = [each.binding(user) for each in grants]
-        for future in self.cluster.admin.create_acls(bindings).values():
-            future.result(30)
-        wait_for("the broker knows of the permissions", lambda: set(bindings) <= set(self.granted(user)), 30)
-
-    def granted(self, user):
-        filter = AclBindingFilter(
-            ResourceType.ANY, None, ResourcePatternType.ANY, f"User:{user}", None, AclOperation.ANY, AclPermissionType.ANY
-        )
-        return self.cluster.admin.describe_acls(filter).result(30)
-
-    def revoke(self, user, grant):
-        binding = grant.binding(user)
-        filter = AclBindingFilter(
-            binding.restype,
-            binding.name,
-            binding.resource_pattern_type,
-            binding.principal,
-            "*",
-            binding.operation,
-            AclPermissionType.ALLOW,
-        )
-        for future in self.cluster.admin.delete_acls([filter]).values():
-            if len(future.result(30)) != 1:
-                raise Failure(f"{grant} was not granted to {user}")
-
-
 USERS = [
     "operator",
     "writer",
@@ -143,40 +50,33 @@ USERS = [
     "carillon-run",
     *[f"user-{number}" for number in range(16)],
 ]
-guarded = None
-# What a crash prints where a host asks for all of it.
-os.environ["SWIFT_BACKTRACE"] = "enable=yes,color=no,interactive=no"
 
 
 @contextlib.contextmanager
-def a_guarded_broker():
-    global guarded
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-acl."))
-    try:
-        guarded = Guarded(folder)
-        yield
-    finally:
-        broker("stop", folder)
-        shutil.rmtree(folder, ignore_errors=True)
+def a_guarded_broker(harness):
+    users = [word for user in USERS for word in ("--user", user)]
+    with harness.brokers("--sasl", "--tls", "--acls", *users) as brokers:
+        yield Guarded(harness, brokers)
 
 
 @scenario("with the README's ACLs and no other each command works, and `run` loses and repeats nothing", background=True)
-def enough():
-    world = make_world("enough", guarded.cluster)
+def enough(guarded):
+    harness = guarded.harness
+    world = harness.make_world("enough", guarded.cluster)
     settings = world.settings("a")
 
     guarded.grant("operator", documented("carillon topics create, topics check", world))
     operator = settings | guarded.login("operator")
-    command("topics", "create", "--partitions", "2", "--replication-factor", "1", settings=operator)
-    command("topics", "check", "--partitions", "2", "--replication-factor", "1", settings=operator)
+    harness.command("topics", "create", "--partitions", "2", "--replication-factor", "1", settings=operator)
+    harness.command("topics", "check", "--partitions", "2", "--replication-factor", "1", settings=operator)
 
     guarded.grant("writer", documented("carillon subscribe, unsubscribe, subscriptions import", world))
     file = world.folder / "subscriptions.jsonl"
-    file.write_bytes(b"".join(each.value + b"\n" for each in world.subscriptions if each.value and each.value[-1:] == b"}"))
-    command("subscriptions", "import", str(file), settings=settings | guarded.login("writer"))
+    file.write_bytes(b"".join(each.value + b"\n" for each in well_formed(world.subscriptions)))
+    harness.command("subscriptions", "import", str(file), settings=settings | guarded.login("writer"))
 
     guarded.grant("lister", documented("carillon subscriptions list", world))
-    if "place/" not in command("subscriptions", "list", settings=settings | guarded.login("lister")):
+    if "place/" not in harness.command("subscriptions", "list", settings=settings | guarded.login("lister")):
         raise Failure("`subscriptions list` lists nothing")
 
     guarded.grant("carillon-run", documented("carillon run, offsets", world))
@@ -184,7 +84,7 @@ def enough():
     world.produce(400)
     world.cluster.produce(world.topics["events"], [Input(b"4711", b"no JSON")])
     guarded.grant("caller", documented("carillon orders list-event", world))
-    command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
+    harness.command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
     daemon = world.daemon("a", runner).start()
     world.wait_until_done(90)
     if daemon.has_line("authorization"):
@@ -192,17 +92,17 @@ def enough():
     daemon.stop()
     check(world.verify())
     guarded.grant("reader", documented("carillon schedule", world))
-    if "timers to come" not in command("schedule", settings=settings | guarded.login("reader")):
+    if "timers to come" not in harness.command("schedule", settings=settings | guarded.login("reader")):
         raise Failure("`schedule` tells of no timers")
     guarded.grant("replayer", documented("carillon replay plan, diff, write, explain", world))
-    command("replay", "diff", settings=settings | guarded.login("replayer"))
+    harness.command("replay", "diff", settings=settings | guarded.login("replayer"))
     guarded.grant("mender", documented("carillon replay dead-letters", world))
     letter = next(each for each in world.cluster.read(world.topics["dead-letters"]) if each.value == b"no JSON")
     mended = {"event_type": "ORDER_CREATED", "order": {"id": "4711", "place_id": "42"}}
     file.write_text(
         json.dumps({"topic": letter.topic, "partition": letter.partition, "offset": letter.offset, "payload": json.dumps(mended)})
     )
-    command(
+    harness.command(
         "replay",
         "dead-letters",
         "--repaired",
@@ -215,8 +115,8 @@ def enough():
     guarded.grant("redriver", documented("carillon replay redrive", world))
     redriver = settings | guarded.login("redriver")
     words = ("replay", "redrive", "--subscriptions", "now", "--include-sent", "--json")
-    plan = json.loads(command(*words, "--dry-run", settings=redriver).splitlines()[0])["plan"]
-    command(
+    plan = json.loads(harness.command(*words, "--dry-run", settings=redriver).splitlines()[0])["plan"]
+    harness.command(
         *words,
         "--i-understand-this-notifies-people",
         "--confirm-devices",
@@ -229,15 +129,16 @@ def enough():
         world.name,
         settings=redriver,
     )
-    command("offsets", "show", settings=runner)
-    command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
+    harness.command("offsets", "show", settings=runner)
+    harness.command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:
         raise Failure(f"`offsets set` left the group at {world.committed}")
 
 
-@scenario("without any one of them `run` ends after about 30 s with 77; the command that it names mends it", background=True)
-def one_is_missing():
-    world = make_world("missing", guarded.cluster, poison_rate=0.1).create_topics()
+@scenario("without any one of them `run` ends after about 30 s with 77; the command that it names is what helps", background=True)
+def one_is_missing(guarded):
+    harness = guarded.harness
+    world = harness.make_world("missing", guarded.cluster, poison_rate=0.1).create_topics()
     world.produce(300)
     cases = []
     for is_visible in (False, True):
@@ -265,7 +166,7 @@ def one_is_missing():
             problems.append(f"without {missing}: {failure}")
     if problems:
         raise Failure("\n".join(problems))
-    for user, _, daemon in cases:
+    for _, _, daemon in cases:
         daemon.start()
     for user, _, daemon in cases:
         wait_for_daemons(
@@ -274,10 +175,11 @@ def one_is_missing():
         daemon.stop()
 
 
-@scenario("a permission that is taken away in mid-run is waited for and named; nothing is lost or repeated", background=True)
-def taken_away():
+@scenario("a permission that is revoked during a run is waited for and named; nothing is lost or repeated", background=True)
+def taken_away(guarded):
+    harness = guarded.harness
     user = "user-14"
-    world = make_world("taken-away", guarded.cluster, poison_rate=0.2).create_topics()
+    world = harness.make_world("taken-away", guarded.cluster, poison_rate=0.2).create_topics()
     grants = documented("carillon run, offsets", world)
     guarded.grant(user, grants)
     world.produce(100)
@@ -295,53 +197,15 @@ def taken_away():
     check(world.verify())
 
 
-class TLSListener:
-    """Shakes hands with a certificate and does nothing else."""
-
-    def __init__(self, certificate, key):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
-        threading.Thread(target=self._serve, args=(context,), daemon=True).start()
-
-    def _serve(self, context):
-        while True:
-            try:
-                with self.socket.accept()[0] as connection, context.wrap_socket(connection, server_side=True):
-                    pass
-            except ssl.SSLError:
-                continue
-            except OSError:
-                return
-
-
-def certificate(name, start, end):
-    """A certificate that signs itself, and its key."""
-    folder = guarded.folder / name
-    folder.mkdir()
-    (folder / "index.txt").touch()
-    (folder / "configuration").write_text(
-        "[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\nnew_certs_dir=.\ndefault_md=sha256\nrand_serial=yes\npolicy=any\n"
-        "x509_extensions=names\n[any]\ncommonName=supplied\n[names]\nsubjectAltName=IP:127.0.0.1\n"
-    )
-    for words in (
-        "req -new -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out request.pem",
-        f"ca -batch -selfsign -config configuration -keyfile key.pem -in request.pem -out certificate.pem -notext "
-        f"-startdate {start} -enddate {end}",
-    ):
-        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)
-    return folder / "certificate.pem", folder / "key.pem"
-
-
 @scenario(
     "a wrong CA, an expired and a self-signed certificate and a wrong security.protocol: one clear line each", background=True
 )
-def certificates():
-    world = make_world("certificates", guarded.cluster).create_topics()
+def certificates(guarded):
+    harness = guarded.harness
+    world = harness.make_world("certificates", guarded.cluster).create_topics()
     login = guarded.login("carillon-run")
-    expired, expired_key = certificate("expired", "20200101000000Z", "20200201000000Z")
-    own, own_key = certificate("own", "20200101000000Z", "20990101000000Z")
+    expired, expired_key = certificate(guarded.folder, "expired", "20200101000000Z", "20200201000000Z")
+    own, own_key = certificate(guarded.folder, "own", "20200101000000Z", "20990101000000Z")
     cases = {
         "wrong-ca": ({"kafka.ssl.ca.location": own}, VERIFY, "ssl.ca.location"),
         "expired": (
@@ -362,32 +226,13 @@ def certificates():
 
 
 @scenario("passwords and device tokens are in no log, not in check-config, ps or what a crash leaves", background=True)
-def secrets():
-    world = make_world("secrets", guarded.cluster).create_topics()
+def secrets(guarded):
+    harness = guarded.harness
+    world = harness.make_world("secrets", guarded.cluster).create_topics()
     user = "user-15"
     guarded.grant(user, documented("carillon run, offsets", world))
-    subprocess.run(
-        ["openssl", "genrsa", "-aes256", "-passout", f"pass:{KEY_PASSWORD}", "-out", world.folder / "key.pem", "2048"],
-        check=True,
-        capture_output=True,
-    )
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-key",
-            world.folder / "key.pem",
-            "-passin",
-            f"pass:{KEY_PASSWORD}",
-            "-subj",
-            "/CN=c",
-            "-out",
-            world.folder / "client.pem",
-        ],
-        check=True,
-        capture_output=True,
-    )
+    openssl(world.folder, f"genrsa -aes256 -passout pass:{KEY_PASSWORD} -out key.pem 2048")
+    openssl(world.folder, f"req -x509 -key key.pem -passin pass:{KEY_PASSWORD} -subj /CN=c -out client.pem")
     settings = (
         world.settings("a")
         | guarded.login(user)
@@ -399,7 +244,7 @@ def secrets():
             "kafka.debug": "all",
         }
     )
-    tokens = [json.loads(each.value)["token"] for each in world.subscriptions if each.value and each.value[-1:] == b"}"]
+    tokens = [json.loads(each.value)["token"] for each in well_formed(world.subscriptions)]
     hidden = [settings["kafka.sasl.password"], KEY_PASSWORD, *tokens]
 
     def check_hidden(where, text):
@@ -408,14 +253,16 @@ def secrets():
             line = next(line for line in text.splitlines() if shown[0] in line)
             raise Failure(f"{len(shown)} secrets are in {where}: {line[:300]}")
 
-    check_hidden("check-config", command("check-config", settings=settings))
+    check_hidden("check-config", harness.command("check-config", settings=settings))
     world.produce(300)
     for number in (signal.SIGABRT, signal.SIGSEGV):
-        daemon = world.daemon("a", settings).start()
+        daemon = world.daemon("a", settings)
+        daemon.variables = BACKTRACE
+        daemon.start()
         wait_for_daemons("it works", lambda: world.lag() == 0 and daemon.has_line("events/s"), [daemon], 90)
         check_hidden("ps", pathlib.Path(f"/proc/{daemon.process.pid}/cmdline").read_bytes().decode())
         daemon.signal(number)
-        # Swift's handler reports a signal of another process and lets it go on.
+        # Swift's handler reports a signal of another process, and the process continues.
         wait_for("the crash is reported", lambda: "Backtrace took" in daemon.log(), 90)
         daemon.kill()
         if "Registers:" not in daemon.log() or "facility=SEND" not in daemon.log():
@@ -424,4 +271,4 @@ def secrets():
 
 
 if __name__ == "__main__":
-    sys.exit(scenarios.main("acl", __doc__, a_guarded_broker))
+    sys.exit(main("acl", __doc__, globals(), around=a_guarded_broker))

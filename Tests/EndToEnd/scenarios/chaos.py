@@ -1,5 +1,5 @@
-"""Exactly once, proved under faults: processes killed, frozen, joining and leaving, aborts, brokers killed, subscriptions
-changing, poison, while events keep coming; then the verifier, and one summary."""
+"""Exactly once, proved under faults: processes are killed, stopped, join and leave, transactions are aborted, brokers are killed,
+subscriptions change, poison comes in, while events keep coming; then the verifier, and one summary."""
 
 import argparse
 import gc
@@ -11,31 +11,37 @@ import subprocess
 import sys
 import time
 
-from harness.cluster import PATIENCE, Cluster, Failure, pause
-from harness.daemon import CARILLON, CARILLON_DEBUG, EXIT_CONFIGURATION, Daemon
+from harness.cluster import Cluster
+from harness.daemon import EXIT_CONFIGURATION
+from harness.harness import Harness
 from harness.monitor import Monitor
-from harness.world import World
+from harness.waiting import PATIENCE, Failure, pause
 from model.stalls import check_stalls
-from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Brokers, Nemesis
+from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Nemesis, Targets
 
 MAX_LAG = 10
-# A table may be as old as the setting says, and a process that stood still notices only when it goes on.
+# A table may be as old as the setting says, and a process that was stopped notices only when it continues.
 MAX_TABLE_AGE = MAX_LAG + SESSION_TIMEOUT + 5 + 10
-# I10, and what it takes to write the markers and to notice; and where a node of several is killed, until the others know.
+# I10, and the time to write the markers and to notice; where one node of several is killed, also until the others know.
 MAX_STALL, MAX_STALL_NODES = TRANSACTION_TIMEOUT + 10 + 2, TRANSACTION_TIMEOUT + 10 + 2 + 10
-# From when a timer is due until it is sent, where nothing is in its way.
+# From when a timer is due until it is sent, where nothing delays it.
 MAX_TICK = 5
-# How often a broker looks for transactions that timed out, in seconds, by the number of nodes. The 10 that it has by default are
-# all the room that I10 gives; a lone one must not look before it is registered again (ADR 21).
+# How often a broker looks for transactions that timed out, in seconds, by the number of nodes. Its default of 10 uses up all the
+# time that I10 gives; a lone broker must not look before it is registered again (ADR 21).
 ABORT_INTERVAL = {1: 8, 3: 2}
 DEFAULT_FAULTS = "kill=5,point=4,freeze=2,join=2,broker=1,abort=3"
 
 
 class Chaos:
-    def __init__(self, options, brokers, cluster):
-        self.options, self.brokers = options, brokers
+    """One run: a world, the load on it, what goes wrong meanwhile, and what the verifier says afterwards."""
+
+    def __init__(self, harness, options, brokers):
+        self.harness, self.options, self.brokers = harness, options, brokers
         self.chance = random.Random(f"load {options.seed}")
-        self.world = World(cluster, "chaos", options.seed, options.partitions, schedule=options.schedule == "on")
+        cluster = Cluster(brokers.start()) if brokers else harness.cluster()
+        self.world = harness.make_world(
+            "chaos", cluster, schedule=options.schedule == "on", partitions=options.partitions, places=2000, crowd=200
+        )
         self.max_stall = MAX_STALL_NODES if options.nodes > 1 and options.faults["broker"] else MAX_STALL
         self.began = time.monotonic()
 
@@ -44,10 +50,10 @@ class Chaos:
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}{'' if lag is None else f'; lag {lag:,}'}", flush=True)
 
     def prepare(self):
-        # The broker's time: whether a tick has overtaken the log is asked of it.
+        # The broker's time, by which the verifier sees whether a tick has overtaken the log.
         world, topics = self.world.create_topics(message_timestamp_type="LogAppendTime"), self.world.topics
         self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, topics["events"])
-        # Small transactions also when it lags, so that there are many to meet.
+        # Small transactions even with a lag, so that there are many of them.
         shared = {
             "commit.max-records": self.options.records,
             "session.timeout": f"{SESSION_TIMEOUT}s",
@@ -58,25 +64,25 @@ class Chaos:
         daemons = []
         for number in range(self.options.processes):
             # The first is the release build; the others have the hooks, and more than one worker.
-            name, has_hooks = f"p{number + 1}", number > 0 and CARILLON_DEBUG is not None
+            name, has_hooks = f"p{number + 1}", number > 0 and self.harness.debug_carillon is not None
             settings = world.settings(name, workers=1 if number == 0 else 2) | shared
-            daemons.append((world.daemon(name, settings, binary=CARILLON_DEBUG if has_hooks else CARILLON), has_hooks))
-        # The one that comes and goes leaves at once, or its partitions would have no owner for a session.
-        self.visitor = world.daemon("visitor", world.settings("visitor") | shared | {"static-membership": "false"})
-        self.nemesis = Nemesis(world, daemons, self.visitor, self.brokers, self.monitor, self.options, self.say)
+            daemons.append((world.daemon(name, settings, binary=self.harness.debug_carillon if has_hooks else None), has_hooks))
+        # It leaves the group at once: otherwise its partitions would have no owner for a session.
+        visitor = world.daemon("visitor", world.settings("visitor") | shared | {"static-membership": "false"})
+        self.nemesis = Nemesis(Targets(world, daemons, visitor, self.brokers), self.monitor, self.options, self.say)
         self.say("topics and subscriptions are made")
         self.monitor.start()
         for each in self.nemesis.processes:
             self.nemesis.start(each)
 
     def load(self):
-        """Produces the events at the rate, in uneven bursts, and lets the faults and the changes happen on their way."""
+        """Produces the events at the rate, in uneven bursts, and makes the faults and the changes happen meanwhile."""
         producer, plan, options = self.world.cluster.producer(), self.nemesis.plan(), self.options
         made, changed, allowed, now = 0, 0, 0.0, time.monotonic()
         while made < options.events or not self.nemesis.is_done:
-            # Slowly on, and beyond the number, as long as faults are still to come: most need something that goes on.
+            # More events, slowly, as long as faults are still to come: most of them need a load.
             rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
-            # A burst of up to a fifth of a second's worth; then no earlier than the rate allows.
+            # A burst of up to a fifth of a second's worth, and the next one when the rate allows it.
             burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))
             self.world.events.mix.slots_from = int(time.time() * 1000)
             for _ in range(burst):
@@ -86,7 +92,7 @@ class Chaos:
                 self._produce(producer, "subscriptions", self.world.changes.next())
                 changed += 1
             while plan and plan[0][0] <= made:
-                # Faults come while the burst is on its way.
+                # Faults happen while the burst is on its way.
                 producer.poll(self.chance.uniform(0, 0.03))
                 self.nemesis.cause(plan.pop(0)[1])
             self.nemesis.tick()
@@ -102,7 +108,7 @@ class Chaos:
         producer.poll(0)
 
     def _wait(self, what, condition, seconds):
-        """As `wait_for`, with an eye on the processes."""
+        """As `wait_for`, while the processes are looked after."""
         seconds *= PATIENCE
         deadline = time.monotonic() + seconds
         while not condition():
@@ -130,7 +136,7 @@ class Chaos:
             self.say(f"{each.name} drained in {each.daemon.stop(TRANSACTION_TIMEOUT + 20):.1f} s")
 
     def verify(self):
-        # What is read lives to the end, and there is much of it: nothing to collect, again and again.
+        # Much is read, and all of it lives to the end: there would be nothing to collect.
         gc.disable()
         report = self.world.verify(max_table_age_ms=MAX_TABLE_AGE * 1_000, timers_until=self.timers_until)
         if report.counts["events"] != self.made:
@@ -152,8 +158,8 @@ class Chaos:
         counts, options, log = self.nemesis.counts, self.options, self.log
         print(
             f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
-            f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, schedule={options.schedule}, "
-            f"{self.brokers or 'brokers that were there'}"
+            f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, "
+            f"schedule={options.schedule}, {self.brokers or 'brokers that were there'}"
         )
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
@@ -161,8 +167,8 @@ class Chaos:
             ("fault: abort@", "transactions aborted on purpose"),
             ("lost its partitions", "times partitions lost"),
             ("gives its partitions back", "revocations"),
-            ("makes its producer anew", "producers made anew"),
-            ("makes its consumer anew", "consumers made anew"),
+            ("makes its producer anew", "producers replaced"),
+            ("makes its consumer anew", "consumers replaced"),
         ):
             print(f"  {log.count(word):6,} {what}")
         print("  points: " + (", ".join(f"{count} {point}" for point, count in sorted(self.nemesis.points.items())) or "none"))
@@ -184,24 +190,25 @@ def faults(text):
     return chosen
 
 
-def check_builds():
-    """The release build has no hook in it, and the other one has: else a run would prove less than it says. One build that is
-    named for both is what a run under a sanitizer wants."""
+def check_builds(release, debug):
+    """The release build has no hooks, and the debug build has them: otherwise a run would prove less than it says. A run under a
+    sanitizer uses one build for both."""
     words = (b"CARILLON_FAULT", b"after-send-offsets", b"FaultPlan")
-    if CARILLON != CARILLON_DEBUG and (found := [word.decode() for word in words if word in pathlib.Path(CARILLON).read_bytes()]):
-        raise Failure(f"{CARILLON} has hooks for tests in it, and is to be a release build: {', '.join(found)}")
-    if not CARILLON_DEBUG:
+    if release != debug and (found := [word.decode() for word in words if word in pathlib.Path(release).read_bytes()]):
+        raise Failure(f"{release} has hooks for tests in it, and is to be a release build: {', '.join(found)}")
+    if not debug:
         return
-    arguments = [CARILLON_DEBUG, "run", "--set", "kafka.bootstrap.servers=127.0.0.1:1"]
+    arguments = [debug, "run", "--set", "kafka.bootstrap.servers=127.0.0.1:1"]
     try:
         done = subprocess.run(arguments, capture_output=True, timeout=30, env=os.environ | {"CARILLON_FAULT": "nonsense"})
     except subprocess.TimeoutExpired:
         done = None
     if done is None or done.returncode != EXIT_CONFIGURATION or b"CARILLON_FAULT" not in done.stderr + done.stdout:
-        raise Failure(f"{CARILLON_DEBUG} has no hooks in it, and is to be a debug build")
+        raise Failure(f"{debug} has no hooks in it, and is to be a debug build")
 
 
 def parse_options():
+    """The options, and the harness for them."""
     parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
     parser.add_argument("--events", type=int, default=30_000, help="at least; more where faults are still to come then")
@@ -225,22 +232,23 @@ def parse_options():
     )
     options = parser.parse_args()
     options.changes = options.events // 10 if options.changes is None else options.changes
-    if not CARILLON_DEBUG and (options.faults["point"] or options.faults["abort"]):
-        parser.error("point and abort want a debug build: CARILLON_DEBUG names it")
-    if options.faults["broker"] and not os.environ.get("KAFKA_HOME"):
+    harness = Harness(options.seed, os.environ)
+    if not harness.debug_carillon and (options.faults["point"] or options.faults["abort"]):
+        parser.error("point and abort need a debug build: CARILLON_DEBUG names it")
+    if options.faults["broker"] and not harness.kafka_home:
         print("SKIPPED: killing brokers; they have to be the test's own, from KAFKA_HOME", flush=True)
         options.faults["broker"] = 0
-    return options
+    return options, harness
 
 
 def end_early(*_):
-    """By the way that cleans up, which a second signal must not interrupt: `timeout` sends two."""
+    """Ends the run so that it cleans up, which a second signal must not interrupt: `timeout` sends two."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(1)
 
 
 def main():
-    options = parse_options()
+    options, harness = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
     sizes = " ".join(
         f"--{name} {getattr(options, name)}"
@@ -249,11 +257,11 @@ def main():
     print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
     signal.signal(signal.SIGTERM, end_early)
     interval = f"transaction.abort.timed.out.transaction.cleanup.interval.ms={ABORT_INTERVAL[options.nodes]}000"
-    brokers = Brokers(options.nodes, interval) if os.environ.get("KAFKA_HOME") else None
-    chaos, passed = None, False
+    brokers = harness.brokers("--set", interval, nodes=options.nodes) if harness.kafka_home else None
+    passed = False
     try:
-        check_builds()
-        chaos = Chaos(options, brokers, Cluster(brokers.start() if brokers else None))
+        check_builds(harness.carillon, harness.debug_carillon)
+        chaos = Chaos(harness, options, brokers)
         chaos.prepare()
         chaos.load()
         chaos.finish()
@@ -261,15 +269,14 @@ def main():
     except Failure as failure:
         print(f"FAILED: {failure}", flush=True)
     finally:
-        Daemon.kill_all()
+        harness.close(passed)
         if brokers and options.keep and not passed:
-            print(f"the brokers go on: {brokers.folder}, {brokers.bootstrap}; Scripts/kafka stop {brokers.folder}", flush=True)
+            print(
+                f"the brokers are still running: {brokers.folder}, {brokers.bootstrap}; Scripts/kafka stop {brokers.folder}",
+                flush=True,
+            )
         elif brokers:
             brokers.remove()
-        if chaos and passed:
-            chaos.world.remove()
-        elif chaos:
-            print(f"logs of the processes: {chaos.world.folder}", flush=True)
     return 0 if passed else 1
 
 

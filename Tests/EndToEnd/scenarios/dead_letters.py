@@ -1,105 +1,58 @@
-"""`carillon replay dead-letters` on a real broker: what is mended goes back once, over kills and a second start, and nothing goes
-back without both confirmations."""
+"""`carillon replay dead-letters` on a real broker: what can be processed now is put back once, over kills and a second start, and
+nothing is put back without both confirmations."""
 
 import base64
 import collections
-import hashlib
 import json
 import os
-import subprocess
 import sys
-import tempfile
 
-from generator.inputs import Input, compact
-from harness import scenario as scenarios
-from harness.cluster import PATIENCE, Failure, wait_for
-from harness.daemon import CARILLON, run
-from harness.scenario import make_world, scenario, started
+from generator.inputs import Input, compact, subscription
+from harness.daemon import EXIT_DONE, EXIT_IN_USE, EXIT_NOT_IN_TIME, EXIT_REFUSED, EXIT_USAGE
+from harness.replaying import CONFIRMATION, ReplayProcess, documents
+from harness.scenario import main, scenario
+from harness.waiting import Failure, expect, wait_for
 from model.partitions import murmur2_partition
 
-USAGE, IN_USE, NOT_IN_TIME, REFUSED = 64, 3, 75, 78
-FLAG = "--i-understand-this-notifies-people"
 STRICT, LENIENT = {"on-missing-order-id": "dead-letter"}, {"on-missing-order-id": "send"}
 COORDINATES = [f"__connect.errors.{name}" for name in ("topic", "partition", "offset")]
 
 
-def expect(what, found, expected):
-    if found != expected:
-        raise Failure(f"{what}: {found}, expected {expected}")
-
-
-def put_back(world, *arguments, expected=0, rules=LENIENT):
+def put_back(world, *arguments, expected=EXIT_DONE, rules=LENIENT):
     """`carillon replay dead-letters … --json` to its end: the documents that it printed, and what it said."""
-    code, output, errors = run(
-        "replay", "dead-letters", *arguments, "--json", settings=world.settings("replay", **rules), input=b"", timeout=120
-    )
-    if code != expected:
-        raise Failure(f"dead-letters {' '.join(arguments)} ended with {code}, expected {expected}: {output[-800:]}{errors[-800:]}")
-    return [json.loads(line) for line in output.splitlines()], errors
+    return documents(world, "replay", "dead-letters", *arguments, settings=world.settings("replay", **rules), expected=expected)
 
 
-class Running:
+def put_back_beside(world, *arguments):
     """One that runs beside the test."""
-
-    def __init__(self, world, *arguments):
-        self.errors, self.output = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        flags = [flag for key, value in world.settings("replay", **LENIENT).items() for flag in ("--set", f"{key}={value}")]
-        self.folder = tempfile.TemporaryDirectory()
-        self.process = subprocess.Popen(
-            [CARILLON, "replay", "dead-letters", *arguments, *flags],
-            stdin=subprocess.DEVNULL,
-            stdout=self.output,
-            stderr=self.errors,
-            env=os.environ | {"TMPDIR": self.folder.name},
-        )
-
-    def kill(self):
-        """At once; what it had looked up has left nothing behind."""
-        self.process.kill()
-        self.process.wait()
-        expect("what is left of a killed process", os.listdir(self.folder.name), [])
-
-    def wait(self, expected):
-        code = self.process.wait(30 * PATIENCE)
-        self.errors.seek(0)
-        said = self.errors.read().decode()
-        if code != expected:
-            raise Failure(f"it ended with {code}, expected {expected}: {said}")
-        return said
-
-    def printed(self):
-        self.output.seek(0)
-        return self.output.read().decode()
+    return ReplayProcess(world, "dead-letters", *arguments, settings=world.settings("replay", **LENIENT))
 
 
 def event(number, **order):
-    """Without an order id, unless it is given; which a strict pipeline does not take, and a lenient one does."""
+    """An event without an order id, unless one is given: a strict pipeline refuses it, a lenient one sends it."""
     body = {"event_id": f"e{number}", "event_type": "ORDER_CREATED", "order": {"place_id": "p1", "status": "pending"} | order}
     return Input(f"o{number}".encode(), compact(body), [("traceparent", f"00-{number}".encode()), ("none", None)])
 
 
 def pipeline(world, **rules):
-    """A process that has done what is there."""
-    daemon = started(world, name=f"d{len(world.daemons)}", **rules)
+    """A process that has processed what is there."""
+    daemon = world.started(name=f"d{len(world.daemons)}", **rules)
     wait_until_done(world)
     return daemon
 
 
 def wait_until_done(world):
-    """Until every event is committed. The markers of transactions take offsets behind them that nobody commits."""
+    """Until every event is committed. The markers of transactions have offsets after the last one, which nobody commits."""
     last = {each.partition: each.offset for each in world.cluster.read(world.topics["events"])}
     wait_for("every event is committed", lambda: all(world.committed.get(each, -1) > last[each] for each in last), 30)
 
 
-def strict_world(name, count, partitions=2):
-    """So many dead letters that other rules would take, and three that no rules do."""
-    world = make_world(name, partitions=partitions)
+def strict_world(harness, name, count, partitions=2):
+    """A world with so many dead letters that other rules would take, and three that no rules take."""
+    world = harness.make_world(name, partitions=partitions)
     world.subscriptions = []
     world.create_topics()
-    token = f"{world.name}-device"
-    key = f"place/p1|{hashlib.sha256(token.encode()).hexdigest()}".encode()
-    value = {"audience": "place/p1", "token": token, "platform": "fcm", "app": "com.example.shop"}
-    world.cluster.produce(world.topics["subscriptions"], [Input(key, compact(value))])
+    world.cluster.produce(world.topics["subscriptions"], [subscription("p1", f"{world.name}-device")])
     bad = [Input(b"bad", text) for text in (b"no JSON", b"\xff\x00", b'{"event_type":"NONSENSE","order":{"id":"x"}}')]
     world.cluster.produce(world.topics["events"], [event(number) for number in range(count)] + bad)
     pipeline(world, **STRICT).stop()
@@ -117,11 +70,11 @@ def returned(world):
 
 
 def check_once(world, count, ids):
-    """Each that was put back is there once, as it came: key, value, headers, partition, and where it stood."""
+    """Each event that was put back is there once, as it came: key, value, headers, partition, and its coordinates."""
     back = returned(world)
     places = collections.Counter(dict(each.headers)["replay-of"] for each in back)
     expect("events that were put back", (len(back), len(places)), (count, count))
-    by_place = {f"{each.topic}/{each.partition}/{each.offset}".encode(): each for each in letters(world)}
+    by_place = {each.source.encode(): each for each in letters(world)}
     for each in back:
         letter = by_place[dict(each.headers)["replay-of"]]
         reason = dict(letter.headers)
@@ -134,19 +87,19 @@ def check_once(world, count, ids):
 
 
 @scenario(
-    "without both confirmations nothing goes back; with them each dead letter that the rules would take goes back once, and is sent"
+    "without both confirmations nothing is put back; with them each dead letter that the rules take now is, once, and is sent"
 )
-def once():
+def once(harness):
     count = 12
-    world = strict_world("once", count)
+    world = strict_world(harness, "once", count)
     ends = world.ends
     for arguments, code, words in (
-        ((), USAGE, FLAG),
-        (("--confirm-events", str(count)), USAGE, FLAG),
-        ((FLAG,), REFUSED, "--confirm-events"),
-        ((FLAG, "--confirm-events", str(count + 1)), REFUSED, "not the number of events"),
-        ((FLAG, "--confirm-events", str(count), "--max-events", str(count - 1)), REFUSED, "--max-events"),
-        ((FLAG, "--confirm-events", str(count), "--id", "not allowed"), USAGE, "--id"),
+        ((), EXIT_USAGE, CONFIRMATION),
+        (("--confirm-events", str(count)), EXIT_USAGE, CONFIRMATION),
+        ((CONFIRMATION,), EXIT_REFUSED, "--confirm-events"),
+        ((CONFIRMATION, "--confirm-events", str(count + 1)), EXIT_REFUSED, "not the number of events"),
+        ((CONFIRMATION, "--confirm-events", str(count), "--max-events", str(count - 1)), EXIT_REFUSED, "--max-events"),
+        ((CONFIRMATION, "--confirm-events", str(count), "--id", "not allowed"), EXIT_USAGE, "--id"),
     ):
         said = put_back(world, *arguments, expected=code)[1]
         if words not in said:
@@ -166,14 +119,14 @@ def once():
     (plan,), _ = put_back(world, "--dry-run", "--max-age", "1s", "--code", "missing_order_id")
     expect("too old", (plan["events"], plan["left"]), (0, {"too_old": count}))
     expect("the ends of the events", world.ends, ends)
-    daemon = started(world, name="lenient", **LENIENT)
-    (_, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count), "--id", "first")
+    daemon = world.started(name="lenient", **LENIENT)
+    (_, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count), "--id", "first")
     expect("the outcome", outcome, {"id": "first", "confirmed": count, "put_back": count, "left": {}, "refused": []})
     check_once(world, count, ["first"])
-    put_back(world, FLAG, "--confirm-events", str(count), "--id", "first")
-    (plan, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count))
+    put_back(world, CONFIRMATION, "--confirm-events", str(count), "--id", "first")
+    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count))
     expect("the next one", (plan["events"], plan["left"], outcome["put_back"]), (0, {"put_back": count, "still_dead": 3}, 0))
-    put_back(world, FLAG, "--confirm-events", "1", "--id", "first", "--code", "no_place", expected=REFUSED)
+    put_back(world, CONFIRMATION, "--confirm-events", "1", "--id", "first", "--code", "no_place", expected=EXIT_REFUSED)
     wait_until_done(world)
     daemon.stop()
     check_once(world, count, ["first"])
@@ -183,26 +136,27 @@ def once():
 
 
 @scenario(
-    "killed or stopped in the middle it goes on, and a second start of the same id shuts the first one out: each goes back once",
+    "killed or stopped it continues, and a second start of the same id fences the first one: each event is put back once",
     background=True,
 )
-def kills():
+def kills(harness):
     count = 30
-    world = strict_world("kills", count)
-    arguments = (FLAG, "--confirm-events", str(count), "--id", "k", "--rate", "3")
-    running = Running(world, *arguments)
+    world = strict_world(harness, "kills", count)
+    arguments = (CONFIRMATION, "--confirm-events", str(count), "--id", "k", "--rate", "3")
+    running = put_back_beside(world, *arguments)
     wait_for("some are put back", lambda: len(returned(world)) >= 6, 30)
     running.kill()
-    stopped = Running(world, *arguments)
+    expect("what a killed process has left behind", os.listdir(running.folder.name), [])
+    stopped = put_back_beside(world, *arguments)
     wait_for("more are put back", lambda: len(returned(world)) >= 15, 30)
     stopped.process.terminate()
-    said = stopped.wait(NOT_IN_TIME)
+    said = stopped.wait(EXIT_NOT_IN_TIME)
     if "of 30 events are put back. It goes on with:\n" not in said:
         raise Failure(f"one that was stopped says: {said}")
-    first = Running(world, *arguments)
+    first = put_back_beside(world, *arguments)
     wait_for("more are put back", lambda: len(returned(world)) >= 22, 30)
-    second = Running(world, *arguments)
-    said = first.wait(IN_USE)
+    second = put_back_beside(world, *arguments)
+    said = first.wait(EXIT_IN_USE)
     if "another process was started with the same --id" not in said:
         raise Failure(f"the first one says: {said}")
     second.wait(0)
@@ -212,10 +166,11 @@ def kills():
 
 
 @scenario(
-    "values that a person has mended go back with their own keys and headers; what does not fit is refused whole", background=True
+    "values that a person has repaired are put back with their own keys and headers; a file with a mistake is refused as a whole",
+    background=True,
 )
-def repaired():
-    world = strict_world("repaired", 2, partitions=1)
+def repaired(harness):
+    world = strict_world(harness, "repaired", 2, partitions=1)
     by_code = {dict(each.headers)["x-error-code"].decode(): each for each in letters(world)}
     json_letter, utf8_letter, missing = by_code["invalid_json"], by_code["invalid_utf8"], by_code["missing_order_id"]
 
@@ -230,33 +185,40 @@ def repaired():
             + "\n"
         )
 
-    file = world.folder / "mended.jsonl"
-    mended = [event(100 + number, id=f"m{number}").value for number in range(3)]
+    file = world.folder / "repaired.jsonl"
+    repaired_values = [event(100 + number, id=f"m{number}").value for number in range(3)]
     for text, words in (
         (line(json_letter, "still no JSON"), "still invalid_json"),
-        (line(json_letter, mended[0], offset=10_000), "no such dead letter"),
-        (line(json_letter, mended[0], topic="orders.events"), "line 1 names no record"),
-        (line(json_letter, mended[0]) * 2, "again"),
+        (line(json_letter, repaired_values[0], offset=10_000), "no such dead letter"),
+        (line(json_letter, repaired_values[0], topic="orders.events"), "line 1 names no record"),
+        (line(json_letter, repaired_values[0]) * 2, "again"),
     ):
         file.write_text(text)
-        said = put_back(world, FLAG, "--confirm-events", "1", "--repaired", str(file), expected=REFUSED, rules=STRICT)[1]
+        said = put_back(world, CONFIRMATION, "--confirm-events", "1", "--repaired", str(file), expected=EXIT_REFUSED, rules=STRICT)[
+            1
+        ]
         if words not in said or "nothing was put back" not in said:
             raise Failure(f"{text!r} is refused with: {said}")
-    # Its order goes on meanwhile: what is overtaken stays, unless it is asked for.
+    # The order gets a newer event meanwhile: then its dead letter stays, unless late ones are asked for.
     world.cluster.produce(world.topics["events"], [Input(missing.key, event(200, id="o").value)])
-    file.write_text(line(json_letter, mended[0].decode()) + "\n" + line(utf8_letter, mended[1]) + line(missing, mended[2]))
+    file.write_text(
+        line(json_letter, repaired_values[0].decode())
+        + "\n"
+        + line(utf8_letter, repaired_values[1])
+        + line(missing, repaired_values[2])
+    )
     (plan,), _ = put_back(world, "--dry-run", "--repaired", str(file), rules=STRICT)
     expect("the plan", (plan["events"], plan["left"]), (2, {"late": 1}))
-    put_back(world, FLAG, "--confirm-events", "2", "--repaired", str(file), rules=STRICT)
+    put_back(world, CONFIRMATION, "--confirm-events", "2", "--repaired", str(file), rules=STRICT)
     back = returned(world)
-    expect("what is back", [(each.key, each.value) for each in back], [(b"bad", mended[0]), (b"bad", mended[1])])
-    (plan, _), _ = put_back(world, FLAG, "--confirm-events", "1", "--include-late", "--repaired", str(file), rules=STRICT)
+    expect("what is back", [(each.key, each.value) for each in back], [(b"bad", repaired_values[0]), (b"bad", repaired_values[1])])
+    (plan, _), _ = put_back(world, CONFIRMATION, "--confirm-events", "1", "--include-late", "--repaired", str(file), rules=STRICT)
     expect("the late one", (plan["events"], plan["left"]), (1, {"put_back": 2}))
     daemon = pipeline(world, **STRICT)
     sources = {dict(each.headers)["source"] for each in world.cluster.read(world.topics["dispatch"])}
-    places = {f"{each.topic}/{each.partition}/{each.offset}".encode() for each in returned(world)}
+    places = {each.source.encode() for each in returned(world)}
     expect("the events that were put back and sent", (len(places), places - sources), (3, set()))
-    # As a person does it with kcat: with all its headers.
+    # As a person does it with kcat, with all its headers.
     (other,) = [
         each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id" and each.key != missing.key
     ]
@@ -270,15 +232,15 @@ def repaired():
 
 
 @scenario(
-    "what changes while it runs stays and is told: an order that gets a newer event, and what somebody writes back by hand",
+    "what changes while it runs stays and is counted: an order that gets a newer event, and what somebody writes back by hand",
     background=True,
 )
-def changed():
+def changed(harness):
     count = 30
-    world = strict_world("changed", count)
-    mendable = [each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id"]
-    by_hand, late = sorted(mendable, key=lambda each: (each.partition, each.offset))[-2:]
-    running = Running(world, FLAG, "--confirm-events", str(count), "--id", "c", "--rate", "3")
+    world = strict_world(harness, "changed", count)
+    repairable = [each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id"]
+    by_hand, late = sorted(repairable, key=lambda each: (each.partition, each.offset))[-2:]
+    running = put_back_beside(world, CONFIRMATION, "--confirm-events", str(count), "--id", "c", "--rate", "3")
     wait_for("some are put back", lambda: len(returned(world)) >= 3, 30)
     world.cluster.produce(
         world.topics["events"], [Input(late.key, event(200, id="o").value)], int(dict(late.headers)[COORDINATES[1]])
@@ -295,24 +257,24 @@ def changed():
     ):
         if line not in running.printed():
             raise Failure(f"it does not say '{line}': {running.printed()}")
-    (outcome,), _ = put_back(world, FLAG, "--confirm-events", str(count), "--id", "c")
+    (outcome,), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count), "--id", "c")
     expect("the outcome", (outcome["put_back"], outcome["left"]), (count - 2, {"late": 1, "put_back": 1}))
 
 
 @scenario(
-    "an event that the broker refuses stays where it is and is told; the run goes past it, and so does the next one",
+    "an event that the broker refuses stays where it is and is named; the run continues after it, and so does the next one",
     background=True,
 )
-def refused():
+def refused(harness):
     count = 7
-    world = strict_world("refused", count)
+    world = strict_world(harness, "refused", count)
     big = event(300, note=os.urandom(4_000).hex())
     world.cluster.produce(world.topics["events"], [Input(b"o300", big.value), event(301)])
     pipeline(world, **STRICT).stop()
     # Room for a few of the small ones, and not for the big one.
     world.cluster.configure(world.topics["events"], {"max.message.bytes": "4000"})
-    (place,) = [f"{each.topic}/{each.partition}/{each.offset}" for each in letters(world) if each.key == b"o300"]
-    arguments = (FLAG, "--confirm-events", str(count + 2))
+    (place,) = [each.source for each in letters(world) if each.key == b"o300"]
+    arguments = (CONFIRMATION, "--confirm-events", str(count + 2))
     (plan, outcome), _ = put_back(world, *arguments, "--id", "r")
     expect("the plan", plan["events"], count + 2)
     expect(
@@ -325,26 +287,26 @@ def refused():
     check_once(world, count + 1, ["r"])
     (again,), _ = put_back(world, *arguments, "--id", "r")
     expect("once more", (again["put_back"], again["left"]), (count + 1, {"refused": 1}))
-    (_, next_one), _ = put_back(world, FLAG, "--confirm-events", "1")
+    (_, next_one), _ = put_back(world, CONFIRMATION, "--confirm-events", "1")
     expect("the next run", (next_one["put_back"], next_one["left"]), (0, {"refused": 1}))
     world.cluster.configure(world.topics["events"], {"max.message.bytes": "100000", "message.timestamp.before.max.ms": "1"})
-    (_, old), _ = put_back(world, FLAG, "--confirm-events", "1")
+    (_, old), _ = put_back(world, CONFIRMATION, "--confirm-events", "1")
     expect("where the topic wants no old timestamps", (old["put_back"], old["left"]), (0, {"refused": 1}))
     world.cluster.configure(world.topics["events"], {"message.timestamp.before.max.ms": str(2**63 - 1)})
-    (_, last), _ = put_back(world, FLAG, "--confirm-events", "1")
+    (_, last), _ = put_back(world, CONFIRMATION, "--confirm-events", "1")
     expect("with room for it", (last["put_back"], last["left"]), (1, {}))
 
 
 @scenario(
-    "after partitions were added, newer events are looked for where a key is now, and what goes back goes there", background=True
+    "after partitions were added, newer events are looked for where a key is now, and events are put back there", background=True
 )
-def partitions():
+def partitions(harness):
     count = 12
-    world = strict_world("partitions", count, partitions=1)
+    world = strict_world(harness, "partitions", count, partitions=1)
     topic = world.topics["events"]
     world.cluster.add_partitions(topic, 2)
     world.partitions = 2
-    code, _, said = run("offsets", "set", "--accept-partitions", settings=world.settings("replay", **LENIENT))
+    code, _, said = harness.run("offsets", "set", "--accept-partitions", settings=world.settings("replay", **LENIENT))
     expect(f"the end of offsets set ({said})", code, 0)
     (plan,), _ = put_back(world, "--dry-run")
     expect("before there is an event in the new partition", (plan["events"], plan["left"]), (count, {"still_dead": 3}))
@@ -353,7 +315,7 @@ def partitions():
     late = moved[0]
     world.cluster.produce(topic, [Input(late, event(200, id="o").value)])
     expect("the partition of the newer event", [each.partition for each in world.cluster.read(topic) if b"e200" in each.value], [1])
-    (plan, outcome), _ = put_back(world, FLAG, "--confirm-events", str(count - 1), "--id", "p")
+    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count - 1), "--id", "p")
     expect("the plan", (plan["events"], plan["left"]), (count - 1, {"still_dead": 3, "late": 1}))
     expect(
         "what is back, by partition",
@@ -362,7 +324,7 @@ def partitions():
     )
     (plan,), _ = put_back(world, "--dry-run")
     expect("afterwards", (plan["events"], plan["left"]), (0, {"still_dead": 3, "late": 1, "put_back": count - 1}))
-    (_, outcome), _ = put_back(world, FLAG, "--confirm-events", "1", "--include-late")
+    (_, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", "1", "--include-late")
     expect("the late one", outcome["put_back"], 1)
     daemon = pipeline(world, **LENIENT)
     daemon.stop()
@@ -370,8 +332,8 @@ def partitions():
 
 
 @scenario("where producers do not choose by murmur2, what may have moved with the new partitions stays", background=True)
-def elsewhere():
-    world = strict_world("elsewhere", 6, partitions=1)
+def elsewhere(harness):
+    world = strict_world(harness, "elsewhere", 6, partitions=1)
     topic = world.topics["events"]
     world.cluster.add_partitions(topic, 2)
     keys = [f"o{number}".encode() for number in range(6)]
@@ -382,15 +344,17 @@ def elsewhere():
     expect("the plan", (plan["events"], plan["left"]), (len(staying), {"still_dead": 3, "late": 1, "moved": 5 - len(staying)}))
 
 
-@scenario("partitions that are added while it runs end it, and the same id goes on and puts each back once", background=True)
-def grows():
+@scenario(
+    "partitions that are added while it runs end it, and the same id continues and puts each event back once", background=True
+)
+def grows(harness):
     count = 30
-    world = strict_world("grows", count, partitions=1)
-    arguments = (FLAG, "--confirm-events", str(count), "--id", "g")
-    running = Running(world, *arguments, "--rate", "3")
+    world = strict_world(harness, "grows", count, partitions=1)
+    arguments = (CONFIRMATION, "--confirm-events", str(count), "--id", "g")
+    running = put_back_beside(world, *arguments, "--rate", "3")
     wait_for("some are put back", lambda: len(returned(world)) >= 3, 30)
     world.cluster.add_partitions(world.topics["events"], 2)
-    said = running.wait(REFUSED)
+    said = running.wait(EXIT_REFUSED)
     if "keys have moved; start again with the same --id" not in said:
         raise Failure(f"after partitions were added it says: {said}")
     before = {each.key for each in returned(world)}
@@ -399,9 +363,11 @@ def grows():
     back = collections.Counter(dict(each.headers)["replay-of"] for each in returned(world))
     expect("events that were put back, and how often", (len(back), set(back.values())), (count, {1}))
     expect(
-        "where those are that went back afterwards", {each.partition for each in returned(world) if each.key not in before}, {0, 1}
+        "where the events are that were put back afterwards",
+        {each.partition for each in returned(world) if each.key not in before},
+        {0, 1},
     )
 
 
 if __name__ == "__main__":
-    sys.exit(scenarios.main("dead_letters.py", __doc__))
+    sys.exit(main("dead_letters", __doc__, globals()))

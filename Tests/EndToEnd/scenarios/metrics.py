@@ -14,21 +14,26 @@ import sys
 import tempfile
 import time
 
-from harness.cluster import Cluster, Failure, wait_for
-from harness.daemon import CARILLON, EXIT_CONFIGURATION, Daemon, wait_for_daemons
+from harness.brokers import free_port
+from harness.cluster import Cluster
+from harness.daemon import EXIT_CONFIGURATION, wait_for_daemons
+from harness.harness import Harness
+from harness.project import ROOT
 from harness.prometheus import Prometheus, fetch
-from harness.scenario import broker, free_port
-from harness.world import World
+from harness.waiting import Failure, wait_for
 
-OPERATIONS = pathlib.Path(__file__).resolve().parents[3] / "docs" / "operations"
+OPERATIONS = ROOT / "docs" / "operations"
 
 
-class Run:
-    def __init__(self, options):
-        self.options = options
+class Watch:
+    """A pipeline, a Prometheus that watches it, and what its numbers have to be."""
+
+    def __init__(self, harness, count):
+        self.harness, self.count = harness, count
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-metrics."))
-        self.own_broker = self.folder / "kafka" if os.environ.get("KAFKA_HOME") else None
-        self.world = self.prometheus = None
+        # Of the test's own where that is possible: they are stopped and killed further down.
+        self.brokers = harness.brokers() if harness.kafka_home else None
+        self.prometheus = None
         self.began = time.monotonic()
 
     def say(self, text):
@@ -36,9 +41,8 @@ class Run:
 
     def prepare(self):
         """A daemon that waits for the table and its assignment, with Prometheus watching from the first second."""
-        # A broker of its own: it is stopped and killed further down.
-        cluster = Cluster(broker("start", self.own_broker)) if self.own_broker else Cluster()
-        self.world = World(cluster, "metrics", self.options.seed, partitions=3, places=200, crowd=20, poison_rate=0.02)
+        cluster = Cluster(self.brokers.start()) if self.brokers else self.harness.cluster()
+        self.world = self.harness.make_world("metrics", cluster, partitions=3, places=200, crowd=20, poison_rate=0.02)
         self.world.create_topics()
         self.address = f"127.0.0.1:{free_port()}"
         self.prometheus = Prometheus(self.folder, free_port(), [self.address])
@@ -62,7 +66,7 @@ class Run:
         self.say(what)
 
     def check_pages(self):
-        """Pages that there are and are not, and a port that somebody else has."""
+        """Pages that exist and that do not, and a port that is in use."""
         found = {
             f"{method} {path}": self.page(path, method)[0]
             for method, path in (("HEAD", "/metrics"), ("HEAD", "/ready"), ("GET", "/"), ("GET", "/metrics/x"), ("POST", "/ready"))
@@ -74,8 +78,8 @@ class Run:
         second.expect_exit(EXIT_CONFIGURATION, self.address, "in use", seconds=10)
 
     def work(self):
-        """Events through the pipeline, with poison among them; the verifier says what they had to give."""
-        self.world.produce(self.options.events)
+        """Sends events through the pipeline, poison among them; returns the verifier's counts."""
+        self.world.produce(self.count)
         self.world.wait_until_done()
         report = self.world.verify()
         report.print()
@@ -127,7 +131,7 @@ class Run:
             raise Failure(f"append to commit took {mean} s on average")
 
     def check_process(self):
-        """What the process says of itself, against /proc."""
+        """What the process says about itself, against /proc."""
         pid = self.daemon.process.pid
         pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
         wanted = {
@@ -142,13 +146,13 @@ class Run:
             found = self.prometheus.value(name)
             if found is None or abs(found - value) > tolerance:
                 raise Failure(f"{name} is {found}, expected {value} ± {tolerance}")
-        version = subprocess.run([CARILLON, "--version"], capture_output=True, text=True, check=True).stdout
+        version = subprocess.run([self.harness.carillon, "--version"], capture_output=True, text=True, check=True).stdout
         labels = dict(next(iter(self.prometheus.query("carillon_build_info"))))
         if version.strip() != f"carillon {labels['version']} (librdkafka {labels['librdkafka']})":
             raise Failure(f"build info {labels}, --version {version!r}")
 
     def check_format(self):
-        """promtool has no complaint, and whatever the dashboard and the alerts ask for exists and can be asked."""
+        """promtool has no complaint, and every query of the dashboard and the alerts is about metrics that exist."""
         _, text = self.page("/metrics")
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         if done.returncode or done.stdout or done.stderr:
@@ -166,11 +170,11 @@ class Run:
         self.say(f"{len(asked)} expressions of the dashboard answered")
 
     def check_readiness(self):
-        """Off while the broker stands still or is gone, and on again; Prometheus has seen both."""
-        pid = int((self.own_broker / "1" / "pid").read_text())
+        """Off while the broker is stopped or gone, and on again; Prometheus has seen both."""
+        pid = self.brokers.pid()
         faults = (
-            ("stands still", lambda: os.kill(pid, signal.SIGSTOP), lambda: os.kill(pid, signal.SIGCONT)),
-            ("is killed", lambda: broker("kill", self.own_broker), lambda: broker("start", self.own_broker)),
+            ("is stopped", lambda: os.kill(pid, signal.SIGSTOP), lambda: os.kill(pid, signal.SIGCONT)),
+            ("is killed", self.brokers.kill, self.brokers.start),
         )
         for what, break_it, mend_it in faults:
             break_it()
@@ -201,18 +205,22 @@ class Run:
         self.check_latency()
         self.check_process()
         self.check_format()
-        if self.own_broker:
+        if self.brokers:
             self.check_readiness()
         else:
             self.say("skipped: what needs a broker of its own, from KAFKA_HOME")
         self.finish()
 
-    def close(self):
-        Daemon.kill_all()
+    def close(self, passed):
+        self.harness.close(passed)
         if self.prometheus:
             self.prometheus.stop()
-        if self.own_broker:
-            broker("stop", self.own_broker)
+        if self.brokers:
+            self.brokers.remove()
+        if passed:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            print(f"the log of Prometheus: {self.folder}", flush=True)
 
 
 def main():
@@ -221,21 +229,15 @@ def main():
     parser.add_argument("--events", type=int, default=2_000)
     options = parser.parse_args()
     print(f"seed {options.seed}: metrics --seed {options.seed} --events {options.events}", flush=True)
-    run = Run(options)
+    watch = Watch(Harness(options.seed, os.environ), options.events)
     passed = False
     try:
-        run.perform()
+        watch.perform()
         passed = True
     except Failure as failure:
         print(f"FAILED: {failure}", flush=True)
     finally:
-        run.close()
-        folders = [run.folder] + ([run.world.folder] if run.world else [])
-        if passed:
-            for folder in folders:
-                shutil.rmtree(folder, ignore_errors=True)
-        else:
-            print("logs of the processes: " + ", ".join(map(str, folders)), flush=True)
+        watch.close(passed)
     return 0 if passed else 1
 
 

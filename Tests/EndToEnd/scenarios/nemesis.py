@@ -1,21 +1,21 @@
-"""What goes wrong: processes killed, frozen, joining and leaving, brokers killed; when, and how each comes back."""
+"""What goes wrong: processes are killed, stopped, join and leave, brokers are killed; when, and how each comes back."""
 
 import collections
-import os
-import pathlib
 import random
 import shutil
 import signal
-import tempfile
 import threading
 import time
+from dataclasses import dataclass
+from typing import Optional
 
-from harness.cluster import Failure
-from harness.daemon import EXIT_DEFECT, EXIT_DRAINED, EXIT_NOT_IN_TIME
-from harness.scenario import broker
+from harness.brokers import Brokers
+from harness.daemon import EXIT_DEFECT, EXIT_DRAINED, EXIT_NOT_IN_TIME, Daemon
+from harness.waiting import Failure
+from harness.world import World
 
 SESSION_TIMEOUT, TRANSACTION_TIMEOUT = 6, 10
-# How often a visit of a point ends there, so that a process has worked for a while before. See FaultPoint.swift.
+# With which chance a fault happens when a point is passed, so that a process has worked for a while before. See FaultPoint.swift.
 KILL_POINTS = {
     "after-produce": "1/6",
     "before-commit": "1/6",
@@ -35,46 +35,32 @@ STOP_POINTS = {
     "in-revoke": "1/1",
 }
 FAULTS = ("kill", "point", "freeze", "join", "broker")
-# So long may a process take to come to the point that it was told to fail at.
+# How long a process may take to reach the point that it was told to fail at.
 ARMED_SECONDS = 60
 
 
-class Brokers:
-    """A cluster of the test's own, from KAFKA_HOME."""
+@dataclass
+class Targets:
+    """What faults happen to."""
 
-    def __init__(self, nodes, *properties):
-        self.nodes, self.properties = nodes, properties
-        self.folder, self.bootstrap = pathlib.Path(tempfile.mkdtemp(prefix="carillon-brokers.")), None
-
-    def __str__(self):
-        jar = next(pathlib.Path(os.environ["KAFKA_HOME"], "libs").glob("kafka-clients-*.jar"), None)
-        return f"{self.nodes} × Kafka {jar.stem.removeprefix('kafka-clients-') if jar else 'of an unknown version'}"
-
-    def start(self, *arguments):
-        """The bootstrap addresses."""
-        settings = [part for each in self.properties for part in ("--set", each)]
-        self.bootstrap = broker("start", self.folder, "--nodes", self.nodes, *settings, *arguments)
-        return self.bootstrap
-
-    def kill(self, node):
-        broker("kill", self.folder, "--node", node)
-
-    def remove(self):
-        try:
-            broker("stop", self.folder)
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+    world: World
+    # The processes, and whether each has the hooks.
+    daemons: list
+    # The process that joins and leaves.
+    visitor: Daemon
+    # None where they are not the test's own.
+    brokers: Optional[Brokers]
 
 
 class Process:
     """An instance with a slot of its own, and what is being done to it."""
 
-    RUNNING, DRAINING, AWAY, FROZEN = "running", "draining", "away", "frozen"
+    RUNNING, DRAINING, AWAY, STOPPED = "running", "draining", "away", "stopped"
 
     def __init__(self, daemon, has_hooks):
         self.daemon, self.has_hooks = daemon, has_hooks
         self.state, self.due = Process.AWAY, 0
-        # (action, point) that it fails at next, since when it has been running with that, and how often it did not come.
+        # (action, point) of its next fault, since when it has been running with that, and how often it did not get there.
         self.armed, self.armed_at, self.attempts = None, 0, 0
         self.starts = 0
 
@@ -88,19 +74,19 @@ class Process:
 
     @property
     def is_at_work(self):
-        """It has partitions, and minds signals: before, a SIGTERM ends it at once."""
+        """It has partitions, and drains at a SIGTERM, which before ends it at once."""
         return self.is_free and self.daemon.has_line("assigned")
 
 
 class Nemesis:
-    """Plans faults by a seed, makes them happen, and brings back what they took away. One thread calls it."""
+    """Plans faults by a seed, makes them happen, and brings back what they have ended. One thread calls it."""
 
-    def __init__(self, world, daemons, visitor, brokers, monitor, options, say):
-        self.world, self.brokers, self.monitor, self.options, self.say = world, brokers, monitor, options, say
+    def __init__(self, targets, monitor, options, say):
+        self.world, self.brokers = targets.world, targets.brokers
+        self.monitor, self.options, self.say = monitor, options, say
         self.chance = random.Random(f"faults {options.seed}")
-        self.processes = [Process(daemon, has_hooks) for daemon, has_hooks in daemons]
-        # The one that joins and leaves.
-        self.visitor, self.leave_at, self.leaving_since = visitor, None, None
+        self.processes = [Process(daemon, has_hooks) for daemon, has_hooks in targets.daemons]
+        self.visitor, self.leave_at, self.leaving_since = targets.visitor, None, None
         self.counts, self.points = collections.Counter(), collections.Counter()
         self.copies = {}
         self.node, self.node_due, self.node_thread, self.node_problem = None, 0, None, None
@@ -122,13 +108,13 @@ class Nemesis:
         return list(zip(sorted(self.chance.sample(window, len(names))), names))
 
     def cause(self, fault):
-        """Makes a fault happen as soon as something is there that it can happen to."""
+        """Makes a fault happen as soon as there is something that it can happen to."""
         self.waiting.append(fault)
         self.tick()
 
     @property
     def is_done(self):
-        """Whether everything has happened, and everybody is back."""
+        """Whether every fault has happened, and every process and broker is back."""
         return (
             not self.waiting
             and self.node is None
@@ -138,12 +124,12 @@ class Nemesis:
         )
 
     def tick(self):
-        """Looks after everything; to be called all the time."""
+        """Moves everything on; has to be called all the time."""
         now = time.monotonic()
         for each in self.processes:
-            self._look_after(each, now)
-        self._look_after_visitor(now)
-        self._look_after_node(now)
+            self._advance(each, now)
+        self._advance_visitor(now)
+        self._advance_node(now)
         if self.waiting and getattr(self, "_" + self.waiting[0])(now):
             self.waiting.popleft()
         elif len(self.waiting) > 1:
@@ -167,11 +153,11 @@ class Nemesis:
         else:
             delay = self.chance.uniform(SESSION_TIMEOUT + 1, SESSION_TIMEOUT + 4)
         victim.daemon.kill()
-        self._went(victim, now + delay)
+        self._note_killed(victim, now + delay)
         self.say(f"kill -9 {victim.name}, back in {delay:.1f} s")
         return True
 
-    def _point(self, now):
+    def _point(self, _):
         victim = self._choose(
             lambda each: each.has_hooks and (each.is_at_work or each.state == Process.AWAY and each.armed is None)
         )
@@ -189,7 +175,7 @@ class Nemesis:
             self._arm(victim, "stop", point)
         else:
             victim.daemon.signal(signal.SIGSTOP)
-            self._froze(victim, now, "anywhere")
+            self._note_stopped(victim, now, "anywhere")
         return True
 
     def _join(self, now):
@@ -207,7 +193,7 @@ class Nemesis:
         # Each in turn.
         self.node = self.counts["brokers killed hard"] % self.brokers.nodes + 1
         self.node_due = now + self.chance.uniform(1, 5)
-        self.brokers.kill(self.node)
+        self.brokers.kill("--node", self.node)
         self.monitor.note_outage()
         self.counts["brokers killed hard"] += 1
         self.say(f"kill -9 broker {self.node}, back in {self.node_due - now:.1f} s")
@@ -232,20 +218,20 @@ class Nemesis:
             if point == "in-catch-up":
                 shutil.rmtree(self.world.folder / process.name, ignore_errors=True)
         seed = self.options.seed * 1_000 + process.starts
-        process.daemon.faults = {"CARILLON_FAULT": ",".join(rules), "CARILLON_FAULT_SEED": str(seed)} if rules else {}
+        process.daemon.variables = {"CARILLON_FAULT": ",".join(rules), "CARILLON_FAULT_SEED": str(seed)} if rules else {}
         process.daemon.start()
         process.state, process.armed_at = Process.RUNNING, time.monotonic()
 
     def _arm(self, process, action, point):
-        """Starts it anew with a fault to come to; not by kill -9, so that clean ends are among them."""
+        """Starts it again with a fault ahead of it. It is stopped by SIGTERM, so that clean ends are among the faults, too."""
         process.armed, process.attempts = (action, point), 0
         if process.state == Process.RUNNING:
             process.daemon.signal(signal.SIGTERM)
             process.state, process.due = Process.DRAINING, time.monotonic() + TRANSACTION_TIMEOUT + 20
-        self.say(f"{process.name} starts anew, to {action} {point}")
+        self.say(f"{process.name} starts again, to {action} {point}")
 
-    def _went(self, process, due):
-        """It was killed. What its table is now must be the fold up to where it says to be (I6)."""
+    def _note_killed(self, process, due):
+        """It was killed. Its table must be the fold up to the position that it names (I6)."""
         process.state, process.due = Process.AWAY, due
         source = self.world.folder / process.name
         if source.exists():
@@ -253,37 +239,37 @@ class Nemesis:
             self.copies[name] = self.world.folder / "copies" / name.replace(" ", "-")
             shutil.copytree(source, self.copies[name])
 
-    def _froze(self, process, now, point):
-        process.state, process.due, process.attempts = Process.FROZEN, now + SESSION_TIMEOUT + 5, 0
-        self.counts["frozen for longer than a session"] += 1
+    def _note_stopped(self, process, now, point):
+        process.state, process.due, process.attempts = Process.STOPPED, now + SESSION_TIMEOUT + 5, 0
+        self.counts["stopped for longer than a session"] += 1
         self.points[f"stop {point}"] += 1
-        self.say(f"{process.name} stands still ({point})")
+        self.say(f"{process.name} is stopped ({point})")
 
-    def _thaw(self, process, now):
-        """Lets it go on once the group has given it up: only then it was away for longer than its session."""
+    def _continue(self, process, now):
+        """Lets it continue once the group has removed it: only then it was away for longer than its session."""
         process.due, process.attempts = now + 1, process.attempts + 1
         if process.attempts > 60:
-            raise Failure(f"{process.name} stands still, and the group has kept it for a minute")
+            raise Failure(f"{process.name} is stopped, and the group has kept it for a minute")
         if self.node is None and process.name not in self._members():
             process.daemon.signal(signal.SIGCONT)
             process.state = Process.RUNNING
-            self.counts["given up by the group while frozen"] += 1
-            self.say(f"{process.name} goes on")
+            self.counts["removed by the group while stopped"] += 1
+            self.say(f"{process.name} continues")
 
     def _members(self):
         """The instances that the group has members of: `<group>.<instance>-<worker>` is what a static one is called."""
         ids = [each.group_instance_id or "" for each in self.world.cluster.members(self.world.name)]
         return {each.removeprefix(f"{self.world.name}.").rpartition("-")[0] for each in ids}
 
-    def _look_after(self, process, now):
+    def _advance(self, process, now):
         match process.state:
             case Process.AWAY:
                 if now >= process.due:
                     self.start(process)
                     self.say(f"{process.name} is back")
-            case Process.FROZEN:
+            case Process.STOPPED:
                 if now >= process.due:
-                    self._thaw(process, now)
+                    self._continue(process, now)
             case Process.DRAINING:
                 if not process.daemon.is_running:
                     self._expect_end(process.daemon)
@@ -291,9 +277,9 @@ class Nemesis:
                 elif now > process.due:
                     raise Failure(f"{process.name} did not drain in time:\n{process.daemon.last_lines()}")
             case Process.RUNNING:
-                self._look_after_running(process, now)
+                self._advance_running(process, now)
 
-    def _look_after_running(self, process, now):
+    def _advance_running(self, process, now):
         daemon = process.daemon
         if process.armed is None:
             if not daemon.is_running:
@@ -306,11 +292,11 @@ class Nemesis:
             self.counts["kills at fixed points"] += 1
             self.points[f"kill {point}"] += 1
             process.armed = None
-            self._went(process, now + self.chance.uniform(0, 2))
+            self._note_killed(process, now + self.chance.uniform(0, 2))
             self.say(f"{process.name} was killed {point}")
         elif action == "stop" and daemon.is_stopped:
             process.armed = None
-            self._froze(process, now, point)
+            self._note_stopped(process, now, point)
         elif point == "in-revoke" and daemon.has_line("assigned") and now - process.armed_at > 3:
             # A rebalance, so that there is a revoke.
             if self.leave_at is None and self.leaving_since is None:
@@ -323,14 +309,14 @@ class Nemesis:
             self.start(process)
 
     def _expect_fenced(self, process, now):
-        """The only way in which a process may end by itself: its own transactions timed out three times in 10 minutes,
-        which standing still and brokers that are away bring about. Whatever starts services starts it again."""
+        """The only way in which a process may end by itself: its own transactions timed out three times in 10 minutes, because
+        it was stopped or brokers were away. Whatever starts services starts it again."""
         daemon = process.daemon
         may_be = self.options.faults["freeze"] or self.options.faults["broker"]
         if daemon.process.returncode != EXIT_DEFECT or not daemon.has_line("fenced three times") or not may_be:
             daemon.expect_running()
         self.counts["ended after three fencings"] += 1
-        self._went(process, now)
+        self._note_killed(process, now)
 
     def _expect_end(self, daemon):
         """Drained; or not in time, where a broker was away meanwhile."""
@@ -340,9 +326,9 @@ class Nemesis:
         elif code != EXIT_DRAINED:
             raise Failure(f"{daemon.name} ended with {code}, expected {EXIT_DRAINED}; its last lines:\n{daemon.last_lines()}")
 
-    # -- The one that comes and goes, and the brokers -------------------------------------------------
+    # -- The visitor and the brokers ------------------------------------------------------------------
 
-    def _look_after_visitor(self, now):
+    def _advance_visitor(self, now):
         if self.leave_at is not None:
             self.visitor.expect_running()
             if now >= self.leave_at and self.visitor.has_line("assigned"):
@@ -356,12 +342,12 @@ class Nemesis:
             elif now - self.leaving_since > TRANSACTION_TIMEOUT + 20:
                 raise Failure(f"{self.visitor.name} did not leave:\n{self.visitor.last_lines()}")
 
-    def _look_after_node(self, now):
+    def _advance_node(self, now):
         if self.node is None:
             return
         if self.node_thread is None:
             if now >= self.node_due:
-                # The load goes on meanwhile.
+                # The load continues meanwhile.
                 self.node_thread = threading.Thread(target=self._start_node, daemon=True)
                 self.node_thread.start()
         elif not self.node_thread.is_alive():
@@ -372,7 +358,7 @@ class Nemesis:
             self.node = self.node_thread = None
 
     def _start_node(self):
-        """One that gives itself up at its start, as Kafka does on a machine with no time for it, is started again."""
+        """A broker that ends at its start, as Kafka does on a machine that is too busy, is started again."""
         for _ in range(3):
             try:
                 self.brokers.start("--node", self.node)

@@ -1,7 +1,8 @@
-"""`carillon replay redrive` on a real broker: what was missed is sent once, over kills, a second start and a broker that goes away;
+"""`carillon replay redrive` on a real broker: what was missed is sent once, over kills, a second start and the loss of the broker;
 and nothing is sent without both confirmations."""
 
 import collections
+import hashlib
 import json
 import os
 import pty
@@ -9,36 +10,31 @@ import signal
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 from generator.inputs import Input
-from harness import scenario as scenarios
-from harness.cluster import PATIENCE, Cluster, Failure, wait_for
-from harness.daemon import CARILLON, run
+from harness.cluster import Cluster
+from harness.daemon import EXIT_DONE, EXIT_IN_USE, EXIT_NOT_IN_TIME, EXIT_REFUSED, EXIT_USAGE, flags
 from harness.redrive import (
-    FLAG,
-    IN_USE,
-    NOT_IN_TIME,
     PLACES,
-    REFUSED,
-    USAGE,
-    Redrive,
     check_once,
-    device,
     dispatched,
-    expect,
-    flags,
     missed,
     order,
     redrive,
+    redrive_beside,
+    token,
     unsubscribe,
     wait_for_sent,
 )
-from harness.scenario import broker, scenario
+from harness.replaying import CONFIRMATION
+from harness.scenario import main, scenario
+from harness.waiting import PATIENCE, Failure, expect, wait_for
 
 
 @scenario("nothing is sent without both confirmations, in too great a number, or from above the committed offsets")
-def confirmations():
-    world = missed("confirmations", 12, 4, updates=range(5))
+def confirmations(harness):
+    world = missed(harness.make_world("confirmations", partitions=2), 12, 4, updates=range(5))
     now = ("--subscriptions", "now")
     (plan,), _ = redrive(world, "--dry-run", *now)
     expect("the plan", (plan["plan"]["devices"], plan["plan"]["notifications"], plan["left_out"]), (48, 12, {"replaced": 20}))
@@ -48,30 +44,30 @@ def confirmations():
         {"event_order_created": 28, "event_order_status_changed": 20},
     )
     for words, code, reason in (
-        (("--confirm-devices", "48"), USAGE, FLAG),
-        ((FLAG,), REFUSED, "--confirm-devices 48"),
-        ((FLAG, "--confirm-devices", "47"), REFUSED, "not the number of devices"),
-        ((FLAG, "--confirm-devices", "480"), REFUSED, "not the number of devices"),
-        ((FLAG, "--confirm-devices", "48", "--max-devices", "47"), REFUSED, "--max-devices"),
-        ((FLAG, "--confirm-devices", "48", "--no-journal"), USAGE, "--no-journal"),
-        ((FLAG, "--confirm-devices", "48", "--id", "a/b"), USAGE, "--id"),
+        (("--confirm-devices", "48"), EXIT_USAGE, CONFIRMATION),
+        ((CONFIRMATION,), EXIT_REFUSED, "--confirm-devices 48"),
+        ((CONFIRMATION, "--confirm-devices", "47"), EXIT_REFUSED, "not the number of devices"),
+        ((CONFIRMATION, "--confirm-devices", "480"), EXIT_REFUSED, "not the number of devices"),
+        ((CONFIRMATION, "--confirm-devices", "48", "--max-devices", "47"), EXIT_REFUSED, "--max-devices"),
+        ((CONFIRMATION, "--confirm-devices", "48", "--no-journal"), EXIT_USAGE, "--no-journal"),
+        ((CONFIRMATION, "--confirm-devices", "48", "--id", "a/b"), EXIT_USAGE, "--id"),
     ):
         _, said = redrive(world, *now, *words, expected=code)
         if reason not in said:
             raise Failure(f"redrive {' '.join(words)} says: {said}")
     for typed, code, sent in (
-        ("47\n", REFUSED, 0),
-        ("\n", REFUSED, 0),
-        ("\x04", REFUSED, 0),
-        ("\x03", NOT_IN_TIME, 0),
-        ("yes\n", REFUSED, 0),
+        ("47\n", EXIT_REFUSED, 0),
+        ("\n", EXIT_REFUSED, 0),
+        ("\x04", EXIT_REFUSED, 0),
+        ("\x03", EXIT_NOT_IN_TIME, 0),
+        ("yes\n", EXIT_REFUSED, 0),
         ("48\n", 0, 48),
     ):
-        expect(f"the end after {typed!r}", typing(world, typed, FLAG, *now), code)
+        expect(f"the end after {typed!r}", typing(world, typed, CONFIRMATION, *now), code)
         expect(f"what is sent after {typed!r}", len(dispatched(world)), sent)
     (again,), _ = redrive(world, "--dry-run", *now)
     expect("afterwards", (again["plan"]["devices"], again["left_out"]), (0, {"replaced": 20, "already_sent": 48}))
-    # What nobody has processed yet is the pipeline's.
+    # Events that are not processed yet are left to the pipeline.
     world.cluster.produce(world.topics["events"], [order(number) for number in range(100, 120)])
     (above,), _ = redrive(world, "--dry-run", *now)
     uncommitted = [note for note in above["plan"]["notes"] if "has not committed" in note]
@@ -86,28 +82,28 @@ def confirmations():
 
 
 def check_gone(world):
-    """Refused where what was sent, or what was done, is no longer known."""
+    """Refused where what was sent, or what was processed, is no longer known."""
     before = len(dispatched(world))
     for partition, end in world.ends_of("dispatch").items():
         world.cluster.delete_records(world.topics["dispatch"], partition, min(end, 2))
-    _, said = redrive(world, FLAG, "--subscriptions", "now", expected=REFUSED)
+    _, said = redrive(world, CONFIRMATION, "--subscriptions", "now", expected=EXIT_REFUSED)
     if "no longer has its first records" not in said:
         raise Failure(f"after the first dispatch records are gone it says: {said}")
     left = len(dispatched(world))
-    _, _ = redrive(world, FLAG, "--subscriptions", "now", "--include-sent", "--confirm-devices", "48")
+    _, _ = redrive(world, CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm-devices", "48")
     expect("what was sent again", len(dispatched(world)) - left, 48)
     world.cluster.delete_records(world.topics["journal"], 0, world.ends_of("journal")[0])
-    _, said = redrive(world, FLAG, "--subscriptions", "now", "--include-sent", expected=REFUSED)
+    _, said = redrive(world, CONFIRMATION, "--subscriptions", "now", "--include-sent", expected=EXIT_REFUSED)
     if "journal" not in said or not before > left:
         raise Failure(f"after the journal is gone it says: {said}")
 
 
 def typing(world, text, *arguments):
-    """The exit code of one that is asked at a terminal and answered with this."""
+    """The exit code of one that asks at a terminal and is answered with this."""
     ours, theirs = pty.openpty()
     output = tempfile.TemporaryFile()
     process = subprocess.Popen(
-        [CARILLON, "replay", "redrive", *arguments, *flags(world)],
+        [world.harness.carillon, "replay", "redrive", *arguments, *flags(world.settings("redrive"))],
         stdin=theirs,
         stdout=output,
         stderr=output,
@@ -121,7 +117,7 @@ def typing(world, text, *arguments):
 
     wait_for("it asks for the number", is_asked, 30)
     if text == "\x03":
-        # There is no controlling terminal to make a signal of it.
+        # There is no controlling terminal that makes a signal of it.
         process.send_signal(signal.SIGINT)
     else:
         os.write(ours, text.encode())
@@ -132,13 +128,13 @@ def typing(world, text, *arguments):
 
 
 @scenario("killed in the middle, again and again, and started again with its id, every push is sent exactly once", background=True)
-def killed():
+def killed(harness):
     orders, devices = 120, 5
-    world = missed("killed", orders, devices)
+    world = missed(harness.make_world("killed", partitions=2), orders, devices)
     total = orders * devices
-    words = (FLAG, "--subscriptions", "now", "--confirm-devices", str(total), "--id", "after-a-kill")
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", str(total), "--id", "after-a-kill")
     for point in (0, 60, 150, 151, 260):
-        process = Redrive(world, *words, "--rate", "80")
+        process = redrive_beside(world, *words, "--rate", "80")
         wait_for_sent(world, point, process)
         process.kill()
     (plan, outcome), _ = redrive(world, *words)
@@ -153,16 +149,16 @@ def killed():
     check_bytes(world, records)
     finished, _ = redrive(world, *words)
     expect("an id that is finished", finished, [outcome])
-    redrive(world, *words, "--place", "p1", expected=REFUSED)
+    redrive(world, *words, "--place", "p1", expected=EXIT_REFUSED)
     expect("records at the end", len(dispatched(world)), total)
-    code, output, _ = run("replay", "diff", "--subscriptions", "now", "--json", settings=world.settings("redrive"))
+    code, output, _ = harness.run("replay", "diff", "--subscriptions", "now", "--json", settings=world.settings("redrive"))
     found = json.loads(output)
     expect(
         "the difference",
         (code, found["redriven"], found["redrives"], found["missing"], found["duplicates"], found["extra"]),
         (0, total, {"after-a-kill": total}, 0, 0, 0),
     )
-    _, said, _ = run("explain", "--order", "o7", settings=world.settings("redrive"))
+    _, said, _ = harness.run("explain", "--order", "o7", settings=world.settings("redrive"))
     if "no_subscriber" not in said or f"re-driven    to {devices} devices by after-a-kill" not in said:
         raise Failure(f"carillon explain --order o7 says: {said}")
     check_forgotten(world, words)
@@ -171,31 +167,33 @@ def killed():
 
 
 def check_forgotten(world, words):
-    """An id whose cursor is gone is not begun anew."""
+    """An id whose cursor is gone is not started again."""
     for future in world.cluster.admin.delete_consumer_groups(["carillon-replay-after-a-kill"]).values():
         future.result(30)
     for more in ((), ("--include-sent",)):
-        _, said = redrive(world, *words, *more, expected=REFUSED)
+        _, said = redrive(world, *words, *more, expected=EXIT_REFUSED)
         if "has forgotten how far it came" not in said:
             raise Failure(f"without its cursor it says: {said}")
 
 
 def check_writing(world):
-    """Nothing else writes to what is delivered, by whatever name the settings call it."""
+    """No other command writes to the dispatch topic, by whatever name the settings call it."""
     live, before = world.topics["dispatch"], len(dispatched(world))
     world.cluster.create_topics({f"{world.name}.elsewhere": (1, {})})
-    # It stands for the topic of another pipeline: there are records that no replay has written.
+    # A record that no replay has written, as in the topic of another pipeline.
     world.cluster.produce(live, [Input(b"x", b"{}")])
     for more in ({}, {"topic.dispatch": f"{world.name}.elsewhere"}):
-        code, _, said = run("replay", "write", "--output", f"topic:{live}", settings=world.settings("redrive") | more)
-        if code != REFUSED or "redrive" not in said:
+        code, _, said = world.harness.run("replay", "write", "--output", f"topic:{live}", settings=world.settings("redrive") | more)
+        if code != EXIT_REFUSED or "redrive" not in said:
             raise Failure(f"replay write to {live} ended with {code}: {said}")
     expect("records of the dispatch topic", len(dispatched(world)), before + 1)
 
 
 def check_bytes(world, records):
-    """But for the mark, a record is what a replay renders."""
-    _, output, _ = run("replay", "write", "--output", "-", "--subscriptions", "now", settings=world.settings("redrive"))
+    """But for the header that marks it, a record is what a replay renders."""
+    _, output, _ = world.harness.run(
+        "replay", "write", "--output", "-", "--subscriptions", "now", settings=world.settings("redrive")
+    )
     lines = [json.loads(line) for line in output.splitlines()]
     rendered = {(line["key"], tuple(line["headers"][0::2]), tuple(line["headers"][1::2]), line["payload"]) for line in lines}
     sent = {
@@ -211,23 +209,23 @@ def check_bytes(world, records):
 
 
 def check_options(world, total):
-    """Where nothing but its cursor says what was sent; an id goes on only with what it was begun with."""
-    words = (FLAG, "--subscriptions", "now", "--include-sent", "--confirm-devices", str(total), "--id", "other")
+    """Where only its cursor says what was sent; and an id continues only with the options that it was started with."""
+    words = (CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm-devices", str(total), "--id", "other")
     for point in (30, 120):
-        process = Redrive(world, *words, "--rate", "70")
+        process = redrive_beside(world, *words, "--rate", "70")
         wait_for_sent(world, total + 1 + point, process)
         process.kill()
-    process = Redrive(world, *words, "--rate", "70")
+    process = redrive_beside(world, *words, "--rate", "70")
     wait_for_sent(world, total + 1 + 200, process)
     process.process.send_signal(signal.SIGTERM)
-    said = process.wait(NOT_IN_TIME)
+    said = process.wait(EXIT_NOT_IN_TIME)
     if "--id other" not in said or f"of {total} devices are sent" not in said:
         raise Failure(f"after SIGTERM it says: {said}")
     before = len(dispatched(world))
-    said = redrive(world, *words, "--place", "p1", expected=REFUSED)[1]
+    said = redrive(world, *words, "--place", "p1", expected=EXIT_REFUSED)[1]
     if "other options" not in said:
         raise Failure(f"with another option it says: {said}")
-    redrive(world, *words[:5], str(total - 1), *words[6:], expected=REFUSED)
+    redrive(world, *words[:5], str(total - 1), *words[6:], expected=EXIT_REFUSED)
     expect("records after refusals", len(dispatched(world)), before)
     (_, outcome), _ = redrive(world, *words, "--rate", "10000")
     expect("the outcome of the second", (outcome["sent"], len(dispatched(world))), (total, 2 * total + 1))
@@ -237,56 +235,62 @@ def check_options(world, total):
     expect("pushes sent again", (len(again), set(again.values())), (total, {1}))
 
 
-@scenario("a second start of an id shuts the first one out, which says so and sends nothing more", background=True)
-def fenced():
-    world = missed("fenced", 60, 5)
-    words = (FLAG, "--subscriptions", "now", "--confirm-devices", "300", "--id", "twice")
-    first = Redrive(world, *words, "--rate", "40")
+@scenario("a second start of an id fences the first one, which says so and sends nothing more", background=True)
+def fenced(harness):
+    world = missed(harness.make_world("fenced", partitions=2), 60, 5)
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "300", "--id", "twice")
+    first = redrive_beside(world, *words, "--rate", "40")
     wait_for_sent(world, 50, first)
-    second = Redrive(world, *words, "--rate", "100")
-    said = first.wait(IN_USE)
+    second = redrive_beside(world, *words, "--rate", "100")
+    said = first.wait(EXIT_IN_USE)
     if "in use" not in said:
         raise Failure(f"the first one says: {said}")
     second.wait(0)
     check_once(world, ["twice"], 300)
 
 
+class Change(NamedTuple):
+    # Of the last event of the order that got a newer one.
+    source: bytes
+    # The hash of the token of the device that unsubscribed.
+    device: bytes
+
+
 def change(world, process, point):
-    """While it sends: a device leaves, and the order that has its turn last has a newer event, which nobody has processed."""
+    """While it sends: a device unsubscribes, and the order that comes last gets a newer event, which is not processed yet."""
     wait_for_sent(world, point, process)
     last = max(world.cluster.read(world.topics["events"]), key=lambda each: (each.partition, each.offset))
     number = int(last.key[1:])
     gone = (number + 1) % PLACES
     unsubscribe(world, gone, 0)
     world.cluster.produce(world.topics["events"], [order(number, "picked", "n")])
-    return f"{last.topic}/{last.partition}/{last.offset}".encode(), device(world, gone, 0)[1].encode()
+    return Change(last.source.encode(), hashlib.sha256(token(world, gone, 0).encode()).hexdigest().encode())
 
 
-def check_changed(world, orders, devices, source, gone, name):
-    """Each push was sent once, but for those of the order that had a newer event, and the last ones of who had left.
-
-    - Returns: how many of each are missing.
-    """
+def check_changed(world, orders, devices, changed, name):
+    """Each push was sent once, but for those of the order that got a newer event, and the last ones of the device that
+    unsubscribed. Returns how many of each are missing."""
     by_device = collections.Counter(each.key for each in check_once(world, [name], len(dispatched(world))))
     sources = collections.Counter(dict(each.headers)["source"] for each in dispatched(world))
-    expect("pushes of the order that had a newer event", sources[source], 0)
+    expect("pushes of the order that had a newer event", sources[changed.source], 0)
     expect("orders that some devices were told of", len(sources), orders - 1)
     short = {name: count for name, count in by_device.items() if count < orders // PLACES - 1}
-    expect("devices that got less", set(short), {gone})
-    return devices, orders // PLACES - short[gone]
+    expect("devices that got less", set(short), {changed.device})
+    return devices, orders // PLACES - short[changed.device]
 
 
 @scenario(
-    "what changes while it sends is left out and told: who unsubscribes, and an order that gets a newer event", background=True
+    "what changes while it sends is left out and counted: a device that unsubscribes, and an order that gets a newer event",
+    background=True,
 )
-def changed():
+def changed(harness):
     orders, devices = 120, 3
-    world = missed("changed", orders, devices)
-    words = (FLAG, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing")
-    process = Redrive(world, *words, "--rate", "40")
-    source, gone = change(world, process, 60)
+    world = missed(harness.make_world("changed", partitions=2), orders, devices)
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing")
+    process = redrive_beside(world, *words, "--rate", "40")
+    change_made = change(world, process, 60)
     process.wait(0)
-    replaced, left = check_changed(world, orders, devices, source, gone, "changing")
+    replaced, left = check_changed(world, orders, devices, change_made, "changing")
     for line in (
         f"Sent to {360 - replaced - left} of 360 devices, by changing.",
         f"left out when their turn came: {replaced} replaced by a later notification of their order",
@@ -302,20 +306,20 @@ def changed():
     )
 
 
-@scenario("killed after something has changed it neither sends it nor counts it twice", background=True)
-def changed_and_killed():
+@scenario("killed after something has changed, it neither sends it nor counts it twice", background=True)
+def changed_and_killed(harness):
     orders, devices = 120, 3
-    world = missed("changed-and-killed", orders, devices)
-    words = (FLAG, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing-killed", "--rate", "40")
-    first = Redrive(world, *words)
-    source, gone = change(world, first, 40)
+    world = missed(harness.make_world("changed-and-killed", partitions=2), orders, devices)
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing-killed", "--rate", "40")
+    first = redrive_beside(world, *words)
+    change_made = change(world, first, 40)
     wait_for_sent(world, 140, first)
     first.kill()
-    second = Redrive(world, *words)
+    second = redrive_beside(world, *words)
     wait_for_sent(world, 240, second)
     second.kill()
     (plan, outcome), _ = redrive(world, *words)
-    replaced, left = check_changed(world, orders, devices, source, gone, "changing-killed")
+    replaced, left = check_changed(world, orders, devices, change_made, "changing-killed")
     expect("what was sent", outcome["sent"], 360 - replaced - left)
     expect("what was left out", sum(outcome["left_out"].values()) + outcome["dropped"], replaced + left)
     expect("of the order", outcome["left_out"]["replaced"], replaced)
@@ -324,25 +328,19 @@ def changed_and_killed():
     expect("afterwards", again, outcome)
 
 
-@scenario("a broker that goes away in the middle is waited for, and every push is sent exactly once", background=True)
-def restarted():
-    if not os.environ.get("KAFKA_HOME"):
-        print("         SKIPPED: KAFKA_HOME is not set", flush=True)
-        return
-    with tempfile.TemporaryDirectory(prefix="carillon-redrive-broker.") as folder:
-        cluster = Cluster(broker("start", folder))
-        try:
-            world = missed("restarted", 40, 5, cluster)
-            words = (FLAG, "--subscriptions", "now", "--confirm-devices", "200", "--id", "over-a-restart", "--rate", "60")
-            process = Redrive(world, *words)
-            wait_for_sent(world, 60, process)
-            broker("kill", folder)
-            broker("start", folder)
-            process.wait(0, 60)
-            check_once(world, ["over-a-restart"], 200)
-        finally:
-            broker("kill", folder)
+@scenario("a broker that is killed in the middle is waited for, and every push is sent exactly once", background=True)
+def restarted(harness):
+    with harness.brokers() as brokers:
+        cluster = Cluster(brokers.start())
+        world = missed(harness.make_world("restarted", cluster, partitions=2), 40, 5)
+        words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "200", "--id", "over-a-restart", "--rate", "60")
+        process = redrive_beside(world, *words)
+        wait_for_sent(world, 60, process)
+        brokers.kill()
+        brokers.start()
+        process.wait(EXIT_DONE, 60)
+        check_once(world, ["over-a-restart"], 200)
 
 
 if __name__ == "__main__":
-    sys.exit(scenarios.main("redrive.py", __doc__))
+    sys.exit(main("redrive", __doc__, globals()))

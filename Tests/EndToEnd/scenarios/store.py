@@ -1,8 +1,7 @@
-"""The store's faults: a full disk, a file cut off, bytes changed after a kill; transactions upstream that nobody ends; and a
-topic of subscriptions that forgets, grows or is created again."""
+"""The store's faults: a full disk, a truncated file, bytes changed after a kill; transactions upstream that nobody ends; and a
+subscriptions topic that is compacted, gets partitions or is created again."""
 
 import contextlib
-import hashlib
 import json
 import os
 import random
@@ -10,21 +9,18 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 
-from generator.inputs import Input
+from generator.inputs import event_about, subscription, unsubscription
 from generator.subscriptions import make_subscriptions
-from harness import scenario as scenarios
-from harness.cluster import Failure, wait_for
+from harness.brokers import free_port
 from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, wait_for_daemons
-from harness.scenario import check, main, make_world, scenario, started
+from harness.prometheus import fetch
+from harness.scenario import main, scenario
+from harness.waiting import Failure, Skipped, wait_for
+from harness.world import check
 from model.report import Report
 
 MEGABYTE = 1 << 20
-
-
-class Skipped(Exception):
-    """What the scenario needs is not there; the text says what."""
 
 
 def table(world):
@@ -34,7 +30,7 @@ def table(world):
 
 def strangers(world, number):
     """Subscriptions of places that have no events: the table is written, and what is expected stays the same."""
-    _, records = make_subscriptions(f"strangers {scenarios.seed} {number}", places=400, crowd=100)
+    _, records = make_subscriptions(f"strangers {world.harness.seed} {number}", places=400, crowd=100)
     world.cluster.produce(world.topics["subscriptions"], [each for each in records if each.value is None or each.value[:1] == b"{"])
 
 
@@ -48,7 +44,7 @@ def killed(world, daemon, number, events=300):
 
 
 def verify(world):
-    """Every push is the one that follows from the table where the journal says it stood, and the table is the fold of its topic."""
+    """Every push follows from the table where the journal says it stood, and the table is the fold of its topic."""
     report = world.verify(max_table_age_ms=60_000)
     world.check_tables({"a": world.folder / "a"}, report)
     check(report)
@@ -56,7 +52,7 @@ def verify(world):
 
 @contextlib.contextmanager
 def small_disk(folder, size):
-    """A file system of its own for a folder, of so many bytes."""
+    """A file system of so many bytes for a folder."""
     folder.mkdir(mode=0o700)
     made = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "carillon-test", folder], capture_output=True, text=True
@@ -70,7 +66,7 @@ def small_disk(folder, size):
 
 
 def fill_up(folder, leaving=0):
-    """Leaves so many pages on the file system of a folder; the file that takes the room."""
+    """Leaves so many pages free on the file system of a folder; returns the file that takes the room."""
     filler = folder / "filler"
     with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as out:
         while out.write(bytes(4096)):
@@ -79,25 +75,13 @@ def fill_up(folder, leaving=0):
     return filler
 
 
-def needs(function):
-    """A scenario that is skipped, visibly, where what it needs is not there."""
-
-    def run():
-        try:
-            function()
-        except Skipped as reason:
-            print(f"   SKIPPED {function.__name__}: {reason}", flush=True)
-
-    run.__name__ = function.__name__
-    return run
-
-
 @scenario(
-    "a transaction upstream that nobody ends is said so once a minute, and what is behind it goes out when it ends", background=True
+    "a transaction upstream that nobody ends is reported once a minute, and the events after it are sent when it ends",
+    background=True,
 )
-def hung_transaction():
-    world = make_world("hung").create_topics()
-    daemon = started(world)
+def hung_transaction(harness):
+    world = harness.make_world("hung").create_topics()
+    daemon = world.started()
     world.produce(100)
     world.wait_until_done()
     topic, opened_at = world.topics["events"], world.ends[0]
@@ -114,7 +98,7 @@ def hung_transaction():
     warning = ("a transaction upstream", f"{topic}/0", str(opened_at))
     wait_for_daemons("a line says that a transaction upstream is open", lambda: daemon.has_line(*warning), [daemon], 100)
     if time.monotonic() - began < 55:
-        raise Failure("it was said before a minute had passed")
+        raise Failure("it was reported before a minute had passed")
     if world.committed != {0: opened_at, 1: world.ends[1]}:
         raise Failure(f"it stands at {world.committed}; partition 0 is open from {opened_at}, partition 1 ends at {world.ends[1]}")
     lines = daemon.log().splitlines()
@@ -124,25 +108,22 @@ def hung_transaction():
     if len(lines) > 40:
         raise Failure(f"{len(lines)} lines:\n{daemon.last_lines()}")
     upstream.commit_transaction(30)
-    # Behind the transaction's own marker, which takes an offset.
+    # After the transaction's own marker, which takes an offset.
     world.produce(100, partition=0)
     world.wait_until_done()
     daemon.stop()
     check(world.verify())
 
 
-def subscription(place, token, is_over=False):
-    value = {"audience": f"place/{place}", "token": token, "platform": "fcm", "app": "a", "environment": "production"}
-    key = f"place/{place}|{hashlib.sha256(token.encode()).hexdigest()}".encode()
-    return Input(key, None if is_over else json.dumps(value).encode())
+def device(place, token):
+    return subscription(place, token, app="a", environment="production")
 
 
 def notify(world, place, number):
-    """An event of a place; the tokens whose devices get it."""
+    """Produces an event of a place; the tokens of the devices that get it."""
     order = {"id": f"o{number}", "place_id": place, "status": "pending"}
-    event = {"event_id": f"e{number}", "event_type": "ORDER_CREATED", "order": order}
     at = world.ends[0]
-    world.cluster.produce(world.topics["events"], [Input(f"o{number}".encode(), json.dumps(event).encode())], 0)
+    world.cluster.produce(world.topics["events"], [event_about(order, f"e{number}")], 0)
     world.wait_until_done()
     source = f"{world.topics['events']}/0/{at}".encode()
     return {
@@ -153,25 +134,26 @@ def notify(world, place, number):
 
 
 @scenario(
-    "who left while a process stood still gets nothing after it, though the topic has forgotten both records", background=True
+    "a device that unsubscribed while a process was stopped gets nothing afterwards, though the topic has forgotten both records",
+    background=True,
 )
-def forgotten_unsubscription():
-    world = make_world("forgotten").create_topics()
+def forgotten_unsubscription(harness):
+    world = harness.make_world("forgotten").create_topics()
     topic = world.topics["subscriptions"]
-    # Segments of a moment, cleaned as soon as the broker's cleaner comes by; a tombstone goes in its second round.
+    # Short segments, cleaned as soon as the broker's cleaner comes; it removes a tombstone in its second round.
     world.cluster.configure(topic, {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.0", "delete.retention.ms": "100"})
-    leaving, staying = subscription("p1", "leaving"), subscription("p1", "staying")
+    leaving, staying = device("p1", "leaving"), device("p1", "staying")
     world.cluster.produce(topic, [leaving, staying])
-    daemon = started(world, session_timeout="6s")
+    daemon = world.started(session_timeout="6s")
     if (found := notify(world, "p1", 1)) != {"leaving", "staying"}:
         raise Failure(f"the first event went to {found}")
     daemon.signal(signal.SIGSTOP)
-    world.cluster.produce(topic, [subscription("p1", "leaving", is_over=True)])
+    world.cluster.produce(topic, [unsubscription("p1", "leaving")])
 
     def is_forgotten():
         # A record rolls the segment, and only closed ones are cleaned.
         for partition in world.cluster.partitions(topic):
-            world.cluster.produce(topic, [subscription("p2", "other")], partition)
+            world.cluster.produce(topic, [device("p2", "other")], partition)
         return all(each.key != leaving.key for each in world.cluster.read(topic))
 
     wait_for("the topic has forgotten the device", is_forgotten, 90)
@@ -183,10 +165,10 @@ def forgotten_unsubscription():
     daemon.stop()
 
 
-@scenario("partitions added to the subscriptions under a running process end it with 78, within seconds")
-def partitions_added():
-    world = make_world("added").create_topics()
-    daemon = started(world)
+@scenario("partitions that are added to the subscriptions of a running process end it with 78 within seconds")
+def partitions_added(harness):
+    world = harness.make_world("added").create_topics()
+    daemon = world.started()
     world.produce(50)
     world.wait_until_done()
     world.cluster.add_partitions(world.topics["subscriptions"], 6)
@@ -200,9 +182,7 @@ def partitions_added():
 def create_again(world, records):
     """The subscriptions' topic with other records in it."""
     cluster, topic = world.cluster, world.topics["subscriptions"]
-    for future in cluster.admin.delete_topics([topic]).values():
-        future.result(30)
-    wait_for(f"{topic} is gone", lambda: not cluster.partitions(topic), 30)
+    cluster.delete_topic(topic)
     cluster.create_topics({topic: (4, {"cleanup.policy": "compact"})})
     cluster.produce(topic, records)
 
@@ -213,17 +193,17 @@ def check_table(world):
     check(report)
 
 
-@scenario("a subscriptions topic that was created again with other records is recognised, and the table read anew")
-def created_again():
-    world = make_world("again").create_topics()
-    daemon = started(world)
+@scenario("a subscriptions topic that was created again with other records is recognised, and the table is read again")
+def created_again(harness):
+    world = harness.make_world("again").create_topics()
+    daemon = world.started()
     daemon.stop()
     before = world.ends_of("subscriptions")
     daemon.start()
     wait_for_daemons("the table goes on", lambda: daemon.has_line("the subscriptions table goes on"), [daemon], 30)
     daemon.stop()
     # Longer than before: by its offsets alone the table would fit.
-    create_again(world, [subscription(f"p{number % 40}", f"new-{number}") for number in range(2_000)])
+    create_again(world, [device(f"p{number % 40}", f"new-{number}") for number in range(2_000)])
     after = world.ends_of("subscriptions")
     if any(after[partition] < before[partition] for partition in before):
         raise Failure(f"the topic is shorter than before: {after}, {before}")
@@ -237,11 +217,11 @@ def created_again():
     check_table(world)
 
 
-@scenario("one that is created again under a running process, and shorter, is read anew as well")
-def created_again_while_running():
-    world = make_world("again-running").create_topics()
-    daemon = started(world)
-    create_again(world, [subscription("p1", "new")])
+@scenario("one that is created again while a process runs, and shorter, is read again too")
+def created_again_while_running(harness):
+    world = harness.make_world("again-running").create_topics()
+    daemon = world.started()
+    create_again(world, [device("p1", "new")])
     wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "created again"), [daemon], 60)
     if (found := notify(world, "p1", 1)) != {"new"}:
         raise Failure(f"the event went to {found}")
@@ -250,13 +230,13 @@ def created_again_while_running():
 
 
 @scenario(
-    "a transaction on the subscriptions that nobody ends is said so once a minute; what is behind it comes when it ends",
+    "a transaction on the subscriptions that nobody ends is reported once a minute; the records after it count when it ends",
     background=True,
 )
-def hung_subscriptions():
-    world = make_world("hung-subscriptions").create_topics()
-    port = scenarios.free_port()
-    daemon = started(world, http=f"127.0.0.1:{port}")
+def hung_subscriptions(harness):
+    world = harness.make_world("hung-subscriptions").create_topics()
+    port = free_port()
+    daemon = world.started(http=f"127.0.0.1:{port}")
     topic = world.topics["subscriptions"]
     upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
     upstream.init_transactions(30)
@@ -264,29 +244,23 @@ def hung_subscriptions():
     open_since = world.ends_of("subscriptions")[0]
     upstream.produce(topic, key=b"place/p1|" + b"0" * 64, value=None, partition=0)
     upstream.flush(30)
-    world.cluster.produce(topic, [subscription("p1", f"behind-{number}") for number in range(100)])
+    world.cluster.produce(topic, [device("p1", f"after-{number}") for number in range(100)])
     warning = ("a transaction has been open on the subscriptions", f"{topic}/0", str(open_since))
     wait_for_daemons("a line says that a transaction is open", lambda: daemon.has_line(*warning), [daemon], 100)
-    if 'carillon_hung_transactions{topic="subscriptions"} 1' not in page(port, "/metrics"):
+    if 'carillon_hung_transactions{topic="subscriptions"} 1' not in fetch(f"http://127.0.0.1:{port}/metrics")[2]:
         raise Failure("the gauge does not say so")
     if len(notify(world, "p1", 1)) >= 100:
-        raise Failure("what is behind the transaction was read")
+        raise Failure("what follows the transaction was read")
     upstream.commit_transaction(30)
-    wait_for_daemons("what was behind it counts", lambda: len(notify(world, "p1", time.monotonic_ns())) == 100, [daemon], 30)
-    if 'carillon_hung_transactions{topic="subscriptions"} 0' not in page(port, "/metrics"):
+    wait_for_daemons("what follows it counts", lambda: len(notify(world, "p1", time.monotonic_ns())) == 100, [daemon], 30)
+    if 'carillon_hung_transactions{topic="subscriptions"} 0' not in fetch(f"http://127.0.0.1:{port}/metrics")[2]:
         raise Failure("the gauge still says so")
     daemon.stop()
 
 
-def page(port, path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
-        return answer.read().decode()
-
-
 @scenario("a full disk stops no event and loses no subscription: it is waited for, ends at SIGTERM with 0, and refuses a start")
-@needs
-def full_disk():
-    world = make_world("full-disk").create_topics()
+def full_disk(harness):
+    world = harness.make_world("full-disk").create_topics()
     folder = world.folder / "a"
     with small_disk(folder, 8 * MEGABYTE):
         daemon = world.daemon("a", world.settings("a") | {"subscriptions.max-lag": "2s"}).start()
@@ -319,11 +293,11 @@ def full_disk():
         verify(world)
 
 
-@scenario("a table that was cut off is read anew, whether it was closed or not")
-def cut_off():
-    chance = random.Random(f"cut off {scenarios.seed}")
-    world = make_world("cut-off").create_topics()
-    daemon = started(world)
+@scenario("a table that was truncated is read again, whether it was closed or not")
+def cut_off(harness):
+    chance = random.Random(f"cut off {harness.seed}")
+    world = harness.make_world("cut-off").create_topics()
+    daemon = world.started()
     for number in range(3):
         if number == 0:
             strangers(world, number)
@@ -341,10 +315,10 @@ def cut_off():
     verify(world)
 
 
-@scenario("after a kill the table is checked; where the check itself was killed, it is read anew")
-def marked():
-    world = make_world("marked").create_topics()
-    daemon = started(world)
+@scenario("after a kill the table is checked; if the check itself was killed, it is read again")
+def marked(harness):
+    world = harness.make_world("marked").create_topics()
+    daemon = world.started()
     killed(world, daemon, 0)
     marker = table(world) / "in-use"
     if (found := marker.read_text()) != "open":
@@ -363,11 +337,11 @@ def marked():
     verify(world)
 
 
-@scenario("bytes of the table that change after a kill give no wrong push: it is sound, read anew, or stops and says so")
-def flipped_bytes():
-    chance = random.Random(f"flipped {scenarios.seed}")
-    world = make_world("flipped").create_topics()
-    daemon = started(world)
+@scenario("bytes of the table that change after a kill cause no wrong push: it is sound, read again, or ends the process")
+def flipped_bytes(harness):
+    chance = random.Random(f"flipped {harness.seed}")
+    world = harness.make_world("flipped").create_topics()
+    daemon = world.started()
     anew = sound = 0
     for number in range(8):
         killed(world, daemon, number)
@@ -387,13 +361,13 @@ def flipped_bytes():
             daemon.start()
         world.produce(100)
         wait_until_done_or_rebuilt(world, daemon)
-    print(f"   the table was read anew {anew} times, and {sound} times the bytes were in no use", flush=True)
+    print(f"         the table was read again {anew} times, and {sound} times the bytes were not in use", flush=True)
     daemon.stop()
     verify(world)
 
 
 def wait_until_done_or_rebuilt(world, daemon):
-    """Damage that is met while the table is used stops the process with a sentence; the next start reads it anew."""
+    """Damage that is found while the table is used ends the process with a message; the next start reads it again."""
     try:
         world.wait_until_done()
     except Failure:
@@ -415,4 +389,4 @@ def flip(file, chance, number):
 
 
 if __name__ == "__main__":
-    sys.exit(main("store", __doc__))
+    sys.exit(main("store", __doc__, globals()))

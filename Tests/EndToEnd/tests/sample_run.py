@@ -38,7 +38,7 @@ class SampleRun:
         events = Events(SEED, places, Mix(0.05, slots_from=START_MS + 360_000, slots_zone=SETTINGS.time_zone))
         self.ends, self.states = collections.Counter(), {}
         self.records, self.dispatch, self.letters, self.journal, self.ticks = [], [], [], [], []
-        # What must not be sent: to a device that has gone, for a duplicate, for an order that has been picked.
+        # What must not be sent: to a device that has unsubscribed, for a duplicate, for an order that has been picked.
         self.unsubscribed = self.duplicate = self.picked = None
         for number in range(EVENTS):
             self.position = [self.frozen + number + 1]
