@@ -123,16 +123,15 @@ class Links(unittest.TestCase):
             if page.name != "README.md":
                 self.assertIn(f"({page.name})", index)
 
-    def test_every_decision_is_in_the_index_with_its_title_and_a_status(self):
-        rows = re.findall(r"^\| (\d+) \| \[(.*)\]\((.*)\) \| (.*) \|$", (DOCS / "adr/README.md").read_text(), re.M)
+    def test_the_index_has_every_decision_with_its_title_and_its_status(self):
+        rows = re.findall(r"^\| (\d+) \| \[(.*)\]\(([\w.-]+)\) \| (.*) \|$", (DOCS / "adr/README.md").read_text(), re.M)
         decisions = []
         for page in sorted((DOCS / "adr").glob("[0-9]*.md")):
-            number, title = re.match(r"# (\d+)\. (.*)\n", page.read_text()).groups()
+            number, title, status = re.match(r"# (\d+)\. (.*)\n\nStatus: (.*)\n", page.read_text()).groups()
             self.assertEqual(int(number), int(page.name[:4]), page.name)
-            decisions.append((number, title, page.name))
-        self.assertEqual([row[:3] for row in rows], decisions)
-        for number, _, _, status in rows:
-            self.assertRegex(status, r"^(accepted|superseded by \[\d+\]\(.*\))(; amended by \[\d+\]\(\S+\)(, \[\d+\]\(\S+\))*)?$", number)
+            self.assertRegex(status, r"^(accepted|superseded by \[\d+\])", page.name)
+            decisions.append((number, title, page.name, status))
+        self.assertEqual(rows, decisions)
 
     def test_every_code_of_a_dead_letter_is_on_its_page(self):
         schema = json.loads((ROOT / "Schemas/notifications.dead-letters.headers.schema.json").read_text())
