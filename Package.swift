@@ -62,9 +62,9 @@ let package = Package(
         .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload", "TestSupport"]),
         .testTarget(name: "ReplayTests", dependencies: ["carillon", "Replay", "StateStore", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
-        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
-        .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
+        .testTarget(name: "CarillonTests", dependencies: ["carillon", "Arguments", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

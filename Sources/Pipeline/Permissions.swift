@@ -1,6 +1,6 @@
 import KafkaClient
 
-/// Says of a refusal which permission is missing and what grants it. README, "ACLs", lists them all.
+/// Says of a refusal which permission is missing and what grants it. docs/topics.md, "ACLs", lists them all.
 struct Permissions: Sendable {
     private let group: String
     private let topics: PipelineConfiguration.Topics
