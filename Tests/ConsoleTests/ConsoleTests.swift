@@ -1,9 +1,7 @@
-import Extraction
 import Foundation
 import Pipeline
 import Telemetry
 import Testing
-
 @testable import Console
 
 @Suite struct ConsoleTests {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import Extraction
+@testable import Events
 
 @Suite("§6: message ids")
 struct MessageIDTests {

@@ -1,5 +1,5 @@
 import Testing
-
+@testable import Events
 @testable import Extraction
 
 @Suite("§5.2: times and dates")

@@ -1,6 +1,5 @@
 import NotificationPayload
 import Testing
-
 @testable import Extraction
 
 @Suite("§5.3: the contradictions of document 1")

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
-
+@testable import Events
 @testable import Extraction
 
 @Suite("Time zones")

@@ -1,7 +1,7 @@
 import Testing
-
-@testable import Extraction
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 @Suite("Fan-out")
 struct FanOutTests {

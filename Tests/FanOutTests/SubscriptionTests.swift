@@ -1,8 +1,7 @@
-import NotificationPayload
 import Testing
-
-@testable import Extraction
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 @Suite("A subscription")
 struct SubscriptionTests {

@@ -1,7 +1,6 @@
-import TestSupport
+import NotificationPayload
 import Testing
-
-@testable import NotificationPayload
+import TestSupport
 
 @Suite("Writing JSON")
 struct ByteWriterTests {

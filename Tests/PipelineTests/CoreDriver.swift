@@ -1,8 +1,11 @@
-import Extraction
-import FanOut
 import NotificationPayload
-
+@testable import DispatchRecords
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
+@testable import Subscriptions
 
 /// Drives the pipeline's core with no broker: records in, records out.
 struct CoreDriver: ~Copyable {

@@ -1,7 +1,6 @@
-import Extraction
 import Telemetry
 import Testing
-
+@testable import Extraction
 @testable import Pipeline
 
 @Suite("Readiness: what a pipeline waits for")

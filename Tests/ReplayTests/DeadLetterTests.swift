@@ -1,11 +1,11 @@
+import Events
 import Extraction
 import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("Dead letters that are put back")

@@ -1,11 +1,10 @@
-import Extraction
+import Digests
+import Events
 import FanOut
-import NotificationPayload
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("The difference between what was sent and what is rendered")

@@ -1,11 +1,9 @@
-import Extraction
+import Digests
 import FanOut
-import NotificationPayload
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("Why it was sent, or not")

@@ -1,10 +1,10 @@
-import Extraction
-import NotificationPayload
+import Digests
+import Events
+import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("The journal, read again")

@@ -1,14 +1,15 @@
+import Digests
+import Events
 import Extraction
 import FanOut
 import Foundation
-import NotificationPayload
+import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
-@testable import Replay
+import TestSupport
 @testable import carillon
+@testable import Replay
 
 /// A reason that is not in one of the `switch`es below does not compile; one that no event or timer here has fails.
 @Suite("Each reason for which nobody was notified, as carillon explain tells it")

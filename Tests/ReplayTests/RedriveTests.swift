@@ -1,10 +1,8 @@
 import Extraction
-import NotificationPayload
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("What a re-drive sends")

@@ -1,12 +1,13 @@
+import Digests
+import Events
 import Extraction
 import FanOut
 import Foundation
-import NotificationPayload
 import Pipeline
 import Replay
 import StateStore
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("What the journal says is done again, byte for byte")
 struct ReexecutionTests {

@@ -1,10 +1,7 @@
-import Extraction
-import NotificationPayload
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("A re-drive knows the messages that devices have, whatever their source")

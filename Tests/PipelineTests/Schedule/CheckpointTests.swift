@@ -1,8 +1,10 @@
-import Extraction
-import FanOut
 import StateStore
 import Testing
-
+@testable import Digests
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("The checkpoint of the state of orders (design §7)")
@@ -196,7 +198,7 @@ struct CheckpointTests {
             var configuration = PipelineConfiguration(
                 kafka: [:], stateDirectory: "/tmp/x", rules: try ExtractionRules())
             try change(&configuration)
-            return OrderFold.stamp(of: configuration)
+            return OrderFold.stamp(configuration.rules, configuration.orders)
         }
         let plain = try made { _ in }
         let same: [(inout PipelineConfiguration) throws -> Void] = [

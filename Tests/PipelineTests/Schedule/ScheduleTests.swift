@@ -1,7 +1,6 @@
-import Extraction
-import NotificationPayload
 import Testing
-
+@testable import Events
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("Timers of orders")

@@ -1,9 +1,7 @@
-import Extraction
-import FanOut
-import NotificationPayload
-import TestSupport
 import Testing
-
+import TestSupport
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("supersede: a batch is a transaction, and fits into it")
