@@ -2,6 +2,7 @@ import Foundation
 import Pipeline
 import Telemetry
 import Testing
+
 @testable import Console
 
 @Suite struct ConsoleTests {

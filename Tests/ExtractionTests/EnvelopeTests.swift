@@ -1,6 +1,7 @@
 import Foundation
 import NotificationPayload
 import Testing
+
 @testable import Events
 
 @Suite("Envelopes (§4.1, §4.3, design §4)")

@@ -1,4 +1,5 @@
 import Testing
+
 @testable import Events
 
 @Suite("Input limits and broken input")

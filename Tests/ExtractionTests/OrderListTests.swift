@@ -1,4 +1,5 @@
 import Testing
+
 @testable import Events
 
 @Suite("§5.3 row 9: ORDER_IDS_LISTED")

@@ -1,4 +1,5 @@
 import Testing
+
 @testable import Events
 
 @Suite("§5.2: time slots")

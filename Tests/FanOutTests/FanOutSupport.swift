@@ -1,6 +1,7 @@
 import Foundation
 import NotificationPayload
 import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions

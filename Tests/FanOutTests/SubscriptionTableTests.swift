@@ -1,6 +1,7 @@
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Digests
 @testable import Events
 @testable import FanOut

@@ -1,4 +1,5 @@
 import NotificationPayload
+
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
@@ -26,7 +27,7 @@ struct CoreDriver: ~Copyable {
 
         mutating func dispatch(
             key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-            for notification: Extraction.Notification, from event: EventRecord
+            for notification: Events.Notification, from event: EventRecord
         ) throws {
             try add(key, value, headers, isDeadLetter: false)
         }

@@ -3,8 +3,9 @@ import Events
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("The difference between what was sent and what is rendered")

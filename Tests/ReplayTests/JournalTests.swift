@@ -3,8 +3,9 @@ import Events
 import OrderState
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("The journal, read again")

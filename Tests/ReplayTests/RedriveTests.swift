@@ -1,8 +1,9 @@
 import Extraction
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("What a re-drive sends")

@@ -1,7 +1,8 @@
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("A re-drive knows the messages that devices have, whatever their source")

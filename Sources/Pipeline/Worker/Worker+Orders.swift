@@ -32,7 +32,8 @@ extension Worker {
             let (store, opening) = try DiskStore.open(path)
             if case .wiped(let reason) = opening { logger.notice("the state of orders is folded anew: \(reason)") }
             let checkpoint = try OrderCheckpoint(
-                store, stamp: "\(configuration.topics.events) \(OrderFold.stamp(configuration.rules, configuration.orders))",
+                store,
+                stamp: "\(configuration.topics.events) \(OrderFold.stamp(configuration.rules, configuration.orders))",
                 cluster: context.cluster)
             if let foreign = checkpoint.foreignCluster {
                 logger.notice(

@@ -1,4 +1,5 @@
 import TestSupport
+
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction

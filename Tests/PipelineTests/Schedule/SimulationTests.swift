@@ -1,7 +1,8 @@
 import Foundation
 import NotificationPayload
-import Testing
 import TestSupport
+import Testing
+
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
