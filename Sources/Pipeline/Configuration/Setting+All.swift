@@ -1,4 +1,5 @@
-import Extraction
+import DispatchRecords
+import Events
 import FanOut
 import Foundation
 import Telemetry

@@ -1,4 +1,5 @@
 import Extraction
+import OrderState
 
 /// One setting: what it is called, what it may be, and where it goes.
 public struct Setting: Sendable {
