@@ -90,7 +90,7 @@ class Citations(unittest.TestCase):
 
 
 class Links(unittest.TestCase):
-    PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    PAGES = (*sorted(ROOT.glob("*.md")), ROOT / "Tests/README.md", *sorted(DOCS.rglob("*.md")))
 
     def test_every_link_leads_somewhere(self):
         missing = []

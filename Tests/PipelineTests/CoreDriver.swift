@@ -1,8 +1,12 @@
-import Extraction
-import FanOut
 import NotificationPayload
 
+@testable import DispatchRecords
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
+@testable import Subscriptions
 
 /// Drives the pipeline's core with no broker: records in, records out.
 struct CoreDriver: ~Copyable {
@@ -23,7 +27,7 @@ struct CoreDriver: ~Copyable {
 
         mutating func dispatch(
             key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-            for notification: Extraction.Notification, from event: EventRecord
+            for notification: Events.Notification, from event: EventRecord
         ) throws {
             try add(key, value, headers, isDeadLetter: false)
         }

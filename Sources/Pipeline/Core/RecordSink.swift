@@ -1,5 +1,6 @@
-import Extraction
+import Events
 import NotificationPayload
+import OrderState
 
 /// Where the core writes to: a transaction of Kafka, the lines of `carillon render`, or a test's array.
 ///

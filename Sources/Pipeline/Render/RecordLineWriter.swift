@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import Foundation
 import Glibc
 import NotificationPayload
@@ -24,7 +24,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
 
     package mutating func dispatch(
         key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Extraction.Notification, from event: EventRecord
+        for notification: Events.Notification, from event: EventRecord
     ) throws(FileError) {
         begin(topic: topics.dispatch, key: key, value: value, headers: headers)
         if explains {

@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import KafkaClient
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.

@@ -1,4 +1,5 @@
-import Extraction
+import Digests
+import Events
 import Glibc
 import NotificationPayload
 

@@ -1,5 +1,4 @@
-import Extraction
-import NotificationPayload
+import Events
 import Pipeline
 import StateStore
 

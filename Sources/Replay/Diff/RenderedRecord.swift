@@ -1,5 +1,4 @@
-import Extraction
-import NotificationPayload
+import Events
 
 /// A record of the dispatch topic with bytes of its own, and what is known of where its fields came from.
 package struct RenderedRecord: Equatable {

@@ -1,7 +1,9 @@
-import Extraction
+import Events
 import FanOut
 import NotificationPayload
+import OrderState
 import Pipeline
+import Subscriptions
 
 /// Notes what becomes of each event and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {

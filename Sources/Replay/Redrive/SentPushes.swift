@@ -1,4 +1,4 @@
-import NotificationPayload
+import Events
 import Pipeline
 import StateStore
 

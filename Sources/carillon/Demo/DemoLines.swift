@@ -1,6 +1,7 @@
-import Extraction
+import Events
 import Foundation
 import KafkaClient
+import OrderState
 import Pipeline
 
 /// Records of the pipeline's topics as lines for a person. Tokens are never shown.

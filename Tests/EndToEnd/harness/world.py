@@ -62,7 +62,7 @@ class World:
         """`events` are settings of the events' topic."""
         self.cluster.create_topics(
             {
-                # Twice state.horizon, and a little.
+                # Slightly more than twice state.horizon.
                 self.topics["events"]: (
                     self.partitions,
                     {"retention.ms": str(30 * 86_400_000)} | {name.replace("_", "."): value for name, value in events.items()},

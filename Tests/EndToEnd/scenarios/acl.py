@@ -1,4 +1,4 @@
-"""A broker with TLS, log-ins and deny-by-default: the README's ACLs are enough, none is too many, and no secret is shown."""
+"""A broker with TLS, log-ins and deny-by-default: the documented ACLs are enough, none is too many, and no secret is shown."""
 
 import contextlib
 import json
@@ -18,14 +18,14 @@ from harness.world import check
 
 VERIFY = "certificate verify failed"
 KEY_PASSWORD = "key-password-0815"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs/topics.md"
 # What a crash prints where a host asks for all of it.
 BACKTRACE = {"SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no"}
 
 
 def documented(purpose, world, group=None):
-    """The README's grants for a purpose, which is the comment above them, with this world's names."""
-    block = re.search(r"### ACLs\n.*?```sh\n(.*?)```", README.read_text(), re.DOTALL)[1].replace("\\\n", " ")
+    """The page's grants for a purpose, which is the comment above them, with this world's names."""
+    block = re.search(r"## ACLs\n.*?```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)[1].replace("\\\n", " ")
     lines = block[block.index(f"# {purpose}\n") :].split("\n\n")[0].splitlines()[1:]
 
     def rename(resource, name):
@@ -59,7 +59,7 @@ def a_guarded_broker(harness):
         yield Guarded(harness, brokers)
 
 
-@scenario("with the README's ACLs and no other each command works, and `run` loses and repeats nothing", background=True)
+@scenario("with the documented ACLs and no other each command works, and `run` loses and repeats nothing", background=True)
 def enough(guarded):
     harness = guarded.harness
     world = harness.make_world("enough", guarded.cluster)

@@ -1,7 +1,7 @@
-import Extraction
 import FuzzSupport
 import JSONReader
 
+@testable import Events
 @testable import Pipeline
 
 /// Counts what the core writes, and checks each record of it.
