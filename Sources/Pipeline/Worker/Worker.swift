@@ -224,7 +224,7 @@ struct Worker: ~Copyable {
             dated = (min(dated.oldest, timestamp), dated.events + 1)
         }
         transaction?.events += records.count
-        if dated.events > 0 { transaction?.batches.append(dated) }
+        if dated.events > 0 { transaction?.batches.append(.init(oldest: dated.oldest, events: dated.events)) }
     }
 
     /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).
