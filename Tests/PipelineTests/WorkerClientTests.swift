@@ -80,15 +80,14 @@ struct WorkerClientTests {
         var worker = try Worker(
             slot: Slot(instance: configuration.instanceID, number: 0), context: context,
             recipients: .resolver(DrainingResolver(context)), logger: .silent)
-        let value: [UInt8] = [1]
         try worker.begin()
         try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
-        try value.withUnsafeBytes { try worker.output.journal(key: "a", value: $0) }
+        try worker.output.journal(JournalEntry())
         try worker.discardTransaction()
 
         try worker.begin()
         try worker.recoverFully(from: KafkaError.anotherReason)
-        let charged = worker.isolation.lastError
+        let charged = worker.transaction.isolation.lastError
         #expect(charged == nil)
         worker.close()
     }
