@@ -91,6 +91,26 @@ struct WorkerClientTests {
         #expect(charged == nil)
         worker.close()
     }
+
+    @Test("a worker that reads is ready again as soon as it has a new producer")
+    func readyWithNewProducer() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        let configuration = try PipelineConfiguration.onMock(cluster, folder)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        worker.assignment.assigned([0], barrier: 0, now: .now)
+        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
+        _ = try worker.assignment.located([0: (0, metadata)], folds: [:], partitionCount: 1)
+        _ = try worker.assignment.started(now: .now)
+        context.board.started()
+        try worker.replaceProducer(after: KafkaError.anotherReason)
+        #expect(context.board.readiness(isDraining: false, tableBehind: nil).reasons == [])
+        worker.close()
+    }
 }
 
 /// Nobody has subscribed, and the first event is the last one that is processed.

@@ -90,6 +90,7 @@ extension Worker {
         logger.notice("makes its producer anew after: \(error)")
         if !assignment.positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
         output = try Self.makeOutput(slot: slot, context: context, logger: logger)
+        showPhase()
         context.meter.count { $0.recreatedClients += 1 }
     }
 
