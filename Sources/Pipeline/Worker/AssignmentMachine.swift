@@ -192,7 +192,7 @@ struct AssignmentMachine: ~Copyable {
     }
 
     private func misfit(_ input: String) -> PipelineError {
-        .defect("\(input) while the worker was \(phase.name)")
+        .misfit(input, while: "it was \(phase.name)")
     }
 }
 

@@ -224,7 +224,7 @@ struct TransactionMachine {
     mutating func forgetRefusals() { isolation.reset() }
 
     private func misfit(_ input: String) -> PipelineError {
-        .defect("\(input) while a transaction was \(phase.name)")
+        .misfit(input, while: "a transaction was \(phase.name)")
     }
 }
 
