@@ -1,5 +1,4 @@
 import NotificationPayload
-
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
@@ -7,6 +6,7 @@ import NotificationPayload
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
+
 
 /// Drives the pipeline's core with no broker: records in, records out.
 struct CoreDriver: ~Copyable {

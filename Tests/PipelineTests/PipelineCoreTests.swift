@@ -1,9 +1,9 @@
 import Testing
-
 @testable import Events
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions
+
 
 @Suite("The core without a broker: records in, records out")
 struct PipelineCoreTests {

@@ -4,10 +4,10 @@ import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("Dead letters that are put back")
 struct DeadLetterTests {

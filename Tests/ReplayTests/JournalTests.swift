@@ -3,10 +3,10 @@ import Events
 import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("The journal, read again")
 struct JournalTests {

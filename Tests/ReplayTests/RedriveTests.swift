@@ -1,10 +1,10 @@
 import Extraction
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("What a re-drive sends")
 struct RedriveTests {

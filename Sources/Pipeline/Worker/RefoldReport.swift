@@ -1,5 +1,5 @@
 /// How far a worker is with folding the state of its orders again, for the log.
-struct RefoldReport {
+struct RefoldReport: Equatable {
     private let began: ContinuousClock.Instant
     private let total: Int64
     private var saidAt: ContinuousClock.Instant

@@ -1,7 +1,7 @@
 import Testing
-
 @testable import OrderState
 @testable import Pipeline
+
 
 /// What `carillon offsets set` says of a move back beyond `state.horizon`.
 @Suite("A partition that is moved back goes on under its newest timestamp")

@@ -1,7 +1,7 @@
 import Testing
-
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("Order state as a fold")
 struct OrderStateTests {

@@ -1,8 +1,8 @@
 import Testing
-
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("The state of orders is a fold, whoever folds it and whenever")
 struct RefoldTests {

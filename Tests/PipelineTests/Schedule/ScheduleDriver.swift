@@ -1,5 +1,4 @@
 import TestSupport
-
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
@@ -7,6 +6,7 @@ import TestSupport
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
+
 
 /// A record of orders.events.
 struct LoggedEvent {

@@ -1,10 +1,10 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Events
 @testable import Extraction
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("What carillon schedule tells")
 struct ScheduleReaderTests {

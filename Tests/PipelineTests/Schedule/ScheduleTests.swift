@@ -1,8 +1,8 @@
 import Testing
-
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("Timers of orders")
 struct ScheduleTests {

@@ -1,8 +1,7 @@
 import Foundation
 import NotificationPayload
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
@@ -10,6 +9,7 @@ import Testing
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
+
 
 /// Several workers over several partitions: transactions that commit, abort or die at every point, partitions that move,
 /// checkpoints that lag, ticks that race the backlog. What they committed is compared with ``NaiveOrders``, which folds the

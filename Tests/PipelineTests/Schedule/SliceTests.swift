@@ -1,9 +1,9 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Digests
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("Timers of one instant that take several transactions")
 struct SliceTests {
