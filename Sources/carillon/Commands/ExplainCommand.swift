@@ -69,6 +69,6 @@ struct ExplainCommand: ParsableCommand {
         if let messageID { return .message(id: messageID) }
         guard let deviceTokenFile else { return .events }
         let token = try TokenOptions.read(deviceTokenFile, of: "--device-token-file")
-        return .device(tokenHash: SubscriptionKey(audience: "user/-", token: token).tokenHash)
+        return .device(tokenHash: SubscriptionKey.tokenHash(of: token))
     }
 }
