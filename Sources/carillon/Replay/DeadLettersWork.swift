@@ -162,9 +162,4 @@ struct DeadLettersOutcome: Encodable {
             Refusal(at: "\(topic)/\($0.place.partition)/\($0.place.offset)", reason: $0.message)
         }
     }
-
-    enum CodingKeys: String, CodingKey {
-        case id, confirmed, left, refused
-        case putBack = "put_back"
-    }
 }

@@ -154,9 +154,4 @@ struct RedriveOutcome: Encodable {
         leftOut = Dictionary(uniqueKeysWithValues: cursor.leftOut.map { ($0.key.rawValue, $0.value) })
         dropped = cursor.dropped
     }
-
-    enum CodingKeys: String, CodingKey {
-        case id, devices, sent, refused, dropped
-        case leftOut = "left_out"
-    }
 }
