@@ -84,7 +84,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let now = ReplayWork.now
+        let now = WallClock.now
         let chosen = RedriveOptions.replayID(id, now: now)
         do {
             let work = DeadLettersWork(

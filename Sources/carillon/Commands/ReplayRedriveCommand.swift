@@ -42,7 +42,7 @@ struct ReplayRedriveCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let now = ReplayWork.now
+        let now = WallClock.now
         let id = RedriveOptions.replayID(redrive.id, now: now)
         var request = RedriveRequest()
         request.replay = selection.request(view: .both, now: now)

@@ -64,7 +64,7 @@ struct ScheduleCommand: ParsableCommand {
         _ positions: GroupPositions, with consumer: inout Consumer, _ configuration: PipelineConfiguration,
         into reader: inout ScheduleReader
     ) throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         var times: [TopicPartition: Timestamp] = [:]
         var ends: [TopicPartition: Offset] = [:]
         for position in positions.partitions {

@@ -71,7 +71,7 @@ struct DeadLettersWork {
         var line = ProgressLine(unit: "events")
         defer { line.clear() }
         do {
-            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { ReplayWork.now })
+            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { WallClock.now })
             try run.send(number, with: &producer, pace: pace, clock: clock) { now in
                 result = now
                 let settled = now.tally.settled

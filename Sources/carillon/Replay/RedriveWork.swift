@@ -52,7 +52,7 @@ struct RedriveWork {
         var line = ProgressLine(unit: "devices")
         defer { line.clear() }
         let before = last.settled
-        let clock = { ReplayWork.now }
+        let clock = { WallClock.now }
         do {
             try session.send(
                 confirmed, with: &producer,

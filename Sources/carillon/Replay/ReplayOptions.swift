@@ -157,8 +157,6 @@ struct ReplayWork {
         }
     }
 
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
     /// The first signal sets what `isStopped` says, the second one ends the process.
     static func withScratch<Result>(
         _ body: (_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws -> Result
