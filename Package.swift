@@ -8,6 +8,7 @@ let package = Package(
         .library(name: "Pipeline", targets: ["Pipeline"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
+        .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
     targets: [
         // Debian's C libraries, one door each.
@@ -37,6 +38,11 @@ let package = Package(
             name: "Replay",
             dependencies: ["Pipeline", "StateStore", "JSONReader", "KafkaClient", "NotificationPayload"]),
 
+        // What a host's tests need, and ours.
+        .target(
+            name: "CarillonTesting",
+            dependencies: ["Pipeline", "FanOut", "Extraction", "NotificationPayload", "JSONReader", "KafkaClient"]),
+
         // What monitoring asks.
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
         .target(name: "Console", dependencies: ["Pipeline", "HTTPServer", "Telemetry"]),
@@ -59,8 +65,10 @@ let package = Package(
         .testTarget(name: "FanOutTests", dependencies: ["FanOut", "Extraction", "StateStore", "TestSupport"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload", "TestSupport"]),
-        .testTarget(name: "ReplayTests", dependencies: ["carillon", "Replay", "StateStore", "TestSupport"]),
+        .testTarget(
+            name: "PipelineTests", dependencies: ["CarillonTesting", "Pipeline", "NotificationPayload", "TestSupport"]),
+        .testTarget(
+            name: "ReplayTests", dependencies: ["CarillonTesting", "carillon", "Replay", "StateStore", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),

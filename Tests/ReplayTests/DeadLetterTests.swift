@@ -1,3 +1,4 @@
+import CarillonTesting
 import Extraction
 import Foundation
 import KafkaClient

@@ -10,7 +10,7 @@ extension Producer {
     /// - Throws: `.retry` at the deadline; calling it again resumes.
     public mutating func initTransactions(deadline: Duration = .seconds(30)) throws(KafkaError) {
         let end = ContinuousClock.now + deadline
-        try resume("init_transactions", end) { rd_kafka_init_transactions(handle.pointer, end.remaining.milliseconds) }
+        try resume("init_transactions", end) { rd_kafka_init_transactions(handle.pointer, (end - .now).milliseconds) }
     }
 
     /// Opens a transaction. What an earlier one left in ``takeFailures()`` is dropped: its reports are all in by now, and would be taken for this one's.
@@ -37,7 +37,7 @@ extension Producer {
         let (offsets, group) = (list.pointer, group.pointer)
         let sentBefore = handle.callbacks.sent.offsetCommits
         try resume("send_offsets", end) {
-            rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, end.remaining.milliseconds)
+            rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, (end - .now).milliseconds)
         }
         if handle.callbacks.sent.offsetCommits > sentBefore + 1 { hasRepeatedRequests = true }
     }
@@ -50,7 +50,7 @@ extension Producer {
     public mutating func commitTransaction(deadline: Duration? = nil) throws(KafkaError) {
         let end = ContinuousClock.now + (deadline ?? longestCall)
         try resume("commit_transaction", end) {
-            rd_kafka_commit_transaction(handle.pointer, end.remaining.milliseconds)
+            rd_kafka_commit_transaction(handle.pointer, (end - .now).milliseconds)
         }
         noteRepeatedEnds()
     }
@@ -66,7 +66,7 @@ extension Producer {
     public mutating func abortTransaction(deadline: Duration? = nil) throws(KafkaError) {
         let end = ContinuousClock.now + (deadline ?? longestCall)
         deliverBeforeAbort()
-        try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, end.remaining.milliseconds) }
+        try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, (end - .now).milliseconds) }
         noteRepeatedEnds()
     }
 

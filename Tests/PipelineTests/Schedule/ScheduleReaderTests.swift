@@ -1,5 +1,5 @@
+import CarillonTesting
 import Extraction
-import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -14,17 +14,13 @@ struct ScheduleReaderTests {
 
     /// What is told of these records, `minutes after the slot's start: type number state reason`.
     private func told(
-        _ events: [LoggedEvent], watermark: Int64, order: String? = nil, place: String? = nil
+        _ events: [SampleRecord], watermark: Int64, order: String? = nil, place: String? = nil
     ) throws -> [String] {
-        let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "/", rules: try ExtractionRules())
         let memory = Memory()
-        var reader = ScheduleReader(configuration, filter: .init(order: order, place: place))
+        var reader = ScheduleReader(try PipelineTestDriver.configuration(), filter: .init(order: order, place: place))
         reader.begin(0, watermark: TimerWatermark(watermark))
         for (offset, event) in events.enumerated() {
-            reader.batch.records.append(
-                EventRecord(
-                    partition: 0, offset: Int64(offset), timestamp: EventTime(milliseconds: event.timestamp),
-                    key: memory.copy(event.key), value: memory.copy(event.value)))
+            memory.append(event, partition: 0, offset: Int64(offset), to: &reader.batch)
         }
         reader.foldBatch()
         return reader.finish().map { timer in

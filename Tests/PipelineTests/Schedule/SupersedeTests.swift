@@ -1,7 +1,6 @@
 import Extraction
 import FanOut
 import NotificationPayload
-import TestSupport
 import Testing
 
 @testable import Pipeline
