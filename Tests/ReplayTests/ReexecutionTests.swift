@@ -198,10 +198,10 @@ struct ReexecutionTests {
             """)
         let subscriptions = try write("s.jsonl", #"{"audience":"place/p1","token":"t","platform":"fcm"}"# + "\n")
         var configuration = try PipelineTestDriver.configuration()
-        var replay = try FileReplay(
-            configuration, ReplayRequest(), files: [events], subscriptions: subscriptions,
-            scratch: Scratch(in: folder.path),
-            now: 1_800_000_000_000)
+        let context = ReplayContext(
+            configuration: configuration, scratch: Scratch(in: folder.path), now: 1_800_000_000_000,
+            logger: { _ in })
+        var replay = try FileReplay(context, ReplayRequest(), files: [events], subscriptions: subscriptions)
         let plan = try replay.run(into: PlanSink()).plan
         #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
         // What it looks up stands where nobody finds it.

@@ -9,25 +9,10 @@ import StateStore
 ///
 /// Writes nothing to Kafka. What it has to look up is in a ``Scratch``. One owner, one thread.
 package struct ReplaySession: ~Copyable, ReplaySource {
-    /// What it is at, for a person who waits.
-    package enum Stage: String, Sendable {
-        case journal = "journal records"
-        case subscriptions = "subscriptions"
-        case dispatch = "dispatch records"
-        case deadLetters = "dead letters"
-        case events
-        case compared = "unequal records"
-    }
-
-    package typealias Progress = (Stage, Int, Double) -> Void
-
-    let configuration: PipelineConfiguration
+    let context: ReplayContext
     let request: ReplayRequest
-    let scratch: Scratch
     private let journal: JournalIndex
     let subscriptions: SubscriptionHistory
-    private let now: Int64
-    let progress: Progress
     var log: KafkaLog
     private var journalRead: [Int32: Range<Int64>] = [:]
     package private(set) var input = ReplayInput()
@@ -37,22 +22,16 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
     static let mostAhead: Int64 = 3_600_000
 
-    /// - Parameter now: the clock, in milliseconds since 1970.
-    package init(
-        _ configuration: PipelineConfiguration, _ request: ReplayRequest, scratch: Scratch, now: Int64,
-        logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool = { false },
-        progress: @escaping Progress = { _, _, _ in }
-    ) throws {
+    var configuration: PipelineConfiguration { context.configuration }
+
+    package init(_ context: ReplayContext, _ request: ReplayRequest) throws {
         let journal = JournalIndex(
-            store: try scratch.store("journal"),
-            selection: JournalSelection(group: configuration.groupID, ungrouped: request.ungrouped))
-        let subscriptions = SubscriptionHistory(store: try scratch.store("subscriptions"))
-        let log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
-        self.configuration = configuration
+            store: try context.scratch.store("journal"),
+            selection: JournalSelection(group: context.configuration.groupID, ungrouped: request.ungrouped))
+        let subscriptions = SubscriptionHistory(store: try context.scratch.store("subscriptions"))
+        let log = try KafkaLog(context)
+        self.context = context
         self.request = request
-        self.scratch = scratch
-        self.now = now
-        self.progress = progress
         self.journal = journal
         self.subscriptions = subscriptions
         self.log = log
@@ -95,7 +74,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         var sink = sink
         let total = max(1, input.offsets)
         var done = 0
-        let until = request.to ?? now
+        let until = request.to ?? context.now
         for lane in 0..<input.lanes {
             let spans = input.spans.filter { $0.lane == lane }
             var pass = try Reexecution(
@@ -113,7 +92,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                 for end in records.endsOfPartition { try pass.reach(end.partition.partition, end.offset.value) }
             } progress: { count, _ in
                 done = before + count
-                progress(.events, done, min(1, Double(done) / Double(total)))
+                context.progress(.events, done, min(1, Double(done) / Double(total)))
             }
             sink = try pass.finish()
         }
@@ -132,7 +111,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         try input.checkIsAlone(in: topic)
         let index = try readDispatch(topic)
         let refusals = try readRefusals()
-        let unequal = UnequalRecords(store: try scratch.store("unequal"))
+        let unequal = UnequalRecords(store: try context.scratch.store("unequal"))
         var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
         var report = try sink.finish(
             input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
@@ -163,7 +142,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// - Parameter sent: gets all of them, whatever their source.
     mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
         let index = try DispatchIndex(
-            store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
+            store: try context.scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
         let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
@@ -183,7 +162,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                 }
             }
         } progress: {
-            progress(.dispatch, $0, $1)
+            context.progress(.dispatch, $0, $1)
         }
         try index.flush()
         return index
@@ -201,7 +180,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                     at: Coordinates(partition: record.partition, offset: record.offset))
             }
         } progress: {
-            progress(.deadLetters, $0, $1)
+            context.progress(.deadLetters, $0, $1)
         }
         return refusals
     }
@@ -223,7 +202,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        try compare(with: other, eventsTopic: configuration.topics.events, scratch: scratch)
+        try compare(with: other, eventsTopic: configuration.topics.events, scratch: context.scratch)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {
@@ -238,7 +217,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                 try unequal.compare(record, at: place, &found)
             }
         } progress: {
-            progress(.compared, $0, $1)
+            context.progress(.compared, $0, $1)
         }
         report = found
     }
@@ -338,7 +317,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                 try journal.append(parser.read(records[at].value, at: place))
             }
         } progress: {
-            progress(.journal, $0, $1)
+            context.progress(.journal, $0, $1)
         }
         try journal.flush()
         return journalRead.values.contains { $0.lowerBound > 0 }
@@ -367,7 +346,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         let settings = try log.settings(of: topic)
         let isCompacted = settings["cleanup.policy"]?.contains("compact") ?? true
         let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
-        let youngFrom = isCompacted ? now - (lag ?? 0) + Self.skew : .min
+        let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .min
         var state = SubscriptionLog(bounds: bounds, youngFrom: youngFrom)
         try log.read(bounds, of: topic, headers: false) { records, indices in
             for at in indices {
@@ -379,7 +358,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                     at: record.timestamp ?? 0)
             }
         } progress: {
-            progress(.subscriptions, $0, $1)
+            context.progress(.subscriptions, $0, $1)
         }
         try subscriptions.flush()
         state.finish(bounds: bounds)
