@@ -25,7 +25,7 @@ public struct PipelineTestDriver: ~Copyable {
     public private(set) var journal: [String] = []
     /// The numbers of everything that has been committed.
     public private(set) var counts = Counts()
-    /// The clock of the next transaction.
+    /// The clock of the next transaction. Only ``advanceClock(by:)`` moves it.
     public private(set) var clock: EventTime
 
     package let table: SubscriptionTable
@@ -40,7 +40,7 @@ public struct PipelineTestDriver: ~Copyable {
     ///   - resolver: finds the devices of audiences; nil: those of ``subscribe(_:)``.
     ///   - audienceRule: decides who a notification is for.
     ///   - partitions: of the events' topic.
-    ///   - start: the first time that the clock shows.
+    ///   - start: what the clock shows at first.
     public init(
         _ configuration: PipelineConfiguration? = nil, resolver: (any TokenResolver)? = nil,
         audienceRule: any AudienceRule = PlaceAudience(), partitions: Int32 = 1,
@@ -111,7 +111,7 @@ public struct PipelineTestDriver: ~Copyable {
         while let partition = positions.owned.min(by: { core.nextDue(in: $0) < core.nextDue(in: $1) }),
             core.nextDue(in: partition) <= end
         {
-            // The first is when a timer may be due, and only after this question when one is.
+            // `nextDue` says when a timer may be due; `isDue` looks, and corrects it.
             guard core.isDue(in: partition, at: end), let position = positions[partition] else { continue }
             let time = max(core.nextDue(in: partition), clock.milliseconds)
             clock = EventTime(milliseconds: time)

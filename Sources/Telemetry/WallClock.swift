@@ -1,8 +1,8 @@
 import Foundation
 
-/// The wall clock of this machine, and the only place that reads it: whatever needs a time below takes it as an argument.
+/// The wall clock of this machine. Nothing else reads it; the core takes the time as an argument.
 ///
-/// It may be set, so that it jumps or goes back. What has to last is measured by `ContinuousClock`.
+/// Somebody may set it, so it can jump and go back. Durations and deadlines are measured by `ContinuousClock`.
 package enum WallClock {
     /// Milliseconds since 1970-01-01T00:00:00Z. Any thread.
     package static var now: Int64 {

@@ -1,8 +1,8 @@
 import KafkaClient
 import Pipeline
 
-/// What a command gives to whatever does past events again: its settings, room on the disk, the time, and its two lines to
-/// the person who waits.
+/// What every replay is given, whatever it does with past events: settings, room on the disk, the time, a log, and how it
+/// shows its progress and is stopped.
 package struct ReplayContext {
     /// What is being read.
     package enum Stage: String, Sendable {
