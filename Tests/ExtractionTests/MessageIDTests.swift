@@ -1,6 +1,6 @@
+import Events
 import NotificationPayload
 import Testing
-@testable import Events
 
 
 @Suite("§6: message ids")

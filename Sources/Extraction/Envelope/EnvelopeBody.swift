@@ -1,4 +1,3 @@
-import Events
 import JSONReader
 
 /// The members that envelopes have.

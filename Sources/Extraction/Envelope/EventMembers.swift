@@ -1,4 +1,3 @@
-import Events
 import JSONReader
 
 /// The members of an event's body, of a CloudEvents envelope in structured mode, and of `{schema,payload}`.

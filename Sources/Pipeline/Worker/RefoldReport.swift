@@ -18,7 +18,7 @@ struct RefoldReport: Equatable {
     mutating func line(left: Int64, now: ContinuousClock.Instant = .now) -> String? {
         guard now - saidAt >= .seconds(10) else { return nil }
         saidAt = now
-        let seconds = (now - began).seconds
+        let seconds = (now - began) / .seconds(1)
         let done = max(1, total - left)
         let rate = Int(Double(records) / seconds)
         let wait = Int((seconds * Double(left) / Double(done)).rounded(.up))
@@ -26,7 +26,7 @@ struct RefoldReport: Equatable {
     }
 
     func end(now: ContinuousClock.Instant = .now) -> String {
-        let seconds = (now - began).seconds
+        let seconds = (now - began) / .seconds(1)
         return "the state of orders is whole: \(records) records in \(Int(seconds.rounded())) s"
     }
 }

@@ -30,9 +30,7 @@ struct Worker: ~Copyable {
 
     init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
-        let fanOut = try FanOut(
-            audienceRule: context.audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge,
-            maxDevices: configuration.maxDevicesPerEvent)
+        let core = try PipelineCore(configuration, audienceRule: context.audienceRule, recipients: recipients)
         let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
         let consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
         self.slot = slot
@@ -42,9 +40,7 @@ struct Worker: ~Copyable {
         self.output = output
         intake = Intake(topic: configuration.topics.events)
         folds = OrderFolds(checkpoint: Self.openCheckpoint(slot: slot, context: context, logger: logger))
-        core = PipelineCore(
-            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+        self.core = core
     }
 
     /// Works until the pipeline drains or stops.

@@ -75,7 +75,7 @@ extension ReplaySession {
                 try journal.append(parser.read(records[at].value, at: place))
             }
         } progress: {
-            progress(.journal, $0, $1)
+            context.progress(.journal, $0, $1)
         }
         try journal.flush()
         return journalRead.values.contains { $0.lowerBound > 0 }
@@ -104,7 +104,7 @@ extension ReplaySession {
         let settings = try log.settings(of: topic)
         let isCompacted = settings["cleanup.policy"]?.contains("compact") ?? true
         let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
-        let youngFrom = isCompacted ? now - (lag ?? 0) + Self.skew : .min
+        let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .min
         var state = SubscriptionLog(bounds: bounds, youngFrom: youngFrom)
         try log.read(bounds, of: topic, headers: false) { records, indices in
             for at in indices {
@@ -116,7 +116,7 @@ extension ReplaySession {
                     at: record.timestamp ?? 0)
             }
         } progress: {
-            progress(.subscriptions, $0, $1)
+            context.progress(.subscriptions, $0, $1)
         }
         try subscriptions.flush()
         state.finish(bounds: bounds)

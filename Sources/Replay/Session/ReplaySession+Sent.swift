@@ -11,7 +11,7 @@ extension ReplaySession {
         try input.checkIsAlone(in: topic)
         let index = try readDispatch(topic)
         let refusals = try readRefusals()
-        let unequal = UnequalRecords(store: try scratch.store("unequal"))
+        let unequal = UnequalRecords(store: try context.scratch.store("unequal"))
         var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
         var report = try sink.finish(
             input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
@@ -42,7 +42,7 @@ extension ReplaySession {
     /// - Parameter sent: gets all of them, whatever their source.
     mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
         let index = try DispatchIndex(
-            store: try scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
+            store: try context.scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
         let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
@@ -62,7 +62,7 @@ extension ReplaySession {
                 }
             }
         } progress: {
-            progress(.dispatch, $0, $1)
+            context.progress(.dispatch, $0, $1)
         }
         try index.flush()
         return index
@@ -80,7 +80,7 @@ extension ReplaySession {
                     at: Coordinates(partition: record.partition, offset: record.offset))
             }
         } progress: {
-            progress(.deadLetters, $0, $1)
+            context.progress(.deadLetters, $0, $1)
         }
         return refusals
     }
@@ -102,7 +102,7 @@ extension ReplaySession {
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        try compare(with: other, eventsTopic: configuration.topics.events, scratch: scratch)
+        try compare(with: other, eventsTopic: configuration.topics.events, scratch: context.scratch)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {
@@ -117,7 +117,7 @@ extension ReplaySession {
                 try unequal.compare(record, at: place, &found)
             }
         } progress: {
-            progress(.compared, $0, $1)
+            context.progress(.compared, $0, $1)
         }
         report = found
     }

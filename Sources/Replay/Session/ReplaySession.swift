@@ -9,25 +9,10 @@ import Subscriptions
 ///
 /// Writes nothing to Kafka. What it has to look up is in a ``Scratch``. One owner, one thread.
 package struct ReplaySession: ~Copyable, ReplaySource {
-    /// What it is at, for a person who waits.
-    package enum Stage: String, Sendable {
-        case journal = "journal records"
-        case subscriptions = "subscriptions"
-        case dispatch = "dispatch records"
-        case deadLetters = "dead letters"
-        case events
-        case compared = "unequal records"
-    }
-
-    package typealias Progress = (Stage, Int, Double) -> Void
-
-    let configuration: PipelineConfiguration
+    let context: ReplayContext
     let request: ReplayRequest
-    let scratch: Scratch
     let journal: JournalIndex
     let subscriptions: SubscriptionHistory
-    let now: Int64
-    let progress: Progress
     var log: KafkaLog
     var journalRead: [Int32: Range<Int64>] = [:]
     package internal(set) var input = ReplayInput()
@@ -37,22 +22,16 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
     static let mostAhead: Int64 = 3_600_000
 
-    /// - Parameter now: the clock, in milliseconds since 1970.
-    package init(
-        _ configuration: PipelineConfiguration, _ request: ReplayRequest, scratch: Scratch, now: Int64,
-        logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool = { false },
-        progress: @escaping Progress = { _, _, _ in }
-    ) throws {
+    var configuration: PipelineConfiguration { context.configuration }
+
+    package init(_ context: ReplayContext, _ request: ReplayRequest) throws {
         let journal = JournalIndex(
-            store: try scratch.store("journal"),
-            selection: JournalSelection(group: configuration.groupID, ungrouped: request.ungrouped))
-        let subscriptions = SubscriptionHistory(store: try scratch.store("subscriptions"))
-        let log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
-        self.configuration = configuration
+            store: try context.scratch.store("journal"),
+            selection: JournalSelection(group: context.configuration.groupID, ungrouped: request.ungrouped))
+        let subscriptions = SubscriptionHistory(store: try context.scratch.store("subscriptions"))
+        let log = try KafkaLog(context)
+        self.context = context
         self.request = request
-        self.scratch = scratch
-        self.now = now
-        self.progress = progress
         self.journal = journal
         self.subscriptions = subscriptions
         self.log = log
@@ -81,7 +60,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         var sink = sink
         let total = max(1, input.offsets)
         var done = 0
-        let until = request.to ?? now
+        let until = request.to ?? context.now
         for lane in 0..<input.lanes {
             let spans = input.spans.filter { $0.lane == lane }
             var pass = try Reexecution(
@@ -99,7 +78,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                 for end in records.endsOfPartition { try pass.reach(end.partition.partition, end.offset.value) }
             } progress: { count, _ in
                 done = before + count
-                progress(.events, done, min(1, Double(done) / Double(total)))
+                context.progress(.events, done, min(1, Double(done) / Double(total)))
             }
             sink = try pass.finish()
         }
