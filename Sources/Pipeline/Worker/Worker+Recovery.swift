@@ -58,7 +58,7 @@ extension Worker {
     /// What was refused for good of the open transaction, if that is what went wrong.
     private mutating func takeRefusal(_ error: KafkaError) -> (event: String?, error: KafkaError)? {
         let refusals = output.takeRefusals() + [(transaction?.alone, error)]
-        let refusal = refusals.first { $0.error.kind == .messageTooLarge || $0.error.kind == .invalidRecord }
+        let refusal = refusals.first { $0.error.kind.isOfRecord }
         let topic = context.configuration.topics.events
         return refusal.map { ($0.event.map { "\(topic)/\($0.partition)/\($0.offset)" }, $0.error) }
     }
@@ -97,12 +97,14 @@ extension Worker {
         let action = isolation.recordRefused(
             error: refusal.name, batch: ends, alone: transaction?.alone,
             wasDeadLetter: transaction?.aloneIsDeadLetter ?? false)
-        if case .giveUp(let event) = action {
+        switch action {
+        case .giveUp(let event):
             throw PipelineError.unplaceableRecord(
                 "partition \(event.partition), offset \(event.offset): not even a cut dead letter is taken: \(refusal)")
+        case .retry:
+            try discardTransaction()
+            rewind()
         }
-        try discardTransaction()
-        rewind()
     }
 
     /// Makes the producer anew under the same transactional id, which ends whatever its predecessor left open.
