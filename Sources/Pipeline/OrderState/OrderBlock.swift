@@ -51,6 +51,24 @@ struct OrderHeader {
     }
 }
 
+extension OrderHeader.Flags {
+    /// One of them says the order's type; none where nobody said it.
+    static let orderTypes = OrderType.allCases.reduce(into: Self()) { $0.insert(Self($1)) }
+
+    init(_ type: OrderType) {
+        switch type {
+        case .food: self = .food
+        case .d2d: self = .d2d
+        }
+    }
+
+    /// Nil where there is none, and for what this version does not write.
+    var orderType: OrderType? {
+        let found = intersection(.orderTypes)
+        return OrderType.allCases.first { found == Self($0) }
+    }
+}
+
 /// Something that an order remembers until a time of its own: an identity, or its end.
 struct OrderMark: Equatable {
     var value: UInt64

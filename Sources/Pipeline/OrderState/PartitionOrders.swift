@@ -86,9 +86,7 @@ final class PartitionOrders {
             verdict.isOutOfOrder =
                 isAlive(header.timeAt, header, isOfEnd: true) && event.time.milliseconds < header.lastTime
         }
-        if limits.isScheduled, event.type == .timeslotStarted || event.type == .unpickedOrdersReminder {
-            verdict.reason = .scheduledHere
-        }
+        if limits.isScheduled, event.type.isSentByTimers { verdict.reason = .scheduledHere }
         return verdict
     }
 
@@ -196,7 +194,7 @@ final class PartitionOrders {
         if !isAlive(header.orderDateAt, header) { draft.header.orderDateAt = 0 }
         if !isAlive(header.typeAt, header) {
             draft.header.typeAt = 0
-            draft.header.flags.subtract([.food, .d2d])
+            draft.header.flags.subtract(.orderTypes)
         }
         if !isAlive(header.placeAt, header) {
             draft.header.placeAt = 0
@@ -272,8 +270,8 @@ final class PartitionOrders {
             draft.header.parentAt = now
         }
         if let type = event.orderType {
-            draft.header.flags.subtract([.food, .d2d])
-            draft.header.flags.insert(type == .food ? .food : .d2d)
+            draft.header.flags.subtract(.orderTypes)
+            draft.header.flags.insert(OrderHeader.Flags(type))
             draft.header.typeAt = now
         }
         if let slot = event.slot {
@@ -328,7 +326,7 @@ final class PartitionOrders {
         if start != 0 {
             let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
             settled.alreadyStarted =
-                OrderTimers.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
+                TimerKind.allCases.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
         }
         return settled
     }
@@ -339,7 +337,7 @@ final class PartitionOrders {
         guard header.slotAt != 0, header.placeAt != 0, let date = header.deliveryDate else { return 0 }
         let start = zones.instant(date: date, minute: header.slotStart, place: draft.place)
         // Before 1970 and after 2105 nobody delivers.
-        return UInt32(exactly: start + OrderTimers.last + 120) == nil ? 0 : UInt32(clamping: start)
+        return UInt32(exactly: start + TimerKind.longestDelay + 120) == nil ? 0 : UInt32(clamping: start)
     }
 
     private func write(_ draft: inout OrderDraft) {

@@ -231,11 +231,9 @@ struct Worker: ~Copyable {
     private mutating func applyTreatment(of record: Int) {
         let event = Coordinates(partition: batch.records[record].partition, offset: batch.records[record].offset)
         let treatment = isolation.treatment(of: event)
-        output.truncatesDeadLetters = treatment == .truncatedDeadLetter
-        if treatment != .asItIs, !core.isDeadLetter(record: record) {
-            core.condemn(
-                record: record,
-                DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
+        output.truncatesDeadLetters = treatment.isTruncated
+        if treatment.isDeadLetter, !core.isDeadLetter(record: record) {
+            core.condemn(record: record, .eventRefused(isolation.lastError ?? ""))
         }
         transaction?.alone = event
         transaction?.aloneIsDeadLetter = core.isDeadLetter(record: record)

@@ -24,10 +24,6 @@ package struct DeadLetterRequest: Sendable {
     package var digest = ""
 
     package init() {}
-
-    /// Codes that the event alone cannot tell to be mended: they come from the subscriptions, the topic or its broker.
-    static let untried: Set<String> = Set(
-        [DeadLetter.Code.payloadTooLarge, .tooManyDevices, .recordRefused].map(\.label))
 }
 
 /// Where a run stands in one partition of the dead letters, and what it takes to go on: committed with what was put back.

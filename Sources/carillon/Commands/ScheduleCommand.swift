@@ -109,8 +109,8 @@ private struct TimerRow: Encodable {
 
     init(_ timer: ScheduleReader.Timer) {
         due = TimeText.iso8601(timer.due)
-        eventType = timer.type.rawValue
-        reminder = timer.number > 0 ? timer.number : nil
+        eventType = timer.kind.type.rawValue
+        reminder = timer.kind.reminder
         orderID = timer.orderID
         place = timer.place
         partition = timer.partition

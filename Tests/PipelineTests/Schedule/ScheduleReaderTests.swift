@@ -28,7 +28,7 @@ struct ScheduleReaderTests {
         }
         reader.foldBatch()
         return reader.finish().map { timer in
-            "\((timer.due - start) / minute): \(timer.orderID) \(timer.number) \(timer.state)"
+            "\((timer.due - start) / minute): \(timer.orderID) \(timer.kind.rawValue) \(timer.state)"
                 + (timer.reason.map { " \($0)" } ?? "")
         }
     }
