@@ -101,14 +101,18 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "carillon", "CarillonTesting", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "OrderState",
-                "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
+                "carillon", "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
+                "KafkaClient", "OrderState", "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(
-            name: "CarillonTests", dependencies: ["Arguments", "carillon", "KafkaClient", "Pipeline", "TestSupport"]),
+            name: "CarillonTests",
+            dependencies: [
+                "Arguments", "carillon", "Events", "FanOut", "KafkaClient", "NotificationPayload", "Pipeline",
+                "Subscriptions", "TestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

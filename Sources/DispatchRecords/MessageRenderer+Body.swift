@@ -12,28 +12,29 @@ extension MessageRenderer {
     mutating func problem(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet
     ) -> DeadLetter? {
-        if platforms.contains(.fcm) {
-            var size = "default".utf8.count + notification.payloadSize
-            if let type = notification.orderType {
-                size += "order_type".utf8.count + type.text.utf8CodeUnitCount
-                size += "order_id".utf8.count + notification.orderID.count
-            }
-            if size > Self.largestPayload {
-                return Self.tooLarge(size, "the data of an FCM message")
-            }
-        }
         writeDeepLink(of: notification, batch)
-        if platforms.contains(.apns) {
-            let size = Self.apnsFrameCount + notification.payload.count + deepLink.count
-            if size > Self.largestPayload {
-                return Self.tooLarge(size, "the payload of an APNs message")
-            }
+        for platform in Platform.allCases where platforms.contains(PlatformSet(platform)) {
+            let (size, what): (Int, StaticString) =
+                switch platform {
+                case .fcm: (Self.fcmDataCount(notification), "the data of an FCM message")
+                case .apns:
+                    (
+                        Self.apnsFrameCount + notification.payload.count + deepLink.count,
+                        "the payload of an APNs message"
+                    )
+                }
+            if size > Self.largestPayload { return .payloadTooLarge(size, in: what, limit: Self.largestPayload) }
         }
         return nil
     }
 
-    private static func tooLarge(_ size: Int, _ what: StaticString) -> DeadLetter {
-        DeadLetter(.payloadTooLarge, "\(what) has \(size) bytes, at most \(largestPayload) are allowed")
+    private static func fcmDataCount(_ notification: Notification) -> Int {
+        var size = "default".utf8.count + notification.payloadSize
+        if let type = notification.orderType {
+            size += "order_type".utf8.count + type.text.utf8CodeUnitCount
+            size += "order_id".utf8.count + notification.orderID.count
+        }
+        return size
     }
 
     /// The two flat keys that the app's deep link needs, as strings, on both platforms (push-rules §5.5, §7).
@@ -91,14 +92,4 @@ extension MessageRenderer {
     /// The payload of an APNs message up to the text of `default`; a quote, the deep link and a brace come after it.
     private static var apnsFrame: StaticString { #"{"aps":{"content-available":1},"default":""# }
     private static var apnsFrameCount: Int { apnsFrame.utf8CodeUnitCount + 2 }
-}
-
-extension OrderType {
-    /// As a message carries it.
-    var text: StaticString {
-        switch self {
-        case .food: "food"
-        case .d2d: "d2d"
-        }
-    }
 }

@@ -56,11 +56,11 @@ package struct MessageRenderer: ~Copyable {
         expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
         let milliseconds = expiry.bytes
         let seconds = Self.seconds(ofMilliseconds: milliseconds)
-        if platforms.contains(.fcm) {
-            writeFCMTail(notification, batch, seconds)
-        }
-        if platforms.contains(.apns) {
-            writeAPNsTail(notification, batch, seconds)
+        for platform in Platform.allCases where platforms.contains(PlatformSet(platform)) {
+            switch platform {
+            case .fcm: writeFCMTail(notification, batch, seconds)
+            case .apns: writeAPNsTail(notification, batch, seconds)
+            }
         }
         headers.begin(notification, batch, milliseconds)
         return nil

@@ -4,9 +4,8 @@ import Events
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("The difference between what was sent and what is rendered")

@@ -3,9 +3,8 @@ import Digests
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("Why it was sent, or not")

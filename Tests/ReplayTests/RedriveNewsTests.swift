@@ -4,9 +4,8 @@ import Extraction
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 /// ADR 36: what came behind a plan, and which of its pushes that is the end of.

@@ -2,9 +2,8 @@ import CarillonTesting
 import Extraction
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("What a re-drive sends")

@@ -80,7 +80,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         output.append(#"{"dropped":""#)
         append(drop.label)
         output.append(#"""#)
-        if drop != .noSlot {
+        if !drop.countsOrders {
             output.append(#","timers":"#)
             output.append(decimal: Int64(timers))
         }

@@ -50,9 +50,9 @@ struct DeadLetterTrial: ~Copyable {
         }
         guard reason.topic == topics.events else { return left(.otherTopic) }
         if reason.isTruncated, mended == nil { return left(.truncated) }
-        if mended == nil, !request.codes.contains(reason.code), DeadLetterRequest.untried.contains(reason.code) {
-            return left(.untried)
-        }
+        // What another version's code means, nobody can tell here.
+        let canBeTried = DeadLetter.Code(label: reason.code)?.canBeTriedAlone ?? false
+        if mended == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
         var event = ProducerRecord(
             key: record.key.map { Array($0) }, value: mended ?? record.value.map { Array($0) },
             headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
@@ -68,7 +68,7 @@ struct DeadLetterTrial: ~Copyable {
                 place: place, event: reason.place, code: reason.code, type: type,
                 order: reading.orders.first { !$0.isEmpty },
                 time: time, timestamp: record.timestamp ?? time, key: event.key,
-                touchesState: type != EventType.orderIDsListed.rawValue, home: reason.place.partition),
+                touchesState: EventType(rawValue: type)?.changesOrder ?? true, home: reason.place.partition),
             event)
     }
 

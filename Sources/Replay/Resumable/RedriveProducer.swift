@@ -140,7 +140,7 @@ package struct RedriveProducer: ~Copyable {
     private mutating func settle(_ error: KafkaError, _ next: [Int32: RedrivePosition]) throws -> Bool {
         client.producer.poll(timeout: .zero)
         let failures = client.producer.takeFailures().map(\.error) + [error]
-        if let refusal = failures.first(where: { $0.kind == .messageTooLarge || $0.kind == .invalidRecord }) {
+        if let refusal = failures.first(where: { $0.kind.isOfRecord }) {
             try abort(after: refusal)
             throw RecordRefused(error: refusal)
         }
@@ -226,10 +226,5 @@ package struct RedriveProducer: ~Copyable {
 
 extension KafkaError {
     /// Waiting does not mend it.
-    var needsAPerson: Bool {
-        switch kind {
-        case .authentication, .authorization, .tls, .unknownTopicOrPartition, .configuration, .unsupported: true
-        default: false
-        }
-    }
+    var needsAPerson: Bool { kind.remedy != nil }
 }

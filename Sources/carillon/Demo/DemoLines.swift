@@ -55,7 +55,7 @@ enum DemoSummary {
         ]
         let reasons = SuppressionReason.allCases.filter { counts.suppressed($0) > 0 }
         lines += reasons.map { "notified nobody: \(counts.suppressed($0)) × \($0.label)" }
-        let drops = TimerDrop.allCases.filter { counts.dropped($0) > 0 && $0 != .noSlot }
+        let drops = TimerDrop.allCases.filter { counts.dropped($0) > 0 && !$0.countsOrders }
         lines += drops.map { "timers not sent: \(counts.dropped($0)) × \($0.label)" }
         let codes = DeadLetter.Code.allCases.filter { counts.deadLetters($0) > 0 }
         lines += codes.map { "dead-lettered: \(counts.deadLetters($0)) × \($0.label)" }

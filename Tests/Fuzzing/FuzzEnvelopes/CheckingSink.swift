@@ -1,6 +1,5 @@
 import FuzzSupport
 import JSONReader
-
 @testable import Events
 @testable import Pipeline
 
