@@ -3,7 +3,7 @@ import NotificationPayload
 
 extension EventType {
     /// The raw value, which a payload carries in `event_type`, as bytes that live for ever.
-    var name: UnsafeRawBufferPointer {
+    package var name: UnsafeRawBufferPointer {
         var index = 0
         while Self.names[index].type != self { index += 1 }
         return Self.names[index].name
