@@ -51,12 +51,7 @@ package struct Device {
         return overflow ? time.milliseconds > lastSeenMilliseconds : age > maxAge
     }
 
-    var platformSet: PlatformSet {
-        switch platform {
-        case .fcm: .fcm
-        case .apns: .apns
-        }
-    }
+    var platformSet: PlatformSet { PlatformSet(platform) }
 }
 
 extension Device {

@@ -56,5 +56,14 @@ package struct PlatformSet: OptionSet, Sendable {
 
     package static let fcm = PlatformSet(rawValue: 1)
     package static let apns = PlatformSet(rawValue: 2)
-    package static let all: PlatformSet = [.fcm, .apns]
+    package static let all = Platform.allCases.reduce(into: PlatformSet()) { $0.insert(PlatformSet($1)) }
+}
+
+extension PlatformSet {
+    package init(_ platform: Platform) {
+        switch platform {
+        case .fcm: self = .fcm
+        case .apns: self = .apns
+        }
+    }
 }
