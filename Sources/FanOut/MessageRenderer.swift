@@ -1,18 +1,10 @@
 import Extraction
 import NotificationPayload
 
-/// A record for notifications.dispatch. Its bytes are in the renderer: good until the renderer is called again.
-package struct RenderedMessage {
-    /// The SHA-256 of the token as 64 hex digits.
-    package let key: UnsafeRawBufferPointer
-    package let value: UnsafeRawBufferPointer
-    package let headers: UnsafeBufferPointer<EventHeader>
-}
-
 /// Writes the dispatch records of notifications (push-rules §7): once a notification all that its devices share, then each
 /// device's own part.
 ///
-/// One a worker, used by its thread alone. The bytes of ``RenderedMessage/headers`` are also in the batch, which has to
+/// One a worker, used by its thread alone. The bytes of ``DispatchRecord/headers`` are also in the batch, which has to
 /// outlive them. Allocates only for a notification that is larger than every one before.
 package struct MessageRenderer: ~Copyable {
     private let timeToLive: Int64
@@ -61,14 +53,14 @@ package struct MessageRenderer: ~Copyable {
 
     /// The record for one device of a platform that was begun; good until the renderer is called again. `audience` is
     /// written where the optional header of that name is on.
-    package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> RenderedMessage {
+    package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
         let value =
             switch device.platform {
             case .fcm: fcm.render(device)
             case .apns: apns.render(device)
             }
         Hex.write(device.hashStart, to: key)
-        return RenderedMessage(
+        return DispatchRecord(
             key: UnsafeRawBufferPointer(start: key, count: 64), value: value,
             headers: headers.list(for: device.platform, audience: audience))
     }

@@ -1,3 +1,4 @@
+import FanOut
 import JSONReader
 import NotificationPayload
 
@@ -25,9 +26,9 @@ package struct PushPayload: Equatable {
 
     /// The device's token, wherever a provider's message has one.
     package var tokens: [String] {
-        members.filter { member in
-            let name = member.name.split(separator: ".").last
-            return name == "token" || name == "device_token"
+        let names = Platform.allCases.map(\.tokenMember)
+        return members.filter { member in
+            member.name.split(separator: ".").last.map { names.contains(String($0)) } ?? false
         }.map(\.value)
     }
 

@@ -22,10 +22,9 @@ struct CoreDriver: ~Copyable {
         var failsAfter: Int?
 
         mutating func dispatch(
-            key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-            for notification: Extraction.Notification, from event: EventRecord
+            _ record: DispatchRecord, for notification: Extraction.Notification, from event: EventRecord
         ) throws {
-            try add(key, value, headers, isDeadLetter: false)
+            try add(record.key, record.value, record.headers, isDeadLetter: false)
         }
 
         mutating func deadLetter(

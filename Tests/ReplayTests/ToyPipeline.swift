@@ -37,10 +37,9 @@ struct KeepingSink: ReplaySink {
     var reasons: [String] = []
 
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) {
-        records.append(RenderedRecord(key: key, value: value, headers: headers))
+        records.append(RenderedRecord(record))
     }
 
     mutating func deadLetter(

@@ -87,7 +87,8 @@ extension Setting {
             ["high": .high, "normal": .normal], "The delivery priority on Android."),
         .custom(
             "dispatch.headers", default: .value(""),
-            allowed: "any of event-type, audience, order-id, with commas between",
+            allowed: "any of \(RenderSettings.OptionalHeader.allCases.map(\.rawValue).joined(separator: ", ")), "
+                + "with commas between",
             "Headers of a dispatch record beyond the standard ones; each costs time."
         ) { text, draft in
             let words = text.split(separator: ",").map { $0.trimmed }

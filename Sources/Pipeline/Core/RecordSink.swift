@@ -1,4 +1,5 @@
 import Extraction
+import FanOut
 import NotificationPayload
 
 /// Where the core writes to: a transaction of Kafka, the lines of `carillon render`, or a test's array.
@@ -7,8 +8,7 @@ import NotificationPayload
 package protocol RecordSink: ~Copyable {
     /// A record for the dispatch topic: one device's push.
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws
 
     /// An event that notifies nobody.

@@ -1,4 +1,5 @@
 import Extraction
+import FanOut
 import KafkaClient
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.
@@ -36,10 +37,9 @@ struct TransactionOutput: ~Copyable, RecordSink {
     }
 
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws(KafkaError) {
-        try write(to: dispatch, key: key, value: value, headers: headers, from: event)
+        try write(to: dispatch, key: record.key, value: record.value, headers: record.headers, from: event)
     }
 
     mutating func deadLetter(

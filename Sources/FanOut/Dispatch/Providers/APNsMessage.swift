@@ -6,6 +6,7 @@ struct APNsMessage: ~Copyable, ProviderMessage {
     /// Of a payload (docs/rules.md §2.3).
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the payload of an APNs message" }
+    static var tokenMember: StaticString { "device_token" }
 
     /// The payload up to the text of `default`; a quote, the deep link and a brace come after it.
     private static var frame: StaticString { #"{"aps":{"content-available":1},"default":""# }

@@ -6,6 +6,7 @@ struct FCMMessage: ~Copyable, ProviderMessage {
     /// Of `data` (docs/rules.md §1.3).
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the data of an FCM message" }
+    static var tokenMember: StaticString { "token" }
 
     /// Its end is what comes after the token.
     private var body = MessageBody()

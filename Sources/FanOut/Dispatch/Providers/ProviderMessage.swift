@@ -10,6 +10,8 @@ protocol ProviderMessage: ~Copyable {
     static var limit: Int { get }
     /// What the limit counts, for a person.
     static var measured: StaticString { get }
+    /// The name of the member that has the device's token.
+    static var tokenMember: StaticString { get }
 
     init(_ settings: RenderSettings)
 
@@ -37,5 +39,23 @@ extension ProviderMessage where Self: ~Copyable {
     static func problem(ofSize size: Int) -> DeadLetter? {
         guard size > limit else { return nil }
         return DeadLetter(.payloadTooLarge, "\(measured) has \(size) bytes, at most \(limit) are allowed")
+    }
+}
+
+extension Platform {
+    /// The value of the header `platform`: the raw value as static bytes.
+    var headerValue: UnsafeRawBufferPointer {
+        switch self {
+        case .fcm: UnsafeRawBufferPointer("fcm")
+        case .apns: UnsafeRawBufferPointer("apns")
+        }
+    }
+
+    /// The name of the member of the provider's message that has the device's token.
+    package var tokenMember: String {
+        switch self {
+        case .fcm: FCMMessage.tokenMember.description
+        case .apns: APNsMessage.tokenMember.description
+        }
     }
 }
