@@ -1,5 +1,5 @@
 # The program in a slim image: `docker build -t carillon .`, then `docker run --rm carillon --help`.
-# The build stage has the toolchain; the runtime stage has Debian's libraries, the program with Swift's own inside, and one user.
+# The build stage has the toolchain; the runtime stage has Debian's libraries, the program with Swift's linked in, and one user.
 FROM swift:6.3-bookworm AS build
 WORKDIR /carillon
 COPY Scripts Scripts
@@ -19,7 +19,7 @@ COPY --from=build /usr/local/bin/carillon /usr/local/bin/carillon
 COPY Examples /usr/local/share/carillon/Examples
 WORKDIR /usr/local/share/carillon
 USER 10001:10001
-# The table of subscriptions: filled again from its topic when it is lost.
+# The table of subscriptions; if it is lost, it is filled again from its topic.
 VOLUME /var/lib/carillon
 EXPOSE 9464
 ENTRYPOINT ["carillon"]

@@ -17,36 +17,53 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
-        // The core: pure, synchronous, no I/O.
+        // Small machinery: each stands alone.
         .target(name: "NotificationPayload"),
+        .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
-        .target(name: "Extraction", dependencies: ["NotificationPayload", "JSONReader", "COpenSSL"]),
         .target(name: "StateStore", dependencies: ["CLMDB"]),
-        .target(
-            name: "FanOut", dependencies: ["Extraction", "NotificationPayload", "StateStore", "JSONReader", "COpenSSL"]),
-
-        // Kafka, and what runs on it.
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
+        .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
+        .target(name: "Arguments"),
+
+        // The stages, in the order of the flow: pure and synchronous. Only the stores on disk do I/O.
+        .target(name: "Events", dependencies: ["Digests", "JSONReader", "NotificationPayload"]),
+        .target(name: "Extraction", dependencies: ["Events", "JSONReader", "NotificationPayload"]),
+        .target(
+            name: "OrderState", dependencies: ["Digests", "Events", "Extraction", "NotificationPayload", "StateStore"]),
+        .target(
+            name: "Subscriptions",
+            dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload", "StateStore"]),
+        .target(name: "FanOut", dependencies: ["Events", "NotificationPayload", "Subscriptions"]),
+        .target(
+            name: "DispatchRecords", dependencies: ["Digests", "Events", "NotificationPayload", "Subscriptions"]),
+
+        // The flow on Kafka: core, workers, follower, configuration.
         .target(
             name: "Pipeline",
-            dependencies: ["FanOut", "NotificationPayload", "JSONReader", "KafkaClient", "Telemetry"]),
+            dependencies: [
+                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient",
+                "NotificationPayload", "OrderState", "StateStore", "Subscriptions", "Telemetry",
+            ]),
 
         // What did happen, and what would: without what delivers.
         .target(
             name: "Replay",
-            dependencies: ["Pipeline", "StateStore", "JSONReader", "KafkaClient", "NotificationPayload"]),
+            dependencies: [
+                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient",
+                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
+            ]),
 
         // What monitoring asks.
-        .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
-        .target(name: "Console", dependencies: ["Pipeline", "HTTPServer", "Telemetry"]),
+        .target(name: "Console", dependencies: ["HTTPServer", "Pipeline", "Telemetry"]),
 
         // The command line.
-        .target(name: "Arguments"),
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Pipeline", "Replay", "Console", "HTTPServer", "FanOut", "KafkaClient", "Telemetry", "Arguments",
+                "Arguments", "Console", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "HTTPServer",
+                "KafkaClient", "OrderState", "Pipeline", "Replay", "Subscriptions", "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -54,17 +71,35 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(name: "NotificationPayloadTests", dependencies: ["NotificationPayload", "TestSupport"]),
         .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
-        .testTarget(name: "ExtractionTests", dependencies: ["Extraction", "TestSupport"]),
+        .testTarget(
+            name: "ExtractionTests",
+            dependencies: ["Events", "Extraction", "JSONReader", "NotificationPayload", "TestSupport"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
-        .testTarget(name: "FanOutTests", dependencies: ["FanOut", "Extraction", "StateStore", "TestSupport"]),
-        .testTarget(name: "KafkaClientTests", dependencies: ["KafkaClient"]),
+        .testTarget(
+            name: "FanOutTests",
+            dependencies: [
+                "Digests", "DispatchRecords", "Events", "FanOut", "NotificationPayload", "StateStore", "Subscriptions",
+                "TestSupport",
+            ]),
+        .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "NotificationPayload", "TestSupport"]),
-        .testTarget(name: "ReplayTests", dependencies: ["carillon", "Replay", "StateStore", "TestSupport"]),
+        .testTarget(
+            name: "PipelineTests",
+            dependencies: [
+                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
+                "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry", "TestSupport",
+            ]),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: [
+                "carillon", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
+                "OrderState", "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
+            ]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
-        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
-        .testTarget(name: "CarillonTests", dependencies: ["carillon"]),
+        .testTarget(
+            name: "CarillonTests", dependencies: ["Arguments", "carillon", "KafkaClient", "Pipeline", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
@@ -75,10 +110,15 @@ if Context.environment["CARILLON_FUZZING"] != nil {
     package.targets += [
         .target(name: "FuzzSupport", dependencies: ["NotificationPayload"], path: "Tests/Fuzzing/FuzzSupport"),
         .executableTarget(
-            name: "FuzzEvents", dependencies: ["FuzzSupport", "Extraction"], path: "Tests/Fuzzing/FuzzEvents"),
+            name: "FuzzEvents", dependencies: ["Events", "Extraction", "FuzzSupport"], path: "Tests/Fuzzing/FuzzEvents"),
         .executableTarget(
-            name: "FuzzEnvelopes", dependencies: ["FuzzSupport", "Pipeline"], path: "Tests/Fuzzing/FuzzEnvelopes"),
+            name: "FuzzEnvelopes",
+            dependencies: [
+                "DispatchRecords", "Events", "Extraction", "FanOut", "FuzzSupport", "JSONReader", "OrderState",
+                "Pipeline", "Subscriptions",
+            ], path: "Tests/Fuzzing/FuzzEnvelopes"),
         .executableTarget(
-            name: "FuzzSubscriptions", dependencies: ["FuzzSupport", "FanOut"], path: "Tests/Fuzzing/FuzzSubscriptions"),
+            name: "FuzzSubscriptions", dependencies: ["Events", "FanOut", "FuzzSupport", "Subscriptions"],
+            path: "Tests/Fuzzing/FuzzSubscriptions"),
     ]
 }

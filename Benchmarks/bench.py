@@ -1,7 +1,7 @@
-"""Carillon against the limit: both move the same events on the same broker, in turn, measured from outside alike.
+"""Carillon against the limit: both move the same events on the same broker, alternately, measured the same way from outside.
 
-Throughput is the rate at which the group's committed offsets pass from 10 % to 95 % of the events, so that neither the
-start nor the end counts. CPU is the process's own between the same two moments; resident memory is its peak.
+Throughput is the rate at which the group's committed offsets advance from 10 % to 95 % of the events, so that neither the
+start nor the end counts. CPU is that of the process between the same two moments; resident memory is its peak.
 """
 
 import argparse
@@ -64,14 +64,14 @@ class Bench:
         self.input, self.table = f"{self.name}.events", f"{self.name}.subscriptions"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-bench."))
         self.runs = 0
-        # The size of a record that the limit writes, until carillon's own is known from its first run.
+        # The size of the limit's records, until carillon's own size is known from its first run.
         self.value_bytes = 844
 
     def load(self):
         options = self.options
         began = time.monotonic()
         self.cluster.create_topics({
-            # Twice state.horizon, and a little.
+            # Slightly more than twice state.horizon.
             self.input: (options.partitions, {"retention.ms": str(30 * 86_400_000)}),
             self.table: (4, {"cleanup.policy": "compact"}),
         })
@@ -157,7 +157,7 @@ class Bench:
             pause(0.04)
 
     def check_output(self, topic):
-        """Transactions' own records take offsets too, so this is a lower bound: nothing is measured that wrote too little."""
+        """Control records take offsets, too, so this is only a lower bound: a run that wrote too little fails."""
         written = sum(self.cluster.ends(topic).values())
         if written < self.options.events * COPIES:
             raise Failure(f"{topic} holds {written:,} records, {self.options.events * COPIES:,} are due")
@@ -196,7 +196,7 @@ def main():
         bench.load()
         for workers in map(int, options.workers.split(",")):
             results = {program: [] for program in programs}
-            bench.measure(programs[-1], workers)  # The broker's own code is compiled while it runs: not counted.
+            bench.measure(programs[-1], workers)  # Not counted: it warms up the broker's JIT compiler.
             for _ in range(options.runs):
                 for program in programs:
                     results[program].append(bench.measure(program, workers))

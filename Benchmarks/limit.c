@@ -5,7 +5,7 @@
  *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES
  *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
  *       of BYTES bytes with 4 headers, in transactions of 20,000 events or 50 ms (500 ms while
- *       more events wait than the transaction has) with the offsets. Ends after EVENTS events.
+ *       more events wait than the transaction has) with their offsets. Ends after EVENTS events.
  *
  * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
  */
@@ -248,7 +248,7 @@ static int is_due(struct worker *worker, int64_t events, int64_t began) {
 
 static void *work(void *opaque) {
     struct worker *worker = opaque;
-    /* Nobody starts before everybody has partitions: the first transactions would meet a rebalance. */
+    /* No worker starts before all have partitions: otherwise the first transactions would meet a rebalance. */
     while (!is_balanced()) serve_control(worker, 10);
     int64_t number = worker->number * 1000003, began = 0, in_transaction = 0;
     while (run_state.done < run_state.events) {
@@ -302,7 +302,7 @@ static void start(struct worker *worker) {
     rd_kafka_topic_partition_list_destroy(topics);
 }
 
-/* Records as Carillon writes them, so that they compress alike: the token takes what the rest leaves of the size. */
+/* Records as Carillon writes them, so that they compress equally well: the token fills the rest of the size. */
 static void prepare_records(void) {
     uint64_t random = 88172645463325252;
     run_state.prepared = calloc(PREPARED, sizeof *run_state.prepared);
@@ -358,7 +358,7 @@ static int run(char **argument) {
     rd_kafka_topic_destroy(input);
     for (int i = 0; i < run_state.workers; i++) pthread_create(&run_state.worker[i].thread, NULL, work, &run_state.worker[i]);
     for (int i = 0; i < run_state.workers; i++) pthread_join(run_state.worker[i].thread, NULL);
-    /* The clients go with the process: closing them is nothing that is measured. */
+    /* The clients are not closed: they end with the process, and closing is not measured. */
     return 0;
 }
 

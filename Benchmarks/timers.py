@@ -1,9 +1,9 @@
-"""How fast one worker folds orders, and fires timers that are all due at the same moment. Each timer is one push.
+"""Measures how fast one worker folds orders, and fires timers that are all due at the same moment. Each timer is one push.
 
     Scripts/bench --timers [ORDERS]
 
-Times are those of the broker's records: of the timers from the first push to the last journal entry, of the fold from the
-journal's first entry to its last before the timers.
+Times are the timestamps of the broker's records: for the timers from the first push to the last journal entry, for the fold
+from the journal's first entry to its last one before the timers.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from cluster import Failure, wait_for  # noqa: E402
 
 def measure(count):
     world = slots.make_schedule_world("timers", partitions=1)
-    # As long as it takes to make the events and to work them off.
+    # Allows enough time to produce the events and to process them.
     at = slots.next_minute(20 + count // 5_000)
     began = time.monotonic()
     slots.produce(world, [slots.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
@@ -32,7 +32,7 @@ def measure(count):
     if slots.now_ms() > at:
         raise Failure("the orders were not worked off before their slot began")
     status = pathlib.Path(f"/proc/{process.process.pid}/status")
-    # Control records count, too: one a transaction.
+    # Control records count, too: one per transaction.
     wait_for("the timers have gone", lambda: sum(world.ends_of("dispatch").values()) >= 2 * count, 600)
     peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
     process.stop(60)

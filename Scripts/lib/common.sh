@@ -1,4 +1,4 @@
-# Sourced by the scripts of this folder: where the project is, what it needs, and how to say so.
+# Sourced by the scripts: paths, required packages, and messages.
 # shellcheck shell=bash
 set -euo pipefail
 
@@ -25,7 +25,7 @@ wait_until() {
     done
 }
 
-# Installs the Debian packages among the arguments that are missing; names them first.
+# Installs the missing ones of the given Debian packages, and names them first.
 install_packages() {
     local missing=() package as_root=()
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
@@ -49,7 +49,7 @@ install_packages() {
         apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# A Swift toolchain that is new enough, or the way to one.
+# Checks that the Swift toolchain is new enough; if not, says how to get one.
 require_swift() {
     local version
     if ! command -v swift >/dev/null; then
@@ -69,7 +69,7 @@ HOW
         die "Swift $version is too old: $swift_needed or newer is needed (https://www.swift.org/install/linux/)"
 }
 
-# The Python packages of the tests, in a virtual environment below .build; made anew when the lists change.
+# Installs the Python packages of the tests into a virtual environment below .build; recreated when the lists change.
 prepare_python() {
     local home="$root/.build/python" list alone="$root/Tests/Oracles/requirements.txt"
     list="$root/Tests/EndToEnd/requirements.txt"
@@ -83,7 +83,7 @@ prepare_python() {
     cat "$list" "$alone" >"$home/requirements.txt"
 }
 
-# prepare_carillon: $CARILLON is a release build; one that is named already stays.
+# prepare_carillon: sets $CARILLON to a release build, unless it is set already.
 prepare_carillon() {
     [[ -z ${CARILLON:-} ]] || return 0
     swift build --package-path "$root" -c release --product carillon >&2 || return 1
@@ -91,16 +91,16 @@ prepare_carillon() {
     export CARILLON
 }
 
-# What a broker is started with; 1 where KAFKA_HOME is not set.
+# Installs what a broker needs; returns 1 if KAFKA_HOME is not set.
 require_kafka() {
     [[ -n ${KAFKA_HOME:-} ]] || return 1
     command -v java >/dev/null || install_packages openjdk-17-jre-headless
-    # The certificates of --tls are made with it.
+    # It makes the certificates of --tls.
     command -v openssl >/dev/null || install_packages openssl
 }
 
-# prometheus and promtool on the PATH. Where there are none, Debian's package is unpacked below .build: installing it would
-# start a service on this machine. 1 where it cannot be had.
+# Puts prometheus and promtool on the PATH. If there are none, it unpacks Debian's package below .build: installing it would
+# start a service on this machine. Returns 1 if the package is not available.
 prepare_prometheus() {
     local home="$root/.build/prometheus"
     PATH="$PATH:$home/usr/bin"
@@ -112,8 +112,8 @@ prepare_prometheus() {
     (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
 }
 
-# A real broker for the tests: sets and exports KAFKA_BOOTSTRAP_SERVERS, from KAFKA_HOME where it is not set yet.
-# 1 where there is neither. The broker that it starts goes when the script ends.
+# Provides a real broker for the tests: exports KAFKA_BOOTSTRAP_SERVERS; if it is not set, starts a broker from KAFKA_HOME, which
+# stops when the script ends. Returns 1 if neither is set.
 require_broker() {
     [[ -z ${KAFKA_BOOTSTRAP_SERVERS:-} ]] || return 0
     require_kafka || return 1

@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 
 /// When an order is delivered, and who said so: two chains that know nothing of each other (document 1, "Data Extraction

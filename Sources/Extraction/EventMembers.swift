@@ -1,13 +1,14 @@
+import Events
 import JSONReader
 
 /// The members of an event's body, of a CloudEvents envelope in structured mode, and of `{schema,payload}`.
-enum EventMember: Int, MemberName {
+package enum EventMember: Int, MemberName {
     case order, orders, orderIDs, eventType, eventID, occurredAt, placeID, previousStatus, newStatus, slot
     case startTime, endTime, deliveryDate, specVersion, data, dataBase64, id, source, type, time, schema, payload
 
-    static let table = NameTable(allCases.map(\.name))
+    package static let table = NameTable(allCases.map(\.name))
 
-    var name: StaticString {
+    package var name: StaticString {
         switch self {
         case .id: "id"
         case .slot: "slot"
@@ -37,10 +38,23 @@ enum EventMember: Int, MemberName {
 
 typealias EventMembers = Members<EventMember, 22>
 
-extension EventMembers {
+extension Members: EnvelopeBody where Name == EventMember {
     /// A body with one of these is the event; without them it is the order (design §4).
-    var isEvent: Bool { self[.order] != nil || self[.orders] != nil || self[.orderIDs] != nil }
+    package var isEvent: Bool {
+        self[EventMember.order] != nil || self[EventMember.orders] != nil || self[EventMember.orderIDs] != nil
+    }
 
-    /// The envelope of CloudEvents in structured mode is known by these where no content type says so.
-    var isCloudEvent: Bool { self[.specVersion] != nil && (self[.data] != nil || self[.dataBase64] != nil) }
+    package subscript(member: EnvelopeMember) -> JSONValue? {
+        switch member {
+        case .specVersion: self[EventMember.specVersion]
+        case .id: self[EventMember.id]
+        case .source: self[EventMember.source]
+        case .type: self[EventMember.type]
+        case .time: self[EventMember.time]
+        case .data: self[EventMember.data]
+        case .dataBase64: self[EventMember.dataBase64]
+        case .schema: self[EventMember.schema]
+        case .payload: self[EventMember.payload]
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 
 /// What a user can decide about the extraction. Everything else is decided by the documents.
@@ -44,29 +45,5 @@ public struct ExtractionRules: Sendable {
     ///   - minute: since midnight.
     package func instant(date: Int32, minute: Int16, place: UnsafeRawBufferPointer) -> Int64 {
         zones.zone(of: place).instant(day: Int64(date), minute: Int64(minute))
-    }
-}
-
-/// Names in the configuration that are no time zone.
-public struct UnknownTimeZones: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The default zone, where it is not one.
-    public var timeZone: String?
-    /// Place id → name, for those that are not one.
-    public var placeTimeZones: [String: String]
-
-    public init(timeZone: String? = nil, placeTimeZones: [String: String] = [:]) {
-        self.timeZone = timeZone
-        self.placeTimeZones = placeTimeZones
-    }
-
-    public var description: String {
-        var sentences: [String] = []
-        if let timeZone {
-            sentences.append("\"\(timeZone)\" is not a time zone")
-        }
-        for (place, name) in placeTimeZones.sorted(by: { $0.key < $1.key }) {
-            sentences.append("\"\(name)\" of place \(place) is not a time zone")
-        }
-        return sentences.joined(separator: "; ") + " (IANA names such as Europe/Berlin are)"
     }
 }

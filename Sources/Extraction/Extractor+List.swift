@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 
 extension Extractor {
@@ -77,7 +78,7 @@ extension Extractor {
     ) throws(DeadLetter) {
         let key = id ?? UnsafeRawBufferPointer(start: nil, count: 0)
         guard !listedIDs.contains(key, from: list.first, in: batch) else { return }
-        guard batch.notifications.count - list.first < Self.maxNotifications else { throw .tooManyOrderIDs }
+        guard batch.notifications.count - list.first < EventLimits.maxNotifications else { throw .tooManyOrderIDs }
         let zone = zones.zone(of: place)
         var delivery = delivery
         if delivery.slot == nil || delivery.date == nil {

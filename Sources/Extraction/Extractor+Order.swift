@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 import NotificationPayload
 
@@ -61,7 +62,7 @@ extension Extractor {
     private mutating func facts(of order: inout ResolvedOrder, _ event: Event, in zone: TimeZoneTable) -> OrderFacts {
         var facts = OrderFacts(type: event.type, time: event.time, orderID: nil, place: order.place)
         // What is too long for a payload leaves no trace: it is on its way to the dead letters.
-        if let id = order.id, order.textCount + (order.status?.count ?? 0) <= Self.maxPayloadSize {
+        if let id = order.id, order.textCount + (order.status?.count ?? 0) <= EventLimits.maxPayloadSize {
             let messageID = arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
             order.messageID = messageID
             facts.orderID = id
@@ -121,7 +122,7 @@ extension Extractor {
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         let id = order.id ?? empty
         // So that what a huge value could grow to when it is escaped is never made room for.
-        guard order.textCount <= Self.maxPayloadSize else { throw .payloadTooLarge(order.textCount) }
+        guard order.textCount <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(order.textCount) }
 
         let messageID =
             order.messageID ?? arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
@@ -133,7 +134,7 @@ extension Extractor {
             payload(
                 order, messageID: messageID, id: id, parentID: order.parentID ?? id, visibleID: order.visibleID ?? id,
                 of: event, in: zone))
-        guard payloadSize <= Self.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
+        guard payloadSize <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
         let notification = Notification(
             record: event.record, eventType: event.type, eventTime: event.time,
             messageID: messageIDRange, placeID: placeRange, orderID: idRange,
@@ -163,14 +164,6 @@ extension Extractor {
             messageID: messageID, orderID: id, parentOrderID: parentID, visibleID: visibleID,
             eventType: event.type.name, deliveryDate: date, startTime: startTime, endTime: endTime,
             placeID: order.place, statusChange: change)
-    }
-}
-
-extension EventBatch {
-    mutating func append(_ bytes: UnsafeRawBufferPointer) -> TextRange {
-        let start = text.count
-        text.append(bytes)
-        return TextRange(start: start, count: bytes.count)
     }
 }
 

@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// A timer of an order that is due: what its notification is written from. The texts are the order's state.
@@ -49,7 +50,7 @@ extension Extractor {
         identity.append(dateText)
         identity.append(startText)
         identity.append(timer.number)
-        identity.end(eventType: timer.type)
+        identity.end(type: timer.type.name)
         let messageID = arena.make { identity.write(orderID: timer.orderID, eventTime: timer.nominal, to: $0) }
 
         let text = batch.text.count
@@ -62,7 +63,7 @@ extension Extractor {
                 messageID: messageID, orderID: timer.orderID, parentOrderID: timer.parentID ?? timer.orderID,
                 visibleID: timer.visibleID ?? timer.orderID, eventType: timer.type.name, deliveryDate: dateText,
                 startTime: startText, endTime: endText, placeID: timer.place))
-        guard payloadSize <= Self.maxPayloadSize else {
+        guard payloadSize <= EventLimits.maxPayloadSize else {
             batch.text.truncate(to: text)
             return .payloadTooLarge(payloadSize)
         }

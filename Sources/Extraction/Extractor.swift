@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 import NotificationPayload
 
@@ -6,24 +7,13 @@ import NotificationPayload
 /// Pure: the same record gives the same bytes; time comes from the record. One owner, any thread. Allocates nothing per
 /// event once its buffers have the size of the largest event.
 package struct Extractor: ~Copyable {
-    /// The largest value that is read, in bytes.
-    package static let maxValueSize = 1 << 20
-    /// What FCM and APNs take, in bytes (push-rules §1.3, §2.3).
-    package static let maxPayloadSize = 4096
-    /// The most orders that one ORDER_IDS_LISTED may list: a value of 1 MiB could else become a gigabyte of payloads.
-    package static let maxNotifications = 10_000
-
     /// What was odd since the owner last reset it.
     package var notes = ExtractionNotes()
 
     let zones: PlaceZones
     let onMissingOrderID: ExtractionRules.MissingOrderID
     private let infersStatusChanges: Bool
-    var reader = JSONReader()
-    /// For JSON inside a JSON string, while the document around it is still in use.
-    var innerReader = JSONReader()
-    /// For JSON inside a CloudEvents envelope that is itself in the document of ``innerReader``.
-    var innermostReader = JSONReader()
+    private var envelopes = EnvelopeReader()
     var identity = MessageIdentity()
     var arena = TextArena()
     var listedIDs = NotificationIDs()
@@ -68,12 +58,12 @@ package struct Extractor: ~Copyable {
         if !headers.isEmpty {
             attributes = RecordHeaders(batch.headers[headers])
         }
-        let members = try readBody(value, attributes: &attributes)
+        let members = try envelopes.body(of: value, as: EventMembers.self, attributes: &attributes, texts: &arena)
         let named = try eventType(of: members, attributes: attributes)
         let type = named ?? .orderStatusChanged
         let time = eventTime(of: members, attributes: attributes, timestamp: batch.records[record].timestamp)
         beginIdentity(of: members, attributes: attributes, record: record, in: batch)
-        identity.end(eventType: type)
+        identity.end(type: type.name)
         let event = Event(
             record: record, type: type, time: time, members: members, isSnapshot: named == nil,
             isRedriven: attributes.original != nil)

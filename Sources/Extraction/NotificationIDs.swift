@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// The order ids that one event has been notified for: equal ids collapse into one (push-rules §5.3 row 9).
@@ -21,7 +22,7 @@ struct NotificationIDs: ~Copyable {
         if !isTableInUse {
             isTableInUse = true
             if table.isEmpty {
-                table = Array(repeating: 0, count: 4 * Extractor.maxNotifications)
+                table = Array(repeating: 0, count: 4 * EventLimits.maxNotifications)
             }
             for index in first..<batch.notifications.count {
                 insert(index, first: first, in: batch)

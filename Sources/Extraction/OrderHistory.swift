@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// What an event says about its order: what the order's state is folded from, and nothing that came from a fallback.

@@ -1,3 +1,5 @@
+import Events
+
 extension TimeSlot {
     /// Two times and what stands between them; or one time, which is the start.
     init?(text: UnsafeRawBufferPointer, in zone: TimeZoneTable) {

@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 
 /// A delivery slot on the wall clock of its place. A start behind the end crosses midnight, and stays as it is.

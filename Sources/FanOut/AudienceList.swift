@@ -1,4 +1,3 @@
-import Extraction
 import NotificationPayload
 
 /// The audiences of a run of notifications, in the order of the notifications.

@@ -1,4 +1,4 @@
-import Extraction
+import Events
 
 /// Decides who a notification is for.
 ///

@@ -1,4 +1,5 @@
 import NotificationPayload
+import Subscriptions
 
 /// Which devices of a list were chosen already, by the hash of their token. The memory is used again.
 struct DeviceSet: ~Copyable {

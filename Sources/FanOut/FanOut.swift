@@ -1,4 +1,5 @@
-import Extraction
+import Events
+import Subscriptions
 
 /// The devices of one notification, each once: positions for ``FanOut/recipient(_:)``.
 package struct Recipients: Equatable, Sendable {
@@ -277,14 +278,5 @@ package struct FanOut: ~Copyable {
                 }
             }
         }
-    }
-}
-
-extension Duration {
-    /// Rounded down; the largest number where it does not fit.
-    package var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
-        return overflow ? Int64.max : product &+ attoseconds / 1_000_000_000_000_000
     }
 }

@@ -1,3 +1,5 @@
+import Subscriptions
+
 /// Finds the devices of audiences, for a host that keeps its own tokens instead of notifications.subscriptions.
 ///
 /// Called once a batch, on a worker's thread, from several workers at the same time; synchronous. A thrown error aborts

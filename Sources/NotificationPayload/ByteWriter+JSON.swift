@@ -69,9 +69,9 @@ extension ByteWriter {
 
 /// Which bytes of a JSON string need an escape.
 @usableFromInline
-enum JSONEscape {
+package enum JSONEscape {
     @inlinable
-    static func isNeeded(_ byte: UInt8) -> Bool {
+    package static func isNeeded(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 

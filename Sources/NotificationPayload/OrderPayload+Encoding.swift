@@ -7,7 +7,7 @@ extension OrderPayload {
         return String(unembedding: writer.bytes)
     }
 
-    func withBytes<Result>(_ body: (OrderPayloadBytes) -> Result) -> Result {
+    package func withBytes<Result>(_ body: (OrderPayloadBytes) -> Result) -> Result {
         var fields = [
             messageID, orderID, parentOrderID, visibleID, eventType, deliveryDate, startTime, endTime, placeID,
         ]

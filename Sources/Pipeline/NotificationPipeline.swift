@@ -1,7 +1,8 @@
-import Extraction
+import Events
 import FanOut
 import Foundation
 import KafkaClient
+import Subscriptions
 import Synchronization
 import Telemetry
 

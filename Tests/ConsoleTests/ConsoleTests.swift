@@ -1,7 +1,7 @@
-import Extraction
 import Foundation
 import Pipeline
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Console
@@ -45,12 +45,10 @@ import Testing
         #expect(lines.contains("# TYPE process_cpu_seconds_total counter"))
     }
 
-    @Test("README's table has every metric, and none that there is not")
-    func readme() throws {
+    @Test("docs/metrics.md has every metric, and none that there is not")
+    func metricsTable() throws {
         _ = try pages()
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        let cells = text.split(separator: "\n").filter { $0.hasPrefix("| `carillon_") || $0.hasPrefix("| `process_") }
+        let cells = try Page("docs/metrics.md").rows(below: "| Metric | Labels | Meaning |")
             .compactMap { $0.split(separator: "|").first }
         let names = cells.flatMap { $0.split(separator: "`") }
             .map(String.init).filter { $0.hasPrefix("carillon_") || $0.hasPrefix("process_") }

@@ -46,9 +46,9 @@ def shutdown_timeout():
     return seconds(re.search(r"^shutdown\.timeout +(\S+)", output, re.M).group(1))
 
 
-def readme_codes(restart):
-    """The exit codes of the README whose column "Restart?" is `restart`."""
-    table = (ROOT / "README.md").read_text().split("### Exit codes")[1].split("\n\n")[1]
+def documented_codes(restart):
+    """The exit codes of docs/operating.md whose column "Restart?" is `restart`."""
+    table = (ROOT / "docs/operating.md").read_text().split("## Exit codes")[1].split("\n\n")[1]
     return [int(code) for code, answer in re.findall(r"^\| (\d+) \|.*\| ([^|]*?) ?\|$", table, re.M) if answer == restart]
 
 
@@ -196,7 +196,7 @@ class Unit(Deployment):
             self.assert_runs(shlex.split(command.replace("/etc/carillon", str(OPERATIONS))))
 
     def test_it_does_not_restart_where_a_restart_cannot_help(self):
-        self.assertEqual([int(code) for code in unit()["RestartPreventExitStatus"][0].split()], readme_codes("no"))
+        self.assertEqual([int(code) for code in unit()["RestartPreventExitStatus"][0].split()], documented_codes("no"))
 
     def test_there_is_time_to_drain(self):
         self.assertGreater(seconds(unit()["TimeoutStopSec"][0]), shutdown_timeout())

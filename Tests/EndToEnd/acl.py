@@ -1,4 +1,4 @@
-"""A broker with TLS, log-ins and deny-by-default: the README's ACLs are enough, none is too many, and no secret is shown."""
+"""A broker with TLS, log-ins and deny-by-default: the documented ACLs are enough, none is too many, and no secret is shown."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ from scenarios import broker, check, command, make_world, scenario
 
 VERIFY = "certificate verify failed"
 KEY_PASSWORD = "key-password-0815"
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/topics.md"
 
 
 class Grant(NamedTuple):
@@ -60,8 +60,8 @@ def grants_in(commands, rename=lambda resource, name: name):
 
 
 def documented(purpose, world, group=None):
-    """The README's grants for a purpose, which is the comment above them, with this world's names."""
-    block = re.search(r"### ACLs\n.*?```sh\n(.*?)```", README.read_text(), re.DOTALL)[1].replace("\\\n", " ")
+    """The page's grants for a purpose, which is the comment above them, with this world's names."""
+    block = re.search(r"## ACLs\n.*?```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)[1].replace("\\\n", " ")
     lines = block[block.index(f"# {purpose}\n"):].split("\n\n")[0].splitlines()[1:]
 
     def rename(resource, name):
@@ -130,7 +130,7 @@ def a_guarded_broker():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@scenario("with the README's ACLs and no other each command works, and `run` loses and repeats nothing", background=True)
+@scenario("with the documented ACLs and no other each command works, and `run` loses and repeats nothing", background=True)
 def enough():
     world = make_world("enough", guarded.cluster)
     settings = world.settings("a")

@@ -2,7 +2,7 @@ import Foundation
 import NotificationPayload
 import Testing
 
-@testable import Extraction
+@testable import Events
 
 @Suite("Envelopes (§4.1, §4.3, design §4)")
 struct EnvelopeTests {

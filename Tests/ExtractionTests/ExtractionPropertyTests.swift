@@ -2,6 +2,7 @@ import NotificationPayload
 import TestSupport
 import Testing
 
+@testable import Events
 @testable import Extraction
 
 @Suite("Whatever the input")
@@ -30,7 +31,7 @@ struct ExtractionPropertyTests {
             #expect(payload.eventType == notification.eventType.rawValue, "\(comment)")
             #expect((payload.statusChange != nil) == (notification.eventType == .orderStatusChanged), "\(comment)")
             #expect(notification.messageID.hasPrefix("msg-\(notification.eventTime)-"), "\(comment)")
-            #expect(notification.encoded.utf8.count <= Extractor.maxPayloadSize, "\(comment)")
+            #expect(notification.encoded.utf8.count <= EventLimits.maxPayloadSize, "\(comment)")
         }
     }
 

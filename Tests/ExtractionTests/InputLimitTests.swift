@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Extraction
+@testable import Events
 
 @Suite("Input limits and broken input")
 struct InputLimitTests {

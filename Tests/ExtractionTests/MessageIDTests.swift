@@ -1,5 +1,7 @@
+import NotificationPayload
 import Testing
 
+@testable import Events
 @testable import Extraction
 
 @Suite("§6: message ids")
@@ -44,7 +46,7 @@ struct MessageIDTests {
             Array(part.utf8).withUnsafeBytes { identity.append($0) }
         }
         identity.append(1)
-        identity.end(eventType: .unpickedOrdersReminder)
+        identity.end(type: EventType.unpickedOrdersReminder.name)
         var id = [UInt8](repeating: 0, count: MessageIdentity.maxCount)
         let count = Array("742ba33c-0c02-43e7-80b0-eb795c14dc6f".utf8).withUnsafeBytes { order in
             id.withUnsafeMutableBufferPointer { buffer in

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Events
 @testable import Extraction
 
 @Suite("§5.2: times and dates")

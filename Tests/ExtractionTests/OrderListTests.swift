@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Extraction
+@testable import Events
 
 @Suite("§5.3 row 9: ORDER_IDS_LISTED")
 struct OrderListTests {
@@ -146,9 +146,9 @@ struct OrderListTests {
 
     @Test("more than 10,000 orders are a dead letter; 10,000 are not")
     func limit() {
-        let ids = (0..<Extractor.maxNotifications).map(String.init).joined(separator: ",")
-        #expect(list(#""order_ids":[\#(ids)]"#).notifications.count == Extractor.maxNotifications)
+        let ids = (0..<EventLimits.maxNotifications).map(String.init).joined(separator: ",")
+        #expect(list(#""order_ids":[\#(ids)]"#).notifications.count == EventLimits.maxNotifications)
         #expect(list(#""order_ids":[\#(ids),"x"]"#).code == .tooManyOrderIDs)
-        #expect(list(#""order_ids":[\#(ids),0]"#).notifications.count == Extractor.maxNotifications)
+        #expect(list(#""order_ids":[\#(ids),0]"#).notifications.count == EventLimits.maxNotifications)
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Extraction
+@testable import Events
 
 @Suite("§5.2: time slots")
 struct TimeSlotTests {

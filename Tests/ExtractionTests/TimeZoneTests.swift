@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import Events
 @testable import Extraction
 
 @Suite("Time zones")

@@ -3,8 +3,10 @@ import NotificationPayload
 import TestSupport
 import Testing
 
-@testable import Extraction
+@testable import DispatchRecords
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 /// Calls `body` with a record of these headers, of which a nil value is null.
 private func withRecord(

@@ -2,8 +2,9 @@ import Foundation
 import NotificationPayload
 import Testing
 
-@testable import Extraction
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 /// 2025-07-07T14:00:00Z.
 let noon = EventTime(milliseconds: 1_751_896_800_000)

@@ -1,7 +1,8 @@
 import Testing
 
-@testable import Extraction
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 @Suite("Fan-out")
 struct FanOutTests {

@@ -1,8 +1,9 @@
-import NotificationPayload
 import Testing
 
-@testable import Extraction
+@testable import DispatchRecords
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 @Suite("Provider messages")
 struct MessageRendererTests {

@@ -1,10 +1,11 @@
-import NotificationPayload
 import StateStore
 import TestSupport
 import Testing
 
-@testable import Extraction
+@testable import Digests
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 @Suite("The subscriptions table")
 struct SubscriptionTableTests {

@@ -1,8 +1,8 @@
-import NotificationPayload
 import Testing
 
-@testable import Extraction
+@testable import Events
 @testable import FanOut
+@testable import Subscriptions
 
 @Suite("A subscription")
 struct SubscriptionTests {

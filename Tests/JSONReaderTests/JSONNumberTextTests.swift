@@ -1,6 +1,5 @@
+import JSONReader
 import Testing
-
-@testable import JSONReader
 
 @Suite("Numbers as JavaScript prints them")
 struct JSONNumberTextTests {

@@ -1,6 +1,5 @@
+import JSONReader
 import Testing
-
-@testable import JSONReader
 
 @Suite("Reading JSON")
 struct JSONReaderTests {

@@ -1,7 +1,6 @@
+import NotificationPayload
 import TestSupport
 import Testing
-
-@testable import NotificationPayload
 
 @Suite("Writing JSON")
 struct ByteWriterTests {

@@ -1,6 +1,5 @@
+import NotificationPayload
 import Testing
-
-@testable import NotificationPayload
 
 @Suite("Document 1's payload, on both sides of the wire")
 struct OrderPayloadTests {

@@ -1,6 +1,6 @@
-import Extraction
 import Testing
 
+@testable import Events
 @testable import Pipeline
 
 @Suite("Watches: consumers that get nothing, transactions that never end")

@@ -1,8 +1,12 @@
-import Extraction
-import FanOut
 import NotificationPayload
 
+@testable import DispatchRecords
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
+@testable import Subscriptions
 
 /// Drives the pipeline's core with no broker: records in, records out.
 struct CoreDriver: ~Copyable {
@@ -22,7 +26,7 @@ struct CoreDriver: ~Copyable {
         var failsAfter: Int?
 
         mutating func dispatch(
-            _ record: DispatchRecord, for notification: Extraction.Notification, from event: EventRecord
+            _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
         ) throws {
             try add(record.key, record.value, record.headers, isDeadLetter: false)
         }

@@ -1,8 +1,9 @@
-import Extraction
-import FanOut
 import Testing
 
+@testable import Events
+@testable import FanOut
 @testable import Pipeline
+@testable import Subscriptions
 
 @Suite("The core without a broker: records in, records out")
 struct PipelineCoreTests {

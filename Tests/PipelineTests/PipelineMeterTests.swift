@@ -1,7 +1,8 @@
-import Extraction
 import Telemetry
 import Testing
 
+@testable import Events
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("The meter: what monitoring sees")

@@ -1,7 +1,7 @@
-import Extraction
 import Telemetry
 import Testing
 
+@testable import Extraction
 @testable import Pipeline
 
 @Suite("Readiness: what a pipeline waits for")

@@ -1,11 +1,12 @@
-import FanOut
 import Foundation
 import KafkaClient
 import Telemetry
 import TestSupport
 import Testing
 
+@testable import FanOut
 @testable import Pipeline
+@testable import Subscriptions
 
 @Suite("The end of a pipeline whose threads do not end", .timeLimit(.minutes(2)))
 struct SupervisionTests {

@@ -1,11 +1,13 @@
-import FanOut
 import Foundation
 import Telemetry
 import TestSupport
 import Testing
 
+@testable import Extraction
+@testable import FanOut
 @testable import KafkaClient
 @testable import Pipeline
+@testable import Subscriptions
 
 @Suite("The clients of a worker", .timeLimit(.minutes(2)))
 struct WorkerClientTests {

@@ -1,3 +1,4 @@
+import Events
 import Extraction
 import Foundation
 import KafkaClient

@@ -1,6 +1,6 @@
-import Extraction
+import Digests
+import Events
 import FanOut
-import NotificationPayload
 import Pipeline
 import StateStore
 import TestSupport

@@ -1,6 +1,5 @@
-import Extraction
+import Digests
 import FanOut
-import NotificationPayload
 import Pipeline
 import StateStore
 import TestSupport

@@ -1,5 +1,6 @@
-import Extraction
-import NotificationPayload
+import Digests
+import Events
+import OrderState
 import Pipeline
 import StateStore
 import TestSupport

@@ -1,7 +1,9 @@
+import Digests
+import Events
 import Extraction
 import FanOut
 import Foundation
-import NotificationPayload
+import OrderState
 import Pipeline
 import StateStore
 import TestSupport

@@ -1,3 +1,4 @@
+import Events
 import Extraction
 import FanOut
 import Pipeline

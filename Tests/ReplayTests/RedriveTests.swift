@@ -1,5 +1,4 @@
 import Extraction
-import NotificationPayload
 import Pipeline
 import StateStore
 import TestSupport

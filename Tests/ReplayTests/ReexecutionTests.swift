@@ -1,7 +1,8 @@
+import Digests
+import Events
 import Extraction
 import FanOut
 import Foundation
-import NotificationPayload
 import Pipeline
 import Replay
 import StateStore

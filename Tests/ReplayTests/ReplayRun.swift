@@ -1,8 +1,8 @@
-import Extraction
 import FanOut
 import Pipeline
 import Replay
 import StateStore
+import Subscriptions
 
 /// What a replay of a ``ToyPipeline`` reads from, as it would read it from Kafka.
 struct ReplayRun {

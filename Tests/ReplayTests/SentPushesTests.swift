@@ -1,5 +1,3 @@
-import Extraction
-import NotificationPayload
 import Pipeline
 import StateStore
 import TestSupport

@@ -1,10 +1,13 @@
+import Events
 import Extraction
 import FanOut
 import KafkaClient
 import NotificationPayload
+import OrderState
 import Pipeline
 import Replay
 import StateStore
+import Subscriptions
 import TestSupport
 
 struct LoggedEvent {

@@ -1,6 +1,8 @@
+import DispatchRecords
 import Extraction
 import FanOut
 import KafkaClient
+import OrderState
 import Telemetry
 
 /// Everything that a pipeline can be told, as one value (design §3 "Configuration").

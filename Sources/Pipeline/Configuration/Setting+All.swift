@@ -1,11 +1,12 @@
-import Extraction
+import DispatchRecords
+import Events
 import FanOut
 import Foundation
 import Telemetry
 
 extension Setting {
-    /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`,
-    /// help and the README.
+    /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`
+    /// and docs/settings.md.
     public static let all: [Setting] =
         identity + topics + state + rules + orders + rendering + fanOut + transactions + monitoring + logging
 
@@ -19,7 +20,7 @@ extension Setting {
             "Threads, each with its own consumer and transactional producer."),
         .boolean(
             "static-membership", \.configuration.staticMembership, default: "true",
-            "A worker that comes back within session.timeout keeps its partitions; false for autoscaling."),
+            "A worker that comes back within `session.timeout` keeps its partitions; `false` for autoscaling."),
         .custom(
             "from", default: .none, allowed: "earliest, latest or an ISO time such as 2026-11-21T10:00:00Z",
             "Where a partition without a committed offset starts. Needed at a group's first start."
@@ -59,7 +60,7 @@ extension Setting {
     private static let rules: [Setting] = [
         .custom(
             "time-zone", default: .value("UTC"), allowed: "a time zone such as Europe/Berlin",
-            "The zone that values with an offset are converted to; values without one stand as they are."
+            "The zone whose clock and calendar a payload shows. Times with an offset are converted to it; times without one are kept."
         ) { text, draft in
             draft.timeZone = text
             return !text.isEmpty
@@ -75,7 +76,7 @@ extension Setting {
         .choice(
             "on-missing-order-id", \.onMissingOrderID, default: .value("send"),
             ["send": .send, "dead-letter": .deadLetter],
-            "What becomes of an event without an order id."),
+            "What becomes of an event without an order id: sent with an empty id and `x-degraded`, or a dead letter."),
     ]
 
     private static let rendering: [Setting] = [
@@ -105,7 +106,7 @@ extension Setting {
         .duration(
             "subscriptions.max-lag", \.configuration.subscriptionsMaxLag, default: "30s",
             .seconds(1) ... .seconds(3_600),
-            "Fan-out pauses when the subscriptions table has been behind its topic for so long."),
+            "Fan-out pauses when the subscriptions table has lagged behind its topic for this long."),
         .integer(
             "fan-out.max-devices", \.configuration.maxDevicesPerEvent,
             default: .computed("10000 for each second of transaction.timeout, at most 200000"), 1...250_000,
@@ -115,17 +116,17 @@ extension Setting {
     private static let transactions: [Setting] = [
         .duration(
             "commit.interval", \.configuration.commitInterval, default: "50ms", .milliseconds(1) ... .seconds(10),
-            "A transaction is committed when it is this old,"),
+            "A transaction is committed when it is this old."),
         .duration(
             "commit.interval.behind", \.configuration.commitIntervalBehind, default: "500ms",
             .milliseconds(1) ... .seconds(10),
-            "or, while more records wait than it has taken, this old,"),
+            "Instead of `commit.interval` while more records wait than the transaction has taken."),
         .integer(
             "commit.max-events", \.configuration.commitMaxEvents, default: .value("20000"), 1...100_000,
-            "or has this many events,"),
+            "A transaction with this many events is committed at once."),
         .integer(
             "commit.max-records", \.configuration.commitMaxRecords, default: .value("50000"), 1...250_000,
-            "or this many records to dispatch."),
+            "A transaction with this many dispatch records is committed at once."),
         .duration(
             "transaction.timeout", \.configuration.transactionTimeout, default: "20s", .seconds(1) ... .seconds(900),
             "The broker aborts an older transaction."),
@@ -140,7 +141,7 @@ extension Setting {
     private static let monitoring: [Setting] = [
         .custom(
             "http", default: .none, allowed: "host:port, such as 127.0.0.1:9464",
-            "Where /metrics, /live and /ready are served; nowhere by default. There is no login: keep it from strangers."
+            "Where `/metrics`, `/live` and `/ready` are served; nowhere by default. There is no login: keep it from strangers."
         ) { text, draft in
             draft.configuration.http = ListenAddress(text)
             return draft.configuration.http != nil

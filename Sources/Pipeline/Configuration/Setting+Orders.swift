@@ -1,4 +1,3 @@
-import Extraction
 import Foundation
 import NotificationPayload
 
@@ -7,16 +6,18 @@ extension Setting {
     static let orders: [Setting] = [
         .choice(
             "schedule", \.isScheduled, default: .value("on"), ["on": true, "off": false],
-            "Slot starts and reminders by the clock; those from upstream are then not sent. off: the other way round."),
+            "`on`: slot starts and reminders are sent by the clock, and those from upstream are not (`scheduled_here`). `off`: the other way round."
+        ),
         .duration(
             "schedule.tick", \.schedule.tick, default: "1s", .milliseconds(100) ... .seconds(60),
             "How often a worker looks whether a timer is due."),
         .duration(
             "schedule.max-lateness", \.schedule.maxLateness, default: "15m", .seconds(1) ... .days(1),
-            "A timer that is later is not sent."),
+            "A timer that is later than this is not sent (`too_late`)."),
         .duration(
             "schedule.spread", \.schedule.spread, default: "0ms", .zero ... .seconds(120),
-            "The timers of a place go up to so much later, each place by its own share."),
+            "The timers of a place are delayed by up to this much, each place by its own share: providers ask senders to avoid the quarter-hours."
+        ),
         .statuses(
             "schedule.unpicked-statuses", \.configuration.orders.unpickedStatuses, default: "pending,processing",
             "The statuses in which an order is still to be picked, and reminded of."),
@@ -25,10 +26,12 @@ extension Setting {
             default: "cancelled,failed,completed,collected", "The statuses that end an order and its timers."),
         .duration(
             "state.horizon", \.configuration.orders.horizon, default: "14d", .seconds(60) ... .days(365),
-            "What an order remembers goes so long after the record that said it."),
+            "A field of an order expires this long after the record that set it. The topic has to keep twice as much."),
         .duration(
             "state.terminal-retention", \.configuration.orders.terminalRetention, default: "1d",
-            .seconds(1) ... .days(365), "What is left of an order that has ended is kept so long."),
+            .seconds(1) ... .days(365),
+            "What is left of an order that has ended is kept for this long, so that a repeated event does not bring it back."
+        ),
         .choice(
             "infer-status-changes", \.infersStatusChanges, default: .value("off"), ["on": true, "off": false],
             "Take an order without an event type for a status change, where its status differs from the one before."),

@@ -1,4 +1,5 @@
 import Extraction
+import OrderState
 
 /// One setting: what it is called, what it may be, and where it goes.
 public struct Setting: Sendable {
@@ -7,7 +8,7 @@ public struct Setting: Sendable {
     public let defaultValue: Default
     /// What a value may be, for a person: `a duration from 1ms to 10s`.
     public let allowed: String
-    /// One sentence for help and README.
+    /// What it does, in Markdown, as docs/settings.md shows it.
     public let summary: String
     /// Puts a value into the configuration.
     let read: @Sendable (String, inout ConfigurationDraft) throws(InvalidValue) -> Void

@@ -1,4 +1,6 @@
-import Extraction
+import Events
+import OrderState
+import Subscriptions
 import Telemetry
 
 extension Counts {

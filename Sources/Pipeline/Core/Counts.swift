@@ -1,4 +1,6 @@
+import Events
 import Extraction
+import OrderState
 
 /// What has been counted, in numbers. A transaction's are added to the process's after it has been committed, and thrown
 /// away when it is aborted. ``table`` lists every one with the name that monitoring sees: a new count is a property here

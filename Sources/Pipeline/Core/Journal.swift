@@ -1,5 +1,6 @@
-import Extraction
+import Events
 import NotificationPayload
+import OrderState
 
 /// The one record that a transaction writes of itself (design: "Contracts", notifications.journal; ADR 11, ADR 30): what no
 /// other log says.

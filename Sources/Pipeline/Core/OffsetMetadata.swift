@@ -1,4 +1,5 @@
-import Extraction
+import Digests
+import OrderState
 
 /// What a committed offset carries beside itself, in its metadata string: `v1 w=<ms> n=<partitions> t=<ms>`, and behind `w`
 /// `p=<16 hex digits>` while the timers of one instant are split (ADR 31).

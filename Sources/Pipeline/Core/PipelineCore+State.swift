@@ -1,4 +1,5 @@
 import NotificationPayload
+import OrderState
 
 extension PipelineCore {
     /// When a timer of this partition may be due, in milliseconds since 1970; nothing is before it.

@@ -1,6 +1,7 @@
-import Extraction
+import Events
 import FanOut
 import NotificationPayload
+import OrderState
 
 extension PipelineCore {
     /// Fires the timers of a partition each at the moment at which it is due, as a worker does that is never late. What

@@ -1,6 +1,9 @@
+import DispatchRecords
+import Events
 import Extraction
 import FanOut
 import NotificationPayload
+import OrderState
 
 /// The whole flow, with no broker in it: records and ticks in, records out.
 ///

@@ -1,7 +1,7 @@
-import Extraction
 import FanOut
 import JSONReader
 import KafkaClient
+import Subscriptions
 
 /// A file of records as JSON lines, as ``RecordLine`` reads them, with bytes of their own.
 package enum RecordFile {

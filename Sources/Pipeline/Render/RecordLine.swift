@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import Foundation
 import JSONReader
 

@@ -1,5 +1,5 @@
-import Extraction
-import FanOut
+import DispatchRecords
+import Events
 import Foundation
 import Glibc
 import NotificationPayload
@@ -24,7 +24,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
     }
 
     package mutating func dispatch(
-        _ record: DispatchRecord, for notification: Extraction.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
     ) throws(FileError) {
         begin(topic: topics.dispatch, key: record.key, value: record.value, headers: record.headers)
         if explains {

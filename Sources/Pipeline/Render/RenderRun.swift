@@ -1,5 +1,9 @@
+import DispatchRecords
+import Events
 import Extraction
 import FanOut
+import OrderState
+import Subscriptions
 
 /// The core without Kafka: records as lines of JSON in, what the pipeline would write out.
 ///

@@ -1,5 +1,3 @@
-import Extraction
-
 /// The coordinates of a record of orders.events.
 package struct Coordinates: Hashable, Sendable {
     package var partition: Int32

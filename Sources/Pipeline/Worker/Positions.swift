@@ -1,4 +1,5 @@
-import Extraction
+import Events
+import OrderState
 
 /// Where a worker stands in each partition that it owns: what it has processed and what it has committed.
 ///

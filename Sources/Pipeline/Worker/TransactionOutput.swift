@@ -1,5 +1,5 @@
-import Extraction
-import FanOut
+import DispatchRecords
+import Events
 import KafkaClient
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.

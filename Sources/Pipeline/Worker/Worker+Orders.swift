@@ -1,5 +1,6 @@
-import Extraction
+import Events
 import KafkaClient
+import OrderState
 import StateStore
 import Telemetry
 
@@ -31,7 +32,8 @@ extension Worker {
             let (store, opening) = try DiskStore.open(path)
             if case .wiped(let reason) = opening { logger.notice("the state of orders is folded anew: \(reason)") }
             let checkpoint = try OrderCheckpoint(
-                store, stamp: "\(configuration.topics.events) \(OrderFold.stamp(of: configuration))",
+                store,
+                stamp: "\(configuration.topics.events) \(OrderFold.stamp(configuration.rules, configuration.orders))",
                 cluster: context.cluster)
             if let foreign = checkpoint.foreignCluster {
                 logger.notice(
@@ -132,7 +134,7 @@ extension Worker {
         do throws(StoreError) {
             if let mark = checkpoint?.marks[partition], usable?.contains(mark.offset) == true {
                 core.assign(partition, watermark: watermark, newest: mark.newest, beginning: mark.beginning)
-                if try checkpoint?.load(partition, into: &core) == true {
+                if try checkpoint?.load(partition, into: &core.orders) == true {
                     core.orders.trackChanges(of: partition, recent: mark.recent)
                     return mark.offset
                 }
@@ -238,7 +240,7 @@ extension Worker {
         for (partition, offset) in positions.settledFolds { marks[partition] = mark(of: partition, at: offset) }
         var isWhole = true
         do throws(StoreError) {
-            isWhole = try checkpoint?.save(marks, of: &core, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
+            isWhole = try checkpoint?.save(marks, of: &core.orders, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
         } catch {
             giveUpCheckpoint(after: error)
         }

@@ -1,5 +1,7 @@
+import Events
 import FanOut
 import KafkaClient
+import Subscriptions
 import Telemetry
 
 extension Worker {

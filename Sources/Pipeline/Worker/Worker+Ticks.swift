@@ -1,5 +1,6 @@
-import Extraction
+import Events
 import KafkaClient
+import OrderState
 import Telemetry
 
 /// The ticks that wait for their partition's end, since a tick never overtakes the log, and those that are under way.

@@ -1,7 +1,8 @@
-import Extraction
+import Events
 import FanOut
 import KafkaClient
 import NotificationPayload
+import OrderState
 import Telemetry
 
 /// One worker: one thread with its own consumer and its own transactional producer.
@@ -240,19 +241,4 @@ struct Worker: ~Copyable {
         transaction?.alone = event
         transaction?.aloneIsDeadLetter = core.isDeadLetter(record: record)
     }
-}
-
-extension EventRecord {
-    /// The bytes stay the batch's that it comes from.
-    package init(_ record: RecordView) {
-        self.init(
-            partition: record.partition, offset: record.offset,
-            timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key, value: record.value,
-            headers: record.headers)
-    }
-}
-
-extension EventHeader {
-    /// The bytes stay the batch's that it comes from.
-    package init(_ header: HeaderView) { self.init(name: header.name, value: header.value) }
 }

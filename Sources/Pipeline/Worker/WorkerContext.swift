@@ -1,4 +1,3 @@
-import Extraction
 import FanOut
 import Foundation
 import KafkaClient

@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import Pipeline
 
 /// What the headers of a dead letter say of it. Its own are the last ones, from `x-error-code` on, behind those of the

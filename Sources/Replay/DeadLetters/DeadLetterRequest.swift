@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import Pipeline
 
 /// Which dead letters are to be put back.

@@ -1,4 +1,3 @@
-import Extraction
 import KafkaClient
 
 /// Which partition of the events a key has now, where partitions may have been added since an event stood in the log.

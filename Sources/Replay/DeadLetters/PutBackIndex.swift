@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import KafkaClient
 import Pipeline
 

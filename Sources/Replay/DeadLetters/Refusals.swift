@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import Pipeline
 
 /// The events and timers whose pushes the broker refused for good while the pipeline ran. A replay renders these all the

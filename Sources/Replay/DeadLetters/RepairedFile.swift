@@ -1,4 +1,3 @@
-import Extraction
 import KafkaClient
 import Pipeline
 

@@ -1,5 +1,6 @@
-import Extraction
-import FanOut
+import Digests
+import DispatchRecords
+import Events
 import NotificationPayload
 
 /// Who a dispatch record is: where its event stands, its message id, and its device. Two records with one identity are the

@@ -1,5 +1,5 @@
-import Extraction
-import FanOut
+import DispatchRecords
+import Events
 import KafkaClient
 
 extension DispatchRecord {

@@ -1,4 +1,4 @@
-import Extraction
+import Digests
 
 /// What differs between records that are the same push, by field. Memory is bounded.
 package struct FieldDifferences {

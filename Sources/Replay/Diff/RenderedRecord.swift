@@ -1,6 +1,5 @@
-import Extraction
-import FanOut
-import NotificationPayload
+import DispatchRecords
+import Events
 
 /// A record of the dispatch topic with bytes of its own, and what is known of where its fields came from.
 package struct RenderedRecord: Equatable {

@@ -1,7 +1,10 @@
-import Extraction
+import DispatchRecords
+import Events
 import FanOut
 import NotificationPayload
+import OrderState
 import Pipeline
+import Subscriptions
 
 /// Notes what becomes of each event and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {

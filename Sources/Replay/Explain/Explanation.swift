@@ -1,5 +1,5 @@
-import Extraction
-import NotificationPayload
+import Events
+import OrderState
 import Pipeline
 
 /// What became of one event or timer, and why.

@@ -1,4 +1,3 @@
-import NotificationPayload
 import Pipeline
 import StateStore
 

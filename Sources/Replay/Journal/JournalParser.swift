@@ -1,5 +1,7 @@
-import Extraction
+import Digests
+import Events
 import JSONReader
+import OrderState
 import Pipeline
 
 /// What a record of the journal turned out to be.

@@ -1,4 +1,5 @@
-import Extraction
+import Events
+import OrderState
 import Pipeline
 
 /// What one transaction did to one partition, as its record in notifications.journal says.

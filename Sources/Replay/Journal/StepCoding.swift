@@ -1,4 +1,6 @@
-import Extraction
+import Digests
+import Events
+import OrderState
 import Pipeline
 import StateStore
 

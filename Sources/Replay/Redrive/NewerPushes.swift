@@ -1,5 +1,5 @@
+import Events
 import Extraction
-import NotificationPayload
 import Pipeline
 import StateStore
 

@@ -1,7 +1,9 @@
-import Extraction
+import DispatchRecords
+import Events
 import FanOut
 import Pipeline
 import StateStore
+import Subscriptions
 
 /// What has changed since the plan of a re-drive was made, and which pushes of its list that is the end of.
 ///

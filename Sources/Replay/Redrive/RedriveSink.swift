@@ -1,6 +1,5 @@
-import Extraction
-import FanOut
-import NotificationPayload
+import DispatchRecords
+import Events
 import Pipeline
 import StateStore
 

@@ -1,7 +1,9 @@
-import Extraction
+import DispatchRecords
+import Events
 import FanOut
 import KafkaClient
 import Pipeline
+import Subscriptions
 
 /// Looks again, before each slice of a re-drive: reads what has come behind the plan, and judges pushes by it and by the
 /// clock.

@@ -1,5 +1,4 @@
-import FanOut
-import NotificationPayload
+import DispatchRecords
 import Pipeline
 import StateStore
 

@@ -1,8 +1,8 @@
-import Extraction
+import Events
 import FanOut
-import NotificationPayload
 import Pipeline
 import StateStore
+import Subscriptions
 
 /// A replay from files of JSON lines, as `kcat -J` prints them: each record by itself, timers at the moment at which they are
 /// due, the subscriptions as a file has them. Always approximate. One owner, one thread.

@@ -1,4 +1,4 @@
-import Extraction
+import Events
 import Glibc
 import KafkaClient
 import Pipeline

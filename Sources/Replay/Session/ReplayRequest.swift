@@ -1,5 +1,6 @@
 import FanOut
 import Pipeline
+import Subscriptions
 
 /// What is to be replayed.
 package struct ReplayRequest: Sendable {

@@ -1,9 +1,10 @@
-import Extraction
+import DispatchRecords
+import Events
 import FanOut
 import KafkaClient
-import NotificationPayload
 import Pipeline
 import StateStore
+import Subscriptions
 
 /// A replay from Kafka: finds out what was done (``prepare(_:)``), then does it again into a sink, once or more often.
 ///

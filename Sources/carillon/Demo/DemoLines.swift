@@ -1,7 +1,8 @@
-import Extraction
-import FanOut
+import DispatchRecords
+import Events
 import Foundation
 import KafkaClient
+import OrderState
 import Pipeline
 
 /// Records of the pipeline's topics as lines for a person. Tokens are never shown.

@@ -3,6 +3,7 @@ import FanOut
 import Foundation
 import Pipeline
 import Replay
+import Subscriptions
 import Synchronization
 
 /// What is replayed; each of the replay's commands takes them as a group.

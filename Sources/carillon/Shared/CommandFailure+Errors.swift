@@ -4,6 +4,7 @@ import HTTPServer
 import KafkaClient
 import Pipeline
 import Replay
+import Subscriptions
 
 extension CommandFailure {
     /// What an error means to the one who called the command.

@@ -1,4 +1,5 @@
 import FanOut
+import Subscriptions
 
 /// The key of a subscription's record, `<audience>|<SHA-256 of the token in hex>`.
 struct SubscriptionKey: Hashable, Comparable {

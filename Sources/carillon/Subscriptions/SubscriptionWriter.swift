@@ -1,6 +1,7 @@
 import FanOut
 import KafkaClient
 import Pipeline
+import Subscriptions
 
 /// Writes to the subscriptions topic.
 struct SubscriptionWriter: ~Copyable {

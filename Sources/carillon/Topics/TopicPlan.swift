@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// What a topic should be like (design §4). The README's table shows these.
+/// What a topic should be like (design §4). docs/topics.md shows these.
 struct TopicPlan: Sendable {
     enum Role: String, CaseIterable, Sendable {
         case events, subscriptions, dispatch

@@ -1,5 +1,6 @@
 import NotificationPayload
 
+@testable import Events
 @testable import Extraction
 
 /// A record of orders.events, as a test writes it down.

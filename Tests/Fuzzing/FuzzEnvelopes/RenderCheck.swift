@@ -1,9 +1,13 @@
-import Extraction
-import FanOut
 import FuzzSupport
 import Glibc
 
+@testable import DispatchRecords
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
+@testable import Subscriptions
 
 /// Reads a line, runs its record through the pipeline's core, and reads back what `render` writes of it.
 struct RenderCheck: ~Copyable {

@@ -1,6 +1,6 @@
+import Events
 import Extraction
 import FuzzSupport
-import NotificationPayload
 
 /// Extracts a record twice, in buffers that earlier records have used, and checks what came of it.
 struct ExtractionCheck: ~Copyable {
@@ -68,7 +68,7 @@ struct ExtractionCheck: ~Copyable {
         expect(notification.record == record, "a notification names its record")
         let encoded = batch.payload(of: notification)
         expect(encoded.utf8.count == notification.payloadSize, "the payload has the size that it is said to have")
-        expect(encoded.utf8.count <= Extractor.maxPayloadSize, "the payload fits into a push")
+        expect(encoded.utf8.count <= EventLimits.maxPayloadSize, "the payload fits into a push")
         let payload = checkPayload(encoded, isDegraded: notification.isDegraded)
         expect(payload.orderID == batch.string(notification.orderID), "payload and notification name the same order")
         expect(payload.placeID == batch.string(notification.placeID), "payload and notification name the same place")

@@ -1,4 +1,3 @@
-import Extraction
 import FuzzSupport
 
 /// An event as it stands in orders.events. Lines `name: value` up to an empty line are the record's headers, the rest is

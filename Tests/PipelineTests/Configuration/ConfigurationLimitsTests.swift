@@ -1,6 +1,6 @@
-import Extraction
 import Testing
 
+@testable import Extraction
 @testable import Pipeline
 
 @Suite struct ConfigurationLimitsTests {

@@ -1,8 +1,8 @@
-import Extraction
 import Foundation
 import Telemetry
 import Testing
 
+@testable import OrderState
 @testable import Pipeline
 
 @Suite struct ConfigurationLoaderTests {

@@ -1,8 +1,11 @@
-import Extraction
-import FanOut
 import StateStore
 import Testing
 
+@testable import Digests
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("The checkpoint of the state of orders (design §7)")
@@ -36,16 +39,16 @@ struct CheckpointTests {
     func roundTrip() throws {
         var saving = try open()
         var driver = try driver(40)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
         try driver.process()
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
 
         let found = try open()
         #expect(found.marks == [0: mark(driver)])
         var other = try ScheduleDriver()
         other.core.assign(0, watermark: driver.committed.watermark, newest: ScheduleDriver.morning + 60_000)
-        #expect(try found.load(0, into: &other.core))
+        #expect(try found.load(0, into: &other.core.orders))
         #expect(other.orderViews == driver.orderViews)
         #expect(other.views["o1"]?.status == "picked")
     }
@@ -54,7 +57,7 @@ struct CheckpointTests {
     func recentRecords() throws {
         var saving = try open()
         var driver = try driver(40)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         let found = try #require(try open().marks[0]?.recent)
         #expect(found.elements.map(\.offset) == Array(24..<40))
         let key = Array("o39".utf8).withUnsafeBytes { StoredHash(of: $0) }
@@ -73,7 +76,7 @@ struct CheckpointTests {
         var driver = try driver(1)
         let bare = OrderCheckpoint.Mark(offset: 9, watermark: 3, newest: 0)
         let split = OrderCheckpoint.Mark(offset: 9, watermark: TimerWatermark(3, split: 5), newest: 0)
-        try saving.save([0: bare, 1: split], of: &driver.core)
+        try saving.save([0: bare, 1: split], of: &driver.core.orders)
         #expect(try open(cluster: nil).marks == [0: bare, 1: split])
     }
 
@@ -81,7 +84,7 @@ struct CheckpointTests {
     func otherCluster() throws {
         var saving = try open()
         var driver = try driver(3)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         let unknown = try open(cluster: nil)
         #expect(unknown.marks == [0: mark(driver)])
         #expect(unknown.foreignCluster == nil)
@@ -97,11 +100,11 @@ struct CheckpointTests {
     func keptCluster() throws {
         var saving = try open()
         var driver = try driver(3)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         var silent = try open(cluster: nil)
         driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
         try driver.process()
-        try silent.save([0: mark(driver)], of: &driver.core)
+        try silent.save([0: mark(driver)], of: &driver.core.orders)
         #expect(try open(cluster: "c-2").foreignCluster == "c-1")
     }
 
@@ -109,19 +112,19 @@ struct CheckpointTests {
     func slices() throws {
         var saving = try open()
         var driver = try driver(40)
-        #expect(try saving.save([0: mark(driver)], of: &driver.core, limit: 25) == false)
+        #expect(try saving.save([0: mark(driver)], of: &driver.core.orders, limit: 25) == false)
         #expect(try open().marks.isEmpty)
         // One that was saved and one that was not change meanwhile.
         for order in ["o1", "o39"] {
             driver.append(event(order, "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
         }
         try driver.process()
-        #expect(try saving.save([0: mark(driver)], of: &driver.core, limit: 25) == true)
+        #expect(try saving.save([0: mark(driver)], of: &driver.core.orders, limit: 25) == true)
         let found = try open()
         #expect(found.marks == [0: mark(driver)])
         var other = try ScheduleDriver()
         other.core.assign(0, watermark: driver.committed.watermark, newest: ScheduleDriver.morning + 60_000)
-        #expect(try found.load(0, into: &other.core))
+        #expect(try found.load(0, into: &other.core.orders))
         #expect(other.orderViews == driver.orderViews)
     }
 
@@ -129,7 +132,7 @@ struct CheckpointTests {
     func endedSlices() throws {
         var saving = try open()
         var driver = try driver(40)
-        try saving.save([0: mark(driver)], of: &driver.core, limit: 25)
+        try saving.save([0: mark(driver)], of: &driver.core.orders, limit: 25)
         var found = try open()
         try found.remove(0)
         let reader = try store.makeReader()
@@ -141,7 +144,7 @@ struct CheckpointTests {
     func otherRules(stamp: String) throws {
         var saving = try open()
         var driver = try driver(3)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         #expect(try open(stamp).marks.isEmpty)
         #expect(try open().marks.isEmpty)
         let reader = try store.makeReader()
@@ -154,10 +157,10 @@ struct CheckpointTests {
         var saving = try open()
         var driver = try driver(3)
         driver.core.assign(1, watermark: 0, newest: 0)
-        try saving.save([0: mark(driver), 1: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver), 1: mark(driver)], of: &driver.core.orders)
         try saving.remove(0)
         #expect(try open().marks.keys.sorted() == [1])
-        #expect(try saving.load(0, into: &driver.core))
+        #expect(try saving.load(0, into: &driver.core.orders))
         let reader = try store.makeReader()
         try reader.begin()
         #expect(try reader.count() == 0)
@@ -167,7 +170,7 @@ struct CheckpointTests {
     func damaged() throws {
         var saving = try open()
         var driver = try driver(1)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         try store.write { writer throws(StoreError) in
             let result = [UInt8(0), 0, 0, 0, 7].withUnsafeBytes { key in
                 [UInt8(1), 2, 3].withUnsafeBytes { value in
@@ -176,17 +179,17 @@ struct CheckpointTests {
             }
             try result.get()
         }
-        #expect(try saving.load(0, into: &driver.core) == false)
+        #expect(try saving.load(0, into: &driver.core.orders) == false)
     }
 
     @Test("nothing is written where nothing has moved")
     func unchanged() throws {
         var saving = try open()
         var driver = try driver(2)
-        try saving.save([0: mark(driver)], of: &driver.core)
+        try saving.save([0: mark(driver)], of: &driver.core.orders)
         let counting = CountingStore(store)
         var again = try OrderCheckpoint(counting, stamp: "orders.events 1234", cluster: "c-1")
-        try again.save([0: mark(driver)], of: &driver.core)
+        try again.save([0: mark(driver)], of: &driver.core.orders)
         #expect(counting.writes == 0)
     }
 
@@ -196,7 +199,7 @@ struct CheckpointTests {
             var configuration = PipelineConfiguration(
                 kafka: [:], stateDirectory: "/tmp/x", rules: try ExtractionRules())
             try change(&configuration)
-            return OrderFold.stamp(of: configuration)
+            return OrderFold.stamp(configuration.rules, configuration.orders)
         }
         let plain = try made { _ in }
         let same: [(inout PipelineConfiguration) throws -> Void] = [

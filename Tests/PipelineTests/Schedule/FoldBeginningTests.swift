@@ -1,6 +1,7 @@
-import Extraction
 import Testing
 
+@testable import Events
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("A fold that lacks its beginning is incomplete until it is two horizons long (ADR 34)")

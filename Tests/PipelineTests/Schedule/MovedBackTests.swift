@@ -1,7 +1,6 @@
-import Extraction
-import NotificationPayload
 import Testing
 
+@testable import OrderState
 @testable import Pipeline
 
 /// What `carillon offsets set` says of a move back beyond `state.horizon`.

@@ -1,5 +1,4 @@
-import Extraction
-import NotificationPayload
+import Digests
 
 /// The rules of orders and timers in the plainest way: dictionaries, no expiry, one partition after the other. It shares
 /// no line with what it checks.

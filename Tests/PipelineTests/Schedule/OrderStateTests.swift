@@ -1,7 +1,6 @@
-import Extraction
-import NotificationPayload
 import Testing
 
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("Order state as a fold")

@@ -1,6 +1,8 @@
-import Extraction
 import Testing
 
+@testable import Digests
+@testable import Events
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("The last records of a partition, as a checkpoint remembers them")

@@ -1,9 +1,12 @@
-import Extraction
-import FanOut
-import NotificationPayload
 import TestSupport
 
+@testable import DispatchRecords
+@testable import Events
+@testable import Extraction
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
+@testable import Subscriptions
 
 /// A record of orders.events.
 struct LoggedEvent {

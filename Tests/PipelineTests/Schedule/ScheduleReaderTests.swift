@@ -1,7 +1,9 @@
-import Extraction
 import TestSupport
 import Testing
 
+@testable import Events
+@testable import Extraction
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("What carillon schedule tells")
@@ -18,7 +20,9 @@ struct ScheduleReaderTests {
     ) throws -> [String] {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "/", rules: try ExtractionRules())
         let memory = Memory()
-        var reader = ScheduleReader(configuration, filter: .init(order: order, place: place))
+        var reader = ScheduleReader(
+            rules: configuration.rules, orders: configuration.orders, topic: configuration.topics.events,
+            filter: .init(order: order, place: place))
         reader.begin(0, watermark: TimerWatermark(watermark))
         for (offset, event) in events.enumerated() {
             reader.batch.records.append(

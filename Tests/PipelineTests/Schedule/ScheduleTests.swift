@@ -1,7 +1,7 @@
-import Extraction
-import NotificationPayload
 import Testing
 
+@testable import Events
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("Timers of orders")

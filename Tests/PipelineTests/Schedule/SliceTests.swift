@@ -1,8 +1,8 @@
-import Extraction
-import NotificationPayload
 import TestSupport
 import Testing
 
+@testable import Digests
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("Timers of one instant that take several transactions")

@@ -1,9 +1,8 @@
-import Extraction
-import FanOut
-import NotificationPayload
 import TestSupport
 import Testing
 
+@testable import FanOut
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("supersede: a batch is a transaction, and fits into it")

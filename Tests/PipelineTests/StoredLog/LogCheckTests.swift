@@ -1,7 +1,8 @@
-import Extraction
 import KafkaClient
 import Testing
 
+@testable import Digests
+@testable import Events
 @testable import Pipeline
 
 @Suite("Stores recognise the log that they came from")

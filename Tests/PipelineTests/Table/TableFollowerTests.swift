@@ -1,8 +1,7 @@
-import Extraction
-import FanOut
 import KafkaClient
 import Testing
 
+@testable import FanOut
 @testable import Pipeline
 
 @Suite("The follower of the subscriptions", .timeLimit(.minutes(2)))

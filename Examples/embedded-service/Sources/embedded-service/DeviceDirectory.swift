@@ -3,8 +3,8 @@ import Synchronization
 
 /// The host's own tokens instead of notifications.subscriptions.
 ///
-/// The workers ask from several threads at once and wait for the answer, so it comes from memory. A resolver that asks a
-/// database throws when that is away: the batch is then tried again, with backoff.
+/// The workers call it from several threads concurrently and wait for the result, so it answers from memory. A resolver
+/// that queries a database throws if the database is unreachable: the batch is then retried with backoff.
 final class DeviceDirectory: TokenResolver {
     private struct Entry {
         var token: String

@@ -1,9 +1,9 @@
 import Foundation
 import Pipeline
 
-/// Hands the pipeline's log lines to the host's logging; here one line each on standard error.
+/// Passes the pipeline's log entries to the host's logging; here it prints one line each on standard error.
 ///
-/// With swift-log it is the same: `logger.log(level: …, "\(entry.message)", metadata: …)`; the levels have the same names.
+/// With swift-log it is `logger.log(level: …, "\(entry.message)", metadata: …)`; the levels have the same names.
 struct HostLog: LogSink {
     func write(_ entry: LogEntry) {
         let metadata = entry.metadata.map { " \($0.key)=\($0.value)" }.sorted().joined()

@@ -1,6 +1,6 @@
 import Pipeline
 
-/// Everybody at the order's place; of a new order also those who follow new orders. A device of both gets one push.
+/// Everybody at the order's place; for a new order also those who follow new orders. A device in both gets one push.
 struct PlaceAndNewOrders: AudienceRule {
     func addAudiences(
         of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList

@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Pipeline
 
-/// A backend that runs the pipeline inside: with its own tokens, its own audiences, its own log and its own metrics.
+/// A backend that embeds the pipeline, with its own tokens, audiences, log and metrics.
 ///
 ///     KAFKA_BOOTSTRAP_SERVERS=localhost:9092 CARILLON_FROM=latest swift run embedded-service
 ///
-/// Needs the topics of `carillon topics create`; of these it does not read notifications.subscriptions.
+/// Needs the topics that `carillon topics create` creates; it does not read notifications.subscriptions.
 @main
 enum Service {
     static func main() async throws {
@@ -19,15 +19,15 @@ enum Service {
             configuration: try configuration(), resolver: devices, audienceRule: PlaceAndNewOrders(),
             logger: Logger(label: "pipeline", sink: HostLog()), metrics: metrics)
 
-        // SIGTERM drains and commits; `run()` then returns. `@Sendable`, because the handler runs on a queue of its own and
-        // a closure written here would else belong to the main actor, and trap.
+        // SIGTERM drains and commits; `run()` then returns. The handler runs on its own queue: without `@Sendable` the
+        // closure would be isolated to the main actor, and trap.
         signal(SIGTERM, SIG_IGN)
         let terminated = DispatchSource.makeSignalSource(signal: SIGTERM)
         terminated.setEventHandler { @Sendable in pipeline.shutdown() }
         terminated.resume()
 
         let running = Task { try await pipeline.run() }
-        // Here the host does what it does besides.
+        // The host's own work goes here.
         do {
             try await running.value
         } catch let error as PipelineError {
@@ -37,7 +37,7 @@ enum Service {
         print(metrics.snapshot().prometheusText(), terminator: "")
     }
 
-    /// From the environment, as the daemon reads it: `KAFKA_…` and `CARILLON_…`. Setting the fields by hand does as well.
+    /// Reads the environment as the daemon does: `KAFKA_…` and `CARILLON_…`. You can also set the fields by hand.
     private static func configuration() throws -> PipelineConfiguration {
         var loader = ConfigurationLoader()
         loader.environment = ProcessInfo.processInfo.environment

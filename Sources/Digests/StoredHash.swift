@@ -1,0 +1,36 @@
+/// The first 8 bytes of a SHA-256, big-endian: how every hash is stored that names a key (ADR 30).
+package struct StoredHash: Hashable, Comparable, Sendable {
+    package let number: UInt64
+
+    package init(number: UInt64) {
+        self.number = number
+    }
+
+    package init(of bytes: UnsafeRawBufferPointer) {
+        number = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let base = hash.baseAddress else { return 0 }
+            SHA256.hash(bytes, into: base)
+            return UInt64(bigEndian: base.load(as: UInt64.self))
+        }
+    }
+
+    /// 16 lower-case hex digits.
+    package var text: String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// Nil where the text is something else than 16 lower-case hex digits.
+    package init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 16,
+            text.utf8.allSatisfy({
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            }),
+            let number = UInt64(text, radix: 16)
+        else { return nil }
+        self.number = number
+    }
+
+    package static func < (left: StoredHash, right: StoredHash) -> Bool { left.number < right.number }
+}

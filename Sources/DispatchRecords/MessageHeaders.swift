@@ -1,0 +1,102 @@
+import Events
+import NotificationPayload
+import Subscriptions
+
+/// The headers of a notification's records (design §4): the names are written once, the values once a notification, and
+/// two of them are exchanged for each device.
+struct MessageHeaders: ~Copyable {
+    private var text = ByteWriter(capacity: 1_024)
+    private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
+    /// Those that every record has and those that the settings ask for.
+    private let fixedCount: Int
+    private var count = 0
+    private let eventTypePlace: Int?
+    private let audiencePlace: Int?
+    private let orderIDPlace: Int?
+
+    init(_ optional: Set<RenderSettings.OptionalHeader>) {
+        headers.initialize(repeating: EventHeader(name: UnsafeRawBufferPointer(start: nil, count: 0), value: nil))
+        let requested = optional.map(\.header)
+        let fixed = DispatchHeader.allCases.filter { header in
+            switch header {
+            case .messageID, .platform, .source, .expiresAt: true
+            case .eventType, .audience, .orderID: requested.contains(header)
+            // A notification's own, and a replay's.
+            case .degraded, .traceparent, .replay: false
+            }
+        }
+        eventTypePlace = fixed.firstIndex(of: .eventType)
+        audiencePlace = fixed.firstIndex(of: .audience)
+        orderIDPlace = fixed.firstIndex(of: .orderID)
+        fixedCount = fixed.count
+        for (place, header) in fixed.enumerated() { headers[place].name = header.bytes }
+    }
+
+    deinit {
+        headers.deinitialize()
+        headers.deallocate()
+    }
+
+    /// - Parameter expiresAt: in milliseconds, as decimal digits.
+    mutating func begin(
+        _ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        let record = batch.records[notification.record]
+        count = fixedCount
+        text.removeAll()
+        // Room for everything at once, so that no address moves while the headers are written: the three texts, two
+        // separators, and three numbers of at most 20 digits.
+        text.reserve(notification.messageID.count + notification.orderID.count + batch.topic.utf8.count + 128)
+
+        copy(notification.messageID, of: batch, to: DispatchHeader.messageID.rawValue)
+        var start = text.count
+        DispatchRecord.Source.append(
+            topic: batch.topic, partition: record.partition, offset: record.offset, to: &text)
+        headers[DispatchHeader.source.rawValue].value = written(from: start)
+        start = text.count
+        text.append(expiresAt)
+        headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
+        if let eventTypePlace {
+            start = text.count
+            text.append(notification.eventType.rawValue)
+            headers[eventTypePlace].value = written(from: start)
+        }
+        if let orderIDPlace {
+            copy(notification.orderID, of: batch, to: orderIDPlace)
+        }
+        if notification.isDegraded {
+            let field = DispatchRecord.MissingField.orderID
+            add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
+        }
+        for index in record.headers where DispatchHeader.traceparent.matches(batch.headers[index].name) {
+            add(batch.headers[index])
+            break
+        }
+    }
+
+    /// The headers for one device.
+    mutating func list(
+        for platform: Platform, audience: UnsafeRawBufferPointer
+    ) -> UnsafeBufferPointer<EventHeader> {
+        headers[DispatchHeader.platform.rawValue].value = platform.headerValue
+        if let audiencePlace {
+            headers[audiencePlace].value = audience
+        }
+        return UnsafeBufferPointer(rebasing: headers[..<count])
+    }
+
+    private mutating func copy(_ range: TextRange, of batch: borrowing EventBatch, to place: Int) {
+        let start = text.count
+        text.append(batch.bytes(range))
+        headers[place].value = written(from: start)
+    }
+
+    private mutating func add(_ header: EventHeader) {
+        headers[count] = header
+        count += 1
+    }
+
+    private func written(from start: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text.bytes[start...])
+    }
+}

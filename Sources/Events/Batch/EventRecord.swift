@@ -1,0 +1,38 @@
+/// A record's header. The bytes belong to whoever filled the batch, and live until the batch is emptied.
+public struct EventHeader {
+    @usableFromInline package var name: UnsafeRawBufferPointer
+    @usableFromInline package var value: UnsafeRawBufferPointer?
+
+    @inlinable
+    package init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A record of ``EventBatch/topic``. Key and value belong to whoever filled the batch, and live until the batch is emptied.
+///
+/// Nothing in it is counted or owned, so a copy is a copy of bytes: with a `String` in it, retains and releases were 2% of a run.
+public struct EventRecord {
+    @usableFromInline package var partition: Int32
+    @usableFromInline package var offset: Int64
+    /// The record's own timestamp; nil where the broker has none.
+    @usableFromInline package var timestamp: EventTime?
+    @usableFromInline package var key: UnsafeRawBufferPointer?
+    @usableFromInline package var value: UnsafeRawBufferPointer?
+    /// Where its headers are in ``EventBatch/headers``.
+    @usableFromInline package var headers: Range<Int>
+
+    @inlinable
+    package init(
+        partition: Int32, offset: Int64, timestamp: EventTime?,
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: Range<Int> = 0..<0
+    ) {
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}

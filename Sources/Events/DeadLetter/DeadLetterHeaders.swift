@@ -1,0 +1,58 @@
+/// The headers of a dead letter: the original ones, then `x-error-code` and Kafka Connect's `__connect.errors.*`
+/// (push-rules §4.2), all of them text that `kcat` prints.
+///
+/// A record that was dead-lettered before and failed again keeps both families: readers take the last.
+package struct DeadLetterHeaders {
+    private var text: [UInt8] = []
+    private var fields: [(name: StaticString, value: Range<Int>)] = []
+    private var headers: [EventHeader] = []
+
+    package init() {}
+
+    package mutating func withHeaders(
+        of letter: DeadLetter, for event: EventRecord, in batch: borrowing EventBatch,
+        _ body: (UnsafeBufferPointer<EventHeader>) throws -> Void
+    ) rethrows {
+        text.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+        add("x-error-code", letter.code.label)
+        add("__connect.errors.topic", batch.topic)
+        add("__connect.errors.partition", String(event.partition))
+        add("__connect.errors.offset", String(event.offset))
+        add("__connect.errors.connector.name", "carillon")
+        add("__connect.errors.stage", letter.code.stage)
+        add("__connect.errors.exception.message", letter.message)
+        headers.removeAll(keepingCapacity: true)
+        headers.append(contentsOf: batch.headers[event.headers])
+        try text.withUnsafeBytes { text in
+            for field in fields {
+                headers.append(
+                    EventHeader(
+                        name: UnsafeRawBufferPointer(start: field.name.utf8Start, count: field.name.utf8CodeUnitCount),
+                        value: UnsafeRawBufferPointer(rebasing: text[field.value])))
+            }
+            try headers.withUnsafeBufferPointer(body)
+        }
+    }
+
+    private mutating func add(_ name: StaticString, _ value: String) {
+        let start = text.count
+        text.append(contentsOf: value.utf8)
+        fields.append((name, start..<text.count))
+    }
+}
+
+extension DeadLetter.Code {
+    /// Kafka Connect's name of the stage that failed.
+    fileprivate var stage: String {
+        switch self {
+        case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:
+            "VALUE_CONVERTER"
+        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .payloadTooLarge, .tooManyOrderIDs,
+            .tooManyDevices:
+            "TRANSFORMATION"
+        case .recordRefused:
+            "TASK_PUT"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Digests
+
+/// Tells one record from every other that may stand at its offset: in another log of the same name, or in a topic that
+/// was deleted and created again (ADR 30).
+package struct RecordFingerprint: Hashable, Sendable {
+    package var offset: Int64
+    /// In milliseconds since 1970; nil for a record without one.
+    package var timestamp: Int64?
+    /// Of the key; nil for a record without a key.
+    package var key: StoredHash?
+
+    package init(offset: Int64, timestamp: Int64?, key: StoredHash?) {
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+    }
+
+    package init(offset: Int64, timestamp: Int64?, key: UnsafeRawBufferPointer?) {
+        self.init(offset: offset, timestamp: timestamp, key: key.map(StoredHash.init(of:)))
+    }
+
+    /// `<offset>:<timestamp>:<hash of the key>`, with `null` for what the record does not have.
+    package var text: String {
+        "\(offset):\(timestamp.map(String.init) ?? "null"):\(key?.text ?? "null")"
+    }
+
+    /// Nil where the text is none.
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let offset = Int64(parts[0]) else { return nil }
+        self.offset = offset
+        if parts[1] != "null" {
+            guard let timestamp = Int64(parts[1]) else { return nil }
+            self.timestamp = timestamp
+        }
+        if parts[2] != "null" {
+            guard let key = StoredHash(parts[2]) else { return nil }
+            self.key = key
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// Names in the configuration that are no time zone.
+public struct UnknownTimeZones: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The default zone, where it is not one.
+    public var timeZone: String?
+    /// Place id → name, for those that are not one.
+    public var placeTimeZones: [String: String]
+
+    public init(timeZone: String? = nil, placeTimeZones: [String: String] = [:]) {
+        self.timeZone = timeZone
+        self.placeTimeZones = placeTimeZones
+    }
+
+    public var description: String {
+        var sentences: [String] = []
+        if let timeZone {
+            sentences.append("\"\(timeZone)\" is not a time zone")
+        }
+        for (place, name) in placeTimeZones.sorted(by: { $0.key < $1.key }) {
+            sentences.append("\"\(name)\" of place \(place) is not a time zone")
+        }
+        return sentences.joined(separator: "; ") + " (IANA names such as Europe/Berlin are)"
+    }
+}

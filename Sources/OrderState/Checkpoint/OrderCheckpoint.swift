@@ -1,0 +1,192 @@
+import Digests
+import Events
+import StateStore
+
+/// The state of a worker's orders on disk: a shortcut for the fold, written behind the log and never needed.
+///
+/// One store transaction carries the orders that changed and, as the store's checkpoint, the offset of each partition
+/// that they belong to. Where many have changed it takes several: from the first to the last the partitions have no
+/// offset, and a start then folds them from the log. Keys are the partition and half of the SHA-256 of the order id, values the blocks as they are in
+/// memory. What another version or other rules wrote is removed. One owner, on one thread.
+package struct OrderCheckpoint: ~Copyable {
+    /// What the state of a partition belongs to.
+    package struct Mark: Equatable {
+        /// The state holds the records below it.
+        package var offset: Int64
+        var watermark: TimerWatermark
+        /// The newest timestamp of a record, in milliseconds since 1970.
+        package var newest: Int64
+        /// The timestamp of the first record of a fold that may lack something, in milliseconds since 1970; 0 where it is
+        /// complete.
+        package var foldedFrom: Int64 = 0
+        /// The last records below ``offset``.
+        package var recent = RecentFingerprints()
+
+        package init(
+            offset: Int64, watermark: TimerWatermark, newest: Int64, foldedFrom: Int64 = 0,
+            recent: RecentFingerprints = RecentFingerprints()
+        ) {
+            self.offset = offset
+            self.watermark = watermark
+            self.newest = newest
+            self.foldedFrom = foldedFrom
+            self.recent = recent
+        }
+
+        package var beginning: FoldBeginning { foldedFrom == 0 ? .whole : .record(foldedFrom) }
+    }
+
+    private static let keySize = 4 + 16
+
+    private let store: any OrderedStore
+    private let stamp: String
+    /// What is in the store.
+    package private(set) var marks: [Int32: Mark] = [:]
+    /// The id of the cluster that the log is in; nil where no broker has told.
+    private var cluster: String?
+    /// What was stored came from this cluster, and was removed.
+    package private(set) var foreignCluster: String?
+
+    /// - Parameters:
+    ///   - stamp: what the blocks depend on besides the log: the topic, and ``OrderFold/stamp(of:)``.
+    ///   - cluster: the cluster's id; nil, where the broker does not tell, compares nothing.
+    package init(_ store: any OrderedStore, stamp: String, cluster: String?) throws(StoreError) {
+        let stamp = "\(OrderBlock.version) \(stamp)"
+        let reader = try store.makeReader()
+        try reader.begin()
+        let text = try reader.checkpoint().map { String(decoding: $0, as: UTF8.self) }
+        let count = try reader.count()
+        reader.end()
+        var found = text.flatMap { Self.read($0, stamp: stamp) }
+        if let stored = found?.cluster, let cluster, stored != cluster {
+            foreignCluster = stored
+            found = nil
+        }
+        if found == nil, count > 0 || text != nil {
+            try store.write { writer throws(StoreError) in try writer.removeAll() }
+        }
+        self.store = store
+        self.stamp = stamp
+        self.cluster = cluster ?? found?.cluster
+        marks = found?.marks ?? [:]
+    }
+
+    /// Takes a partition's orders over into a state that has just been begun.
+    ///
+    /// - Returns: false where a block is none; the state is then to be begun again.
+    package func load(_ partition: Int32, into orders: inout OrderStates) throws(StoreError) -> Bool {
+        let reader = try store.makeReader()
+        try reader.begin()
+        defer { reader.end() }
+        for entry in try Self.entries(of: partition, reader) {
+            guard orders.load(entry.value, into: partition) else { return false }
+        }
+        return true
+    }
+
+    /// Removes what is stored of a partition.
+    package mutating func remove(_ partition: Int32) throws(StoreError) {
+        let reader = try store.makeReader()
+        try reader.begin()
+        defer { reader.end() }
+        let entries = try Self.entries(of: partition, reader)
+        guard marks[partition] != nil || !entries.isEmpty else { return }
+        var left = marks
+        left[partition] = nil
+        try store.write { writer throws(StoreError) in
+            for entry in entries { try writer.remove(entry.key) }
+            try write(left, with: writer)
+        }
+        marks = left
+    }
+
+    /// Writes what changed since it was last written. Only while nothing is open in the state.
+    ///
+    /// - Parameters:
+    ///   - marks: of the partitions that are in the state; those that are not stay as they were stored.
+    ///   - limit: of orders, so that nobody waits for long; those that are left are written by the next call.
+    /// - Returns: whether that was everything.
+    /// - Throws: the store is then as it was, and knows nothing of these changes: it is not to be written again.
+    @discardableResult
+    package mutating func save(
+        _ marks: [Int32: Mark], of orders: inout OrderStates, limit: Int = .max
+    ) throws(StoreError) -> Bool {
+        var all = self.marks.merging(marks) { $1 }
+        guard all != self.marks else { return true }
+        var key = [UInt8](repeating: 0, count: 4 + 32)
+        var left = limit
+        try store.write { writer throws(StoreError) in
+            for partition in marks.keys {
+                let taken = try orders.takeChanges(of: partition, limit: left) { id, block throws(StoreError) in
+                    try Self.withKey(of: id, in: partition, buffer: &key) { key throws(StoreError) in
+                        if let block {
+                            try writer.put(key, block)
+                        } else {
+                            try writer.remove(key)
+                        }
+                    }
+                }
+                left -= taken
+            }
+            // Until the rest is there, too, what is stored belongs to no offset.
+            if left == 0 { all = all.filter { marks[$0.key] == nil } }
+            try write(all, with: writer)
+        }
+        self.marks = all
+        return left > 0
+    }
+
+    private static func entries(of partition: Int32, _ reader: any StoreReader) throws(StoreError) -> [StoreEntry] {
+        var entries: [StoreEntry] = []
+        let result = withUnsafeBytes(of: UInt32(bitPattern: partition).bigEndian) { prefix in
+            Result { () throws(StoreError) in try reader.append(startingWith: prefix, limit: .max, to: &entries) }
+        }
+        try result.get()
+        return entries
+    }
+
+    private static func withKey(
+        of id: UnsafeRawBufferPointer, in partition: Int32, buffer: inout [UInt8],
+        _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let result = buffer.withUnsafeMutableBytes { key in
+            key.storeBytes(of: UInt32(bitPattern: partition).bigEndian, as: UInt32.self)
+            SHA256.hash(id, into: key.baseAddress! + 4)
+            let key = UnsafeRawBufferPointer(rebasing: key[..<keySize])
+            return Result { () throws(StoreError) in try body(key) }
+        }
+        try result.get()
+    }
+
+    private func write(_ marks: [Int32: Mark], with writer: any StoreWriter) throws(StoreError) {
+        var lines = [stamp, "cluster \(cluster ?? "-")"]
+        for (partition, mark) in marks.sorted(by: { $0.key < $1.key }) {
+            lines.append(
+                "\(partition) \(mark.offset) \(mark.watermark.time) \(mark.watermark.splitText ?? "-") \(mark.newest) "
+                    + "\(mark.foldedFrom) \(mark.recent.text)")
+        }
+        let result = Array(lines.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
+            Result { () throws(StoreError) in try writer.setCheckpoint(bytes) }
+        }
+        try result.get()
+    }
+
+    /// Nil where it was written by another version, for another topic or with other rules.
+    private static func read(_ text: String, stamp: String) -> (cluster: String?, marks: [Int32: Mark])? {
+        let lines = text.split(separator: "\n")
+        guard lines.count >= 2, lines[0] == stamp, lines[1].hasPrefix("cluster ") else { return nil }
+        let cluster = lines[1].dropFirst("cluster ".count)
+        var marks: [Int32: Mark] = [:]
+        for line in lines.dropFirst(2) {
+            let words = line.split(separator: " ", maxSplits: 6, omittingEmptySubsequences: false)
+            guard words.count == 7, let partition = Int32(words[0]), let offset = Int64(words[1]),
+                let time = Int64(words[2]), let newest = Int64(words[4]), let foldedFrom = Int64(words[5]),
+                let recent = RecentFingerprints(words[6])
+            else { return nil }
+            marks[partition] = Mark(
+                offset: offset, watermark: TimerWatermark(time, split: StoredHash(words[3])?.number), newest: newest,
+                foldedFrom: foldedFrom, recent: recent)
+        }
+        return (cluster == "-" ? nil : String(cluster), marks)
+    }
+}

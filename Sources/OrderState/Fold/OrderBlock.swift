@@ -1,0 +1,158 @@
+/// What an order remembers, at the front of its block: 80 bytes, behind them its marks and its texts.
+///
+/// Each member stands with the time of the record that said it, in seconds since 1970; 0 where nobody did. A layout of
+/// its own for disk and memory: a checkpoint stores blocks as they are (``OrderBlock/version``).
+struct OrderHeader {
+    /// The event time of the event that was applied last, in milliseconds.
+    var lastTime: Int64 = 0
+    var idCount: UInt16 = 0
+    var placeCount: UInt16 = 0
+    var visibleCount: UInt16 = 0
+    var parentCount: UInt16 = 0
+    var statusCount: UInt16 = 0
+    var markCount: UInt8 = 0
+    var flags = Flags()
+    var slotStart: Int16 = 0
+    var slotEnd: Int16 = 0
+    /// Days since 1970, each in the place's zone: the delivery date, the order's own, and that of the event with the slot.
+    var date: Int32 = 0
+    var orderDate: Int32 = 0
+    var slotDate: Int32 = 0
+    /// When the slot starts, in seconds since 1970; 0 where no timer follows from the order.
+    var start: UInt32 = 0
+    /// The time of the record since which it is ``start``.
+    var startSetAt: UInt32 = 0
+    var timeAt: UInt32 = 0
+    var statusAt: UInt32 = 0
+    var slotAt: UInt32 = 0
+    var dateAt: UInt32 = 0
+    var orderDateAt: UInt32 = 0
+    var placeAt: UInt32 = 0
+    var visibleAt: UInt32 = 0
+    var parentAt: UInt32 = 0
+    var typeAt: UInt32 = 0
+
+    struct Flags: OptionSet {
+        var rawValue: UInt8 = 0
+        static let food = Flags(rawValue: 1)
+        static let d2d = Flags(rawValue: 2)
+        /// The status ends the order.
+        static let isTerminal = Flags(rawValue: 4)
+        /// The status is one of an order that is still to be picked.
+        static let isUnpicked = Flags(rawValue: 8)
+        /// The first mark is not an identity: it is the event time of the latest end.
+        static let hasEnd = Flags(rawValue: 16)
+        /// The slot came with no date but that of its event.
+        static let hasSlotDate = Flags(rawValue: 32)
+        /// Changed since the last checkpoint.
+        static let isDirty = Flags(rawValue: 64)
+    }
+}
+
+/// Something that an order remembers until a time of its own: an identity, or its end.
+struct OrderMark: Equatable {
+    var value: UInt64
+    /// In seconds since 1970.
+    var until: UInt32
+}
+
+/// The block of one order in memory.
+///
+///     header · marks (12 bytes each) · order id · place · visible id · parent · status
+package struct OrderBlock {
+    static let version: UInt8 = 1
+    static let headerSize = MemoryLayout<OrderHeader>.size
+    static let markSize = 12
+
+    let base: UnsafeRawPointer
+
+    init(_ base: UnsafeRawPointer) {
+        self.base = base
+    }
+
+    var header: OrderHeader { base.loadUnaligned(as: OrderHeader.self) }
+
+    var size: Int {
+        let header = header
+        return Self.headerSize + Int(header.markCount) * Self.markSize + Int(header.idCount) + Int(header.placeCount)
+            + Int(header.visibleCount) + Int(header.parentCount) + Int(header.statusCount)
+    }
+
+    package var id: UnsafeRawBufferPointer {
+        let header = header
+        return UnsafeRawBufferPointer(
+            start: base + Self.headerSize + Int(header.markCount) * Self.markSize, count: Int(header.idCount))
+    }
+
+    func mark(_ index: Int) -> OrderMark {
+        let place = base + Self.headerSize + index * Self.markSize
+        return OrderMark(
+            value: place.loadUnaligned(as: UInt64.self), until: place.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+    }
+}
+
+/// An order on its way into a block: the members in a header, and where its texts are.
+struct OrderDraft {
+    /// The latest end and the last 8 identities.
+    static let maxMarks = 9
+
+    var header = OrderHeader()
+    /// Newest first, behind the end where there is one.
+    var marks = InlineArray<9, OrderMark>(repeating: OrderMark(value: 0, until: 0))
+    var id: UnsafeRawBufferPointer
+    var place = UnsafeRawBufferPointer(start: nil, count: 0)
+    var visibleID = UnsafeRawBufferPointer(start: nil, count: 0)
+    var parentID = UnsafeRawBufferPointer(start: nil, count: 0)
+    var status = UnsafeRawBufferPointer(start: nil, count: 0)
+
+    init(id: UnsafeRawBufferPointer) {
+        self.id = id
+    }
+
+    /// Reads a block, which has to stay as it is while the draft is used.
+    init(reading block: OrderBlock) {
+        header = block.header
+        for index in 0..<Int(header.markCount) { marks[index] = block.mark(index) }
+        var place = block.base + OrderBlock.headerSize + Int(header.markCount) * OrderBlock.markSize
+        func next(_ count: UInt16) -> UnsafeRawBufferPointer {
+            defer { place += Int(count) }
+            return UnsafeRawBufferPointer(start: place, count: Int(count))
+        }
+        id = next(header.idCount)
+        self.place = next(header.placeCount)
+        visibleID = next(header.visibleCount)
+        parentID = next(header.parentCount)
+        status = next(header.statusCount)
+    }
+
+    var size: Int {
+        OrderBlock.headerSize + Int(header.markCount) * OrderBlock.markSize + id.count + place.count + visibleID.count
+            + parentID.count + status.count
+    }
+
+    /// Writes ``size`` bytes. None of the texts may be in there.
+    mutating func write(to base: UnsafeMutableRawPointer) {
+        header.idCount = UInt16(truncatingIfNeeded: id.count)
+        header.placeCount = UInt16(truncatingIfNeeded: place.count)
+        header.visibleCount = UInt16(truncatingIfNeeded: visibleID.count)
+        header.parentCount = UInt16(truncatingIfNeeded: parentID.count)
+        header.statusCount = UInt16(truncatingIfNeeded: status.count)
+        base.storeBytes(of: header, as: OrderHeader.self)
+        var next = base + OrderBlock.headerSize
+        for index in 0..<Int(header.markCount) {
+            next.storeBytes(of: marks[index].value, as: UInt64.self)
+            next.storeBytes(of: marks[index].until, toByteOffset: 8, as: UInt32.self)
+            next += OrderBlock.markSize
+        }
+        func append(_ text: UnsafeRawBufferPointer) {
+            guard let start = text.baseAddress else { return }
+            next.copyMemory(from: start, byteCount: text.count)
+            next += text.count
+        }
+        append(id)
+        append(place)
+        append(visibleID)
+        append(parentID)
+        append(status)
+    }
+}

@@ -1,0 +1,105 @@
+import Events
+import Extraction
+
+/// The state of the orders of every partition that a worker owns, and the way back to the last commit.
+///
+/// A partition that was not ``assign(_:watermark:newest:)``ed has no state: its events stand for themselves. One owner;
+/// allocates nothing per event once its memory has the size that it needs.
+package struct OrderStates: ~Copyable, OrderHistory {
+    private let limits: OrderLimits
+    private let zones: ExtractionRules
+    private var partitions: [PartitionOrders?] = []
+    private var current: PartitionOrders?
+    private var undo = UndoLog()
+    /// The timers that the latest event settled.
+    package private(set) var settled = SettledTimers()
+
+    package init(rules: OrderRules, zones: ExtractionRules) {
+        limits = OrderLimits(rules)
+        self.zones = zones
+    }
+
+    /// Begins a partition with nothing in it.
+    ///
+    /// - Parameters:
+    ///   - watermark: its timer watermark.
+    ///   - newest: the newest timestamp of its records so far.
+    ///   - beginning: what the fold that follows lacks.
+    package mutating func assign(
+        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
+    ) {
+        if partitions.count <= Int(partition) {
+            partitions.append(contentsOf: repeatElement(nil, count: Int(partition) + 1 - partitions.count))
+        }
+        partitions[Int(partition)] = PartitionOrders(
+            partition: partition, watermark: watermark, newest: newest, beginning: beginning, limits: limits,
+            zones: zones)
+        current = nil
+    }
+
+    package mutating func revoke(_ partition: Int32) {
+        guard Int(partition) < partitions.count else { return }
+        partitions[Int(partition)] = nil
+        current = nil
+    }
+
+    package subscript(partition: Int32) -> PartitionOrders? {
+        partitions.indices.contains(Int(partition)) ? partitions[Int(partition)] : nil
+    }
+
+    // MARK: One event after the other
+
+    /// Every record of the log begins here, whatever becomes of it.
+    package mutating func begin(_ record: EventRecord) {
+        undo.beginEvent()
+        settled = SettledTimers()
+        if current?.partition != record.partition { current = self[record.partition] }
+        current?.begin(record, undo: &undo)
+    }
+
+    package mutating func consider(_ event: OrderFacts) -> OrderVerdict {
+        current?.consider(event, undo: &undo) ?? OrderVerdict()
+    }
+
+    package mutating func apply(_ event: OrderFacts) {
+        if let current { settled = current.apply(event, undo: &undo) }
+    }
+
+    // MARK: Transactions
+
+    /// What was folded is for good, but for the newest `open` records.
+    package mutating func commit(keeping open: Int = 0) {
+        undo.commit(keeping: open)
+        guard undo.isEmpty else { return }
+        for partition in partitions { partition?.settle() }
+    }
+
+    /// Takes everything back that is not committed.
+    package mutating func rollBack() {
+        rollBack(newest: .max)
+    }
+
+    /// Takes the newest events back.
+    package mutating func rollBack(newest count: Int) {
+        let partitions = partitions
+        for partition in partitions { partition?.due = nil }
+        undo.takeBack(newest: count) { partition, entry, text in
+            partitions[Int(partition)]?.restore(entry, text: text)
+        }
+    }
+
+    /// Nothing is open: the state is that of the committed offsets.
+    package var isSettled: Bool { undo.isEmpty }
+
+    package mutating func fired(partition: Int32, upTo watermark: TimerWatermark) {
+        undo.beginEvent()
+        self[partition]?.fired(upTo: watermark, undo: &undo)
+    }
+
+    // MARK: Numbers
+
+    /// How many orders are remembered.
+    package var count: Int { partitions.reduce(0) { $0 + ($1?.table.count ?? 0) } }
+    /// What they take, in bytes.
+    package var usedBytes: Int { partitions.reduce(0) { $0 + ($1?.table.usedBytes ?? 0) } }
+}

@@ -1,0 +1,137 @@
+import NotificationPayload
+
+/// The orders of one partition by their ids: blocks in an arena, found by open addressing.
+///
+/// Grows by doubling when it is three quarters full; removing moves the entries behind back, so that nothing is left of
+/// what was removed. The order of its entries says nothing. One owner.
+package struct OrderTable: ~Copyable {
+    private struct Entry {
+        var hash: UInt32
+        /// 0: none.
+        var block: UInt32
+    }
+
+    /// What was found of an id; its hash is not counted twice.
+    struct Match {
+        fileprivate let hash: UInt32
+        /// 0: there is no order with this id.
+        let name: UInt32
+
+        static let nothing = Match(hash: 0, name: 0)
+    }
+
+    private var arena = OrderArena()
+    private var entries: [Entry]
+    private(set) var count = 0
+
+    private static let smallest = 64
+
+    init() {
+        entries = Array(repeating: Entry(hash: 0, block: 0), count: Self.smallest)
+    }
+
+    /// What it has taken from the system, in bytes.
+    var reservedBytes: Int { arena.reservedBytes + entries.count * MemoryLayout<Entry>.stride }
+    /// What the orders take of it, in bytes, with their share of the index.
+    var usedBytes: Int { arena.usedBytes + entries.count * MemoryLayout<Entry>.stride }
+
+    package func block(_ name: UInt32) -> OrderBlock { OrderBlock(arena.address(of: name)) }
+
+    /// The order has been saved as it is.
+    mutating func clearDirty(_ name: UInt32) {
+        let header = arena.address(of: name).assumingMemoryBound(to: OrderHeader.self)
+        header.pointee.flags.remove(.isDirty)
+    }
+
+    func find(_ id: UnsafeRawBufferPointer) -> Match {
+        let hash = Self.hash(id)
+        var place = Int(hash) & (entries.count - 1)
+        while entries[place].block != 0 {
+            if entries[place].hash == hash, sameBytes(block(entries[place].block).id, id) {
+                return Match(hash: hash, name: entries[place].block)
+            }
+            place = (place + 1) & (entries.count - 1)
+        }
+        return Match(hash: hash, name: 0)
+    }
+
+    /// Writes an order in place of the one that was found for its id, or as a new one where there was none.
+    ///
+    /// The texts of the draft may not be in the block that it replaces.
+    mutating func write(_ draft: inout OrderDraft, replacing existing: Match) {
+        let units = OrderArena.units(for: draft.size)
+        if existing.name != 0 {
+            let before = OrderArena.units(for: block(existing.name).size)
+            if before == units {
+                draft.write(to: arena.address(of: existing.name))
+                return
+            }
+            let place = place(of: existing.name, hash: existing.hash)
+            arena.release(existing.name, units: before)
+            let moved = arena.allocate(units: units)
+            draft.write(to: arena.address(of: moved))
+            entries[place].block = moved
+            return
+        }
+        if (count + 1) * 4 > entries.count * 3 { grow() }
+        let new = arena.allocate(units: units)
+        draft.write(to: arena.address(of: new))
+        insert(Entry(hash: existing.hash, block: new))
+        count += 1
+    }
+
+    mutating func remove(_ name: UInt32) {
+        var hole = place(of: name, hash: Self.hash(block(name).id))
+        arena.release(name, units: OrderArena.units(for: block(name).size))
+        count -= 1
+        let mask = entries.count - 1
+        var place = (hole + 1) & mask
+        while entries[place].block != 0 {
+            let home = Int(entries[place].hash) & mask
+            // It may move back as far as its home.
+            if (place - home) & mask >= (place - hole) & mask {
+                entries[hole] = entries[place]
+                hole = place
+            }
+            place = (place + 1) & mask
+        }
+        entries[hole].block = 0
+    }
+
+    /// Calls `body` for every order; nothing may change meanwhile.
+    func visit(_ body: (UInt32, OrderBlock) -> Void) {
+        for entry in entries where entry.block != 0 { body(entry.block, block(entry.block)) }
+    }
+
+    /// The next order that cannot be inserted without making the index larger.
+    var isFull: Bool { (count + 1) * 4 > entries.count * 3 }
+
+    private func place(of name: UInt32, hash: UInt32) -> Int {
+        var place = Int(hash) & (entries.count - 1)
+        while entries[place].block != name { place = (place + 1) & (entries.count - 1) }
+        return place
+    }
+
+    private mutating func insert(_ entry: Entry) {
+        var place = Int(entry.hash) & (entries.count - 1)
+        while entries[place].block != 0 { place = (place + 1) & (entries.count - 1) }
+        entries[place] = entry
+    }
+
+    mutating func growIfHalfFull() {
+        if count * 2 > entries.count { grow() }
+    }
+
+    private mutating func grow() {
+        let old = entries
+        entries = Array(repeating: Entry(hash: 0, block: 0), count: old.count * 2)
+        for entry in old where entry.block != 0 { insert(entry) }
+    }
+
+    /// Seeded anew in every process, so that nobody can choose ids that collide; no output depends on it.
+    private static func hash(_ id: UnsafeRawBufferPointer) -> UInt32 {
+        var hasher = Hasher()
+        hasher.combine(bytes: id)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
+    }
+}

@@ -1,0 +1,79 @@
+import Digests
+import Glibc
+import NotificationPayload
+
+/// The timers of a partition that a tick has still to send, in the order in which they go: by time, then by the hash of the
+/// order id, equal ones by the id itself (ADR 31).
+///
+/// What the state says counts: an entry whose order has moved, or was cancelled, is passed over when its turn comes. Some
+/// 70 bytes a timer.
+package struct DueIndex: ~Copyable {
+    struct Entry {
+        var due: Int64
+        var hash: StoredHash
+        fileprivate var id: Int
+        fileprivate var idCount: UInt16
+        var number: UInt8
+    }
+
+    /// T of the tick.
+    let until: Int64
+    private var entries: [Entry] = []
+    /// The entries before this one have gone.
+    package private(set) var next = 0
+    /// The entries before this one are sorted.
+    private var sorted = 0
+    private var ids = ByteWriter(capacity: 4 << 10)
+
+    init(until: Int64) {
+        self.until = until
+    }
+
+    var count: Int { entries.count }
+
+    func entry(_ index: Int) -> Entry { entries[index] }
+
+    /// The watermark at which this is the last entry that has gone; nil behind the last one.
+    func watermark(at index: Int) -> TimerWatermark? {
+        index < entries.count ? TimerWatermark(due: entries[index].due, hash: entries[index].hash) : nil
+    }
+
+    func withID<Value>(of entry: Entry, _ body: (UnsafeRawBufferPointer) -> Value) -> Value { body(id(of: entry)) }
+
+    mutating func append(due: Int64, hash: StoredHash, number: UInt8, id: UnsafeRawBufferPointer) {
+        entries.append(
+            Entry(due: due, hash: hash, id: ids.count, idCount: UInt16(truncatingIfNeeded: id.count), number: number))
+        ids.append(id)
+    }
+
+    /// The entries before this one have gone.
+    package mutating func pass(to index: Int) { next = index }
+
+    /// Puts what was added in its place; a timer that is listed already is not listed twice.
+    mutating func sort() {
+        guard sorted < entries.count else { return }
+        var left = Array(entries[next...])
+        left.sort { isBefore($0, $1) }
+        entries = []
+        entries.reserveCapacity(left.count)
+        for entry in left {
+            if let last = entries.last, !isBefore(last, entry) { continue }
+            entries.append(entry)
+        }
+        next = 0
+        sorted = entries.count
+    }
+
+    private func isBefore(_ first: Entry, _ second: Entry) -> Bool {
+        if first.due != second.due { return first.due < second.due }
+        if first.hash != second.hash { return first.hash < second.hash }
+        let (left, right) = (id(of: first), id(of: second))
+        let difference = memcmp(left.baseAddress!, right.baseAddress!, min(left.count, right.count))
+        if difference != 0 { return difference < 0 }
+        return (left.count, first.number) < (right.count, second.number)
+    }
+
+    private func id(of entry: Entry) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: ids.bytes[entry.id..<entry.id + Int(entry.idCount)])
+    }
+}

@@ -1,0 +1,175 @@
+import Digests
+import Events
+import Extraction
+
+/// The worker's question to a partition that it has read to the end.
+package struct Tick: Sendable {
+    package var partition: Int32
+    /// T: what is due at or before it goes, in milliseconds since 1970. A reminder that a later one has overtaken by T is
+    /// not sent, in whichever transaction it would go.
+    package var time: Int64
+    /// The clock of the transaction, in milliseconds: how late a timer is, is measured by it.
+    package var clock: Int64
+    /// The offset that the partition was read to.
+    package var offset: Int64
+
+    package init(partition: Int32, time: Int64, clock: Int64, offset: Int64) {
+        self.partition = partition
+        self.time = time
+        self.clock = clock
+        self.offset = offset
+    }
+}
+
+/// Where a slice of a tick ends: what one transaction sends of it.
+package struct TickSlice {
+    /// The watermark at which it ends whatever the bounds say; nil: that of the whole tick.
+    package var end: TimerWatermark?
+    /// Timers; those of one instant and one hash stay together.
+    package var maxTimers: Int
+    /// Records that the transaction holds. Reached, no further timer is begun.
+    package var maxRecords: Int
+    /// Whether the transaction has grown too old to begin a further timer.
+    package var isTimeUp: () -> Bool
+
+    package init(
+        end: TimerWatermark? = nil, maxTimers: Int = .max, maxRecords: Int = .max,
+        isTimeUp: @escaping () -> Bool = { false }
+    ) {
+        self.end = end
+        self.maxTimers = maxTimers
+        self.maxRecords = maxRecords
+        self.isTimeUp = isTimeUp
+    }
+
+    /// The whole tick, or what the journal says of it.
+    package static func upTo(_ end: TimerWatermark?) -> TickSlice { TickSlice(end: end) }
+}
+
+/// A timer that is due.
+package struct DueTimer {
+    package var due: Int64
+    package var order: UInt32
+    package var number: UInt8
+    /// Of the order id.
+    var hash: StoredHash
+
+    /// The watermark that it leads to while others of its instant are left.
+    package var watermark: TimerWatermark { TimerWatermark(due: due, hash: hash) }
+}
+
+extension PartitionOrders {
+    /// Lists the timers above the watermark that are due until T, unless that is done; from then on an event that sets one
+    /// adds it. Looks at every order once a tick: 10 ms for a million of them, and 1 µs for each timer.
+    package func prepareDue(until time: Int64) {
+        if due?.until == time {
+            due?.sort()
+            return
+        }
+        due = DueIndex(until: time)
+        table.visit { _, block in
+            guard block.header.start != 0 else { return }
+            noteDue(OrderTimers(block.header, spread: spread(ofPlaceIn: block)), of: block.id)
+        }
+        due?.sort()
+    }
+
+    /// Adds those of an order's timers that the tick under way has still to send.
+    func noteDue(_ timers: OrderTimers, of id: UnsafeRawBufferPointer) {
+        guard let time = due?.until, timers.next(after: watermark) <= time else { return }
+        let hash = StoredHash(of: id)
+        for number in 0..<OrderTimers.count
+        where timers.due(number) <= time && timers.isPending(number, after: watermark, hash: hash) {
+            due?.append(due: timers.due(number), hash: hash, number: UInt8(number), id: id)
+        }
+    }
+
+    /// The watermark that the entry at a place of the list leads to; nothing is above that of a place behind the list.
+    package func dueWatermark(at index: Int) -> TimerWatermark { due?.watermark(at: index) ?? TimerWatermark(.max) }
+
+    /// The timer at a place of the list; nil where the order has moved, or is gone.
+    package func dueTimer(at index: Int) -> DueTimer? {
+        guard let entry = due?.entry(index), let name = due?.withID(of: entry, { table.find($0).name }), name != 0
+        else { return nil }
+        let timers = OrderTimers(table.block(name).header, spread: spread(ofPlaceIn: table.block(name)))
+        let number = Int(entry.number)
+        guard !timers.isEmpty, timers.due(number) == entry.due, timers.isSetInTime(number) else { return nil }
+        return DueTimer(due: entry.due, order: name, number: entry.number, hash: entry.hash)
+    }
+
+    /// Every timer above the watermark that is due until then.
+    func dueTimers(until time: Int64) -> [DueTimer] {
+        prepareDue(until: time)
+        return (0..<(due?.count ?? 0)).compactMap(dueTimer)
+    }
+
+    func spread(ofPlaceIn block: OrderBlock) -> Int64 {
+        limits.spread == 0 ? 0 : spread(of: OrderDraft(reading: block).place)
+    }
+
+    /// What becomes of a due timer: nil for one that the state no longer knows, since a member of it has expired.
+    ///
+    /// - Parameters:
+    ///   - until: T of the tick, by which a later reminder of the order takes the place of an earlier one.
+    ///   - clock: of the transaction.
+    package func decide(_ timer: DueTimer, until: Int64, clock: Int64) -> Result<DueNotification, TimerDrop.Reason>? {
+        let draft = OrderDraft(reading: table.block(timer.order))
+        let header = draft.header
+        let dateAt = header.dateAt != 0 ? header.dateAt : header.orderDateAt != 0 ? header.orderDateAt : header.slotAt
+        guard isAlive(header.slotAt, header), isAlive(header.placeAt, header), isAlive(dateAt, header),
+            let date = header.deliveryDate
+        else { return nil }
+        let timers = OrderTimers(header, spread: spread(of: draft.place))
+        let number = Int(timer.number)
+        let hasStatus = isAlive(header.statusAt, header, isOfEnd: true)
+        if clock - timer.due > limits.maxLateness { return .failure(.init(.tooLate)) }
+        if hasStatus, header.flags.contains(.isTerminal) { return .failure(.init(.ended)) }
+        if number > 0 {
+            guard hasStatus, header.flags.contains(.isUnpicked) else { return .failure(.init(.picked)) }
+            if number + 1 < OrderTimers.count, timers.due(number + 1) <= until {
+                return .failure(.init(.superseded))
+            }
+        }
+        var notification = DueNotification(
+            type: OrderTimers.type(of: number), number: Int64(number), orderID: draft.id, place: draft.place,
+            date: date, slot: .init(start: header.slotStart, end: header.slotEnd),
+            nominal: EventTime(milliseconds: timers.nominal(number)), due: EventTime(milliseconds: timer.due))
+        if isAlive(header.visibleAt, header) { notification.visibleID = draft.visibleID }
+        if isAlive(header.parentAt, header) { notification.parentID = draft.parentID }
+        if isAlive(header.typeAt, header) {
+            notification.orderType = header.flags.contains(.food) ? .food : .d2d
+        }
+        return .success(notification)
+    }
+
+    /// Everything up to this watermark has gone; what is left of the tick's list stays for the next slice.
+    func fired(upTo watermark: TimerWatermark, undo: inout UndoLog) {
+        undo.noteClock(newest: newest, watermark: self.watermark, of: partition)
+        self.watermark = watermark
+        if let time = due?.until, TimerWatermark(time) > watermark {
+            earliestDue = watermark.time + 1
+        } else {
+            due = nil
+            updateEarliestDue()
+        }
+    }
+
+    /// Looks at every order: 10 ms for a million of them.
+    package func updateEarliestDue() {
+        var earliest = Int64.max
+        table.visit { _, block in
+            let header = block.header
+            guard header.start != 0 else { return }
+            earliest = min(earliest, OrderTimers(header, spread: spread(ofPlaceIn: block)).next(after: watermark))
+        }
+        earliestDue = earliest
+    }
+}
+
+extension TimerDrop {
+    /// A reason as the error of a `Result`.
+    package struct Reason: Error {
+        package let drop: TimerDrop
+        init(_ drop: TimerDrop) { self.drop = drop }
+    }
+}

@@ -1,0 +1,196 @@
+import Digests
+import Events
+import Extraction
+import NotificationPayload
+
+/// What the log of orders.events says about timers: which are to come, and what became of those of one order or place.
+///
+/// Folds the records as a worker does, and lets each timer go when it is due by the records' timestamps, up to the
+/// partition's watermark. So what it says of the past is what a pipeline that was never late has done; what it says of the
+/// future is by what is known now. One owner; writes nothing.
+package struct ScheduleReader: ~Copyable {
+    package struct Timer: Equatable, Sendable {
+        package enum State: String, Sendable {
+            /// It is to come.
+            case pending
+            /// Its time is over, and nothing in the log kept it back. Whether it was sent, an outage and the subscriptions
+            /// decided as well.
+            case gone
+            case dropped
+        }
+
+        package var due: Int64
+        package var type: EventType
+        /// 0 for the start of the slot, 1 to 3 for its reminders.
+        package var number: Int
+        package var orderID: String
+        package var place: String
+        package var partition: Int32
+        package var state: State
+        /// Why it was dropped; of a pending one why it will be, if nothing happens until then.
+        package var reason: String?
+    }
+
+    /// Whose timers are told; nil: everybody's.
+    package struct Filter: Sendable {
+        package var order: String?
+        package var place: String?
+
+        package init(order: String? = nil, place: String? = nil) {
+            self.order = order
+            self.place = place
+        }
+
+        /// Of everybody only those to come: there is no end to what has been.
+        var wantsPast: Bool { order != nil || place != nil }
+
+        func matches(order: String, place: String) -> Bool {
+            (self.order == nil || self.order == order) && (self.place == nil || self.place == place)
+        }
+    }
+
+    private let filter: Filter
+    private let orderID: [UInt8]?
+    private let orderHash: StoredHash
+    private var extractor: Extractor
+    private var orders: OrderStates
+    /// The records at hand.
+    package var batch: EventBatch
+    private var watermarks: [Int32: TimerWatermark] = [:]
+    private var timers: [Timer] = []
+
+    /// - Parameter topic: the name of orders.events.
+    package init(rules: ExtractionRules, orders: OrderRules, topic: String, filter: Filter) {
+        self.filter = filter
+        orderID = filter.order.map { Array($0.utf8) }
+        orderHash = Array((filter.order ?? "").utf8).withUnsafeBytes(StoredHash.init(of:))
+        extractor = Extractor(rules: rules)
+        self.orders = OrderStates(rules: orders, zones: rules)
+        batch = EventBatch(topic: topic)
+    }
+
+    /// Begins a partition.
+    ///
+    /// - Parameter watermark: what was due at or before it has gone.
+    package mutating func begin(_ partition: Int32, watermark: TimerWatermark) {
+        orders.assign(partition, watermark: TimerWatermark(0), newest: 0)
+        watermarks[partition] = watermark
+    }
+
+    /// Folds the records of ``batch``, in the order of the log. Those of partitions that were not begun are passed over.
+    package mutating func foldBatch() {
+        for index in batch.records.indices {
+            if batch.isFull {
+                batch.notifications.removeAll(keepingCapacity: true)
+                batch.text.removeAll()
+            }
+            fold(index)
+        }
+    }
+
+    private mutating func fold(_ index: Int) {
+        let record = batch.records[index]
+        guard let partition = orders[record.partition], let watermark = watermarks[record.partition] else { return }
+        if let time = record.timestamp?.milliseconds, time > partition.newest {
+            play(partition, until: TimerWatermark(min(time - 1, watermark.time)))
+        }
+        orders.begin(record)
+        let before = watched(in: partition)
+        _ = extractor.extract(index, in: &batch, history: &orders)
+        orders.commit()
+        if orderID != nil { compare(before, watched(in: partition), in: partition) }
+    }
+
+    /// Everything has been read.
+    ///
+    /// - Returns: the timers, by time, partition and order.
+    package consuming func finish() -> [Timer] {
+        for (number, watermark) in watermarks {
+            guard let partition = orders[number] else { continue }
+            play(partition, until: watermark)
+            partition.watermark = watermark
+            partition.due = nil
+            for timer in partition.dueTimers(until: .max) { note(timer, of: partition, isPending: true) }
+        }
+        return timers.sorted {
+            ($0.due, $0.partition, $0.orderID, $0.number) < ($1.due, $1.partition, $1.orderID, $1.number)
+        }
+    }
+
+    private mutating func play(_ partition: PartitionOrders, until end: TimerWatermark) {
+        while partition.watermark < end, partition.earliestDue <= (end.split == nil ? end.time : end.time + 1) {
+            let now = max(partition.earliestDue, partition.watermark.time + 1)
+            // Of a split instant some have gone.
+            let reached = min(TimerWatermark(now), end)
+            if filter.wantsPast {
+                for timer in partition.dueTimers(until: now) where timer.watermark <= reached {
+                    note(timer, of: partition, isPending: false)
+                }
+            }
+            partition.due = nil
+            orders.fired(partition: partition.partition, upTo: reached)
+            orders.commit()
+        }
+    }
+
+    private mutating func note(_ timer: DueTimer, of partition: PartitionOrders, isPending: Bool) {
+        let order = OrderDraft(reading: partition.table.block(timer.order))
+        let (id, place) = (String(decoding: order.id, as: UTF8.self), String(decoding: order.place, as: UTF8.self))
+        guard filter.matches(order: id, place: place),
+            let decision = partition.decide(timer, until: timer.due, clock: timer.due)
+        else { return }
+        var reason: String?
+        if case .failure(let drop) = decision { reason = drop.drop.label }
+        let number = Int(timer.number)
+        timers.append(
+            Timer(
+                due: timer.due, type: OrderTimers.type(of: number), number: number, orderID: id, place: place,
+                partition: partition.partition, state: isPending ? .pending : reason == nil ? .gone : .dropped,
+                reason: reason))
+    }
+
+    // MARK: What an event does to the timers of its order
+
+    private struct Watched {
+        var timers: OrderTimers
+        var place: String
+        var isTerminal: Bool
+    }
+
+    /// The order that is asked for, as far as this partition knows it.
+    private func watched(in partition: PartitionOrders) -> Watched? {
+        let name = orderID?.withUnsafeBytes { partition.table.find($0).name } ?? 0
+        guard name != 0 else { return nil }
+        let order = OrderDraft(reading: partition.table.block(name))
+        return Watched(
+            timers: OrderTimers(order.header, spread: partition.spread(of: order.place)),
+            place: String(decoding: order.place, as: UTF8.self),
+            isTerminal: order.header.flags.contains(.isTerminal))
+    }
+
+    /// Timers that will not fire because of an event: the order has ended, its slot has moved, or had begun.
+    private mutating func compare(_ before: Watched?, _ after: Watched?, in partition: PartitionOrders) {
+        guard let after, before?.timers.nominal(0) != after.timers.nominal(0) else { return }
+        if let before, !before.timers.isEmpty {
+            let reason =
+                after.isTerminal ? TimerDrop.ended.label : after.timers.isEmpty ? TimerDrop.noSlot.label : "moved"
+            for number in 0..<OrderTimers.count
+            where before.timers.isPending(number, after: partition.watermark, hash: orderHash) {
+                drop(number, of: before, because: reason, in: partition)
+            }
+        }
+        guard !after.timers.isEmpty else { return }
+        for number in 0..<OrderTimers.count where !after.timers.isSetInTime(number) {
+            drop(number, of: after, because: TimerDrop.alreadyStarted.label, in: partition)
+        }
+    }
+
+    private mutating func drop(_ number: Int, of order: Watched, because reason: String, in partition: PartitionOrders)
+    {
+        guard let id = filter.order, filter.matches(order: id, place: order.place) else { return }
+        timers.append(
+            Timer(
+                due: order.timers.due(number), type: OrderTimers.type(of: number), number: number, orderID: id,
+                place: order.place, partition: partition.partition, state: .dropped, reason: reason))
+    }
+}

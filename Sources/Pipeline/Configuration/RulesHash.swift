@@ -1,0 +1,45 @@
+import Digests
+import DispatchRecords
+import Events
+import Extraction
+import FanOut
+import OrderState
+
+/// What decides the payloads besides the events, in 16 hex digits: the rules' version, the effective settings, and the
+/// version of the time zone data. Two journal entries with one hash were written by the same rules.
+package struct RulesHash: Equatable, Sendable {
+    package let text: String
+
+    package init(
+        rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxAge: Duration,
+        maxDevicesPerEvent: Int
+    ) {
+        var parts = ["rules=\(ExtractionRules.version)"] + OrderFold.settings(rules, orders)
+        parts += [
+            "ttl=\(rendering.timeToLiveSeconds)",
+            "max-age=\(maxAge.wholeMilliseconds)",
+            "max-devices=\(maxDevicesPerEvent)",
+            "android-priority=\(rendering.androidPriority.rawValue)",
+        ]
+        parts += orders.terminalStatuses.map { "terminal=\($0)" }.sorted()
+        parts += orders.unpickedStatuses.map { "unpicked=\($0)" }.sorted()
+        parts += orders.superseding.map { "supersede=\($0.rawValue)" }.sorted()
+        if let schedule = orders.schedule {
+            parts.append("max-lateness=\(schedule.maxLateness.wholeMilliseconds)")
+            parts.append("spread=\(schedule.spread.wholeMilliseconds)")
+        }
+        parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
+        parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
+        text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
+    }
+}
+
+extension PipelineConfiguration {
+    /// What the journal calls the rules that these settings make.
+    package var rulesHash: String {
+        RulesHash(
+            rules: rules, orders: orders, rendering: rendering, maxAge: subscriptionsMaxAge,
+            maxDevicesPerEvent: maxDevicesPerEvent
+        ).text
+    }
+}

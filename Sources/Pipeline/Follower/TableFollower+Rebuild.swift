@@ -1,0 +1,71 @@
+import Events
+import FanOut
+import KafkaClient
+
+extension TableFollower {
+    /// Closes the workers' gate: from now on the table is good for nothing, and is read again as soon as the broker answers.
+    mutating func mustRebuild(_ reason: String) {
+        guard rebuildReason == nil else { return }
+        rebuildReason = reason
+        context.gate.close()
+        forgetLag()
+        logger.notice("the subscriptions table is read anew: \(reason)")
+        noteGate()
+    }
+
+    /// Empties the table and begins at the topic's first offsets. What it holds stays as it is until they are known, and
+    /// where the process dies later, the next start goes on with a table that is not whole (``TablePosition/isWhole``).
+    mutating func rebuild() throws {
+        waiting.removeAll()
+        if let retriesAt, .now < retriesAt { return try serveControl(timeout: .milliseconds(20)) }
+        let began = ContinuousClock.now
+        let starts: [Int64]
+        do {
+            starts = try ask(for: { consumer, partitions throws(KafkaError) in
+                try consumer.startOffsets(partitions, timeout: .seconds(2))
+            })
+            context.board.followerUnanswered(nil)
+        } catch {
+            retriesAt = .now + backoff.next()
+            return try unanswered(error, "the subscriptions' first offsets are not known")
+        }
+        do {
+            try table.restart(at: starts, time: EventTime(milliseconds: context.clock.now(began)))
+        } catch {
+            return try refused(error)
+        }
+        works()
+        position = table.position
+        freshness.restarted(at: began)
+        ends = nil
+        rebuildReason = nil
+        try replaceConsumer()
+    }
+
+    /// Reads on where it is, with a new client. The records of the old one keep it alive, so they go first.
+    mutating func replaceConsumer() throws {
+        records.removeAll()
+        consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)
+    }
+
+    mutating func serveControl(timeout: Duration) throws {
+        var patience = timeout
+        while let event = consumer.nextEvent(timeout: patience) {
+            patience = .zero
+            switch event {
+            case .error(let error): try consider(error)
+            case .assign, .revoke, .statistics: continue
+            }
+        }
+    }
+
+    mutating func consider(_ error: KafkaError) throws {
+        if error.kind == .offsetOutOfRange {
+            return mustRebuild(
+                "\(topic.name) no longer has the next offset: it was cut, or deleted and created again (\(error))")
+        }
+        if error.isFatal { throw PipelineError.defect("the subscriptions' reader failed: \(error)") }
+        if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+        if error.kind == .authorization, context.patience.isStarting { refusal = error }
+    }
+}

@@ -1,0 +1,155 @@
+import FanOut
+import KafkaClient
+import Subscriptions
+import Telemetry
+
+/// Waits for the broker at the start and looks whether what the pipeline needs is there.
+struct BrokerProbe: ~Copyable {
+    private let context: WorkerContext
+    private let logger: Logger
+    /// The broker does not answer questions about settings, as the embedded one: it is asked once.
+    private var isSilent = false
+
+    init(context: WorkerContext, logger: Logger) {
+        self.context = context
+        self.logger = logger
+    }
+
+    /// Waits until every topic answers. A missing one, a refused login or ACL ends it after 30 s.
+    func waitForTopics(_ topics: [String]) throws {
+        var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
+        try context.untilItWorks(logger) { () throws(KafkaError) in
+            try Self.check(topics, with: &consumer)
+        }
+    }
+
+    /// Logs what is known of the cluster, once it has answered, and keeps its id.
+    func introduce() {
+        guard let admin = try? Admin(settings: context.configuration.kafka, logger: logger.clientSink),
+            let cluster = try? admin.cluster(timeout: .seconds(5))
+        else { return }
+        context.cluster = cluster.clusterID
+        logger.info(
+            "the cluster answers",
+            [
+                "brokers": "\(cluster.brokers.count)", "cluster": cluster.clusterID ?? "unknown",
+                "kafka": admin.brokerVersion(timeout: .seconds(2)) ?? "unknown",
+            ])
+    }
+
+    /// One look at every topic; an error that came by itself says more than a time-out.
+    private static func check(_ topics: [String], with consumer: inout Consumer) throws(KafkaError) {
+        var missing: [String] = []
+        var lastMissing: KafkaError?
+        for topic in topics {
+            do {
+                _ = try consumer.partitionCount(of: topic, timeout: .seconds(3))
+            } catch {
+                var cause = error
+                while let event = consumer.nextEvent(timeout: .zero) {
+                    if case .error(let error) = event, error.explains(cause) { cause = error }
+                }
+                guard cause.kind == .unknownTopicOrPartition else { throw cause }
+                missing.append(topic)
+                lastMissing = cause
+            }
+        }
+        if var error = lastMissing {
+            error.message =
+                "no such topic: \(missing.joined(separator: ", ")); `carillon topics create` makes what is missing"
+            error.partition = nil
+            error.operation = ""
+            throw error
+        }
+    }
+
+    /// What the subscriptions topic looks like now, to judge a stored table by.
+    mutating func subscriptionTopic() throws -> SubscriptionTopic {
+        let name = context.configuration.topics.subscriptions
+        let settings = context.configuration.kafka
+        let consumer = try Consumer(assigning: settings, logger: logger.clientSink)
+        let (starts, ends) = try context.untilItWorks(logger) { () throws(KafkaError) -> ([Int64], [Int64]) in
+            let count = try consumer.partitionCount(of: name, timeout: .seconds(5))
+            let partitions = (0..<count).map { TopicPartition(topic: name, partition: Int32($0)) }
+            let starts = try consumer.startOffsets(partitions, timeout: .seconds(5))
+            let ends = try consumer.endOffsets(partitions, timeout: .seconds(5))
+            return (partitions.map { starts[$0]?.value ?? 0 }, partitions.map { ends[$0]?.value ?? 0 })
+        }
+        return SubscriptionTopic(
+            name: name, cluster: consumer.clusterID(timeout: .seconds(5)), startOffsets: starts, endOffsets: ends,
+            deleteRetention: deleteRetention(of: name))
+    }
+
+    /// Compares the records that a stored table came from with the log (ADR 30).
+    ///
+    /// - Returns: what is different; nil where nothing is known to be.
+    func difference(of position: TablePosition, in topic: SubscriptionTopic) throws -> String? {
+        func byPartition<Value>(_ values: [Value]) -> [TopicPartition: Value] {
+            Dictionary(
+                uniqueKeysWithValues: values.enumerated().map {
+                    (TopicPartition(topic: topic.name, partition: Int32($0.offset)), $0.element)
+                })
+        }
+        let judgements = try context.untilItWorks(logger) { () throws(KafkaError) in
+            try LogCheck.judge(
+                byPartition(position.records), starts: byPartition(topic.startOffsets.map { Offset($0) }),
+                ends: byPartition(topic.endOffsets.map { Offset($0) }), settings: context.configuration.kafka,
+                logger: logger.clientSink)
+        }
+        return judgements.sorted { $0.key < $1.key }.lazy.compactMap { $0.value.difference(in: $0.key) }.first
+    }
+
+    /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
+    private mutating func deleteRetention(of topic: String) -> Duration {
+        do {
+            if let found = try setting("delete.retention.ms", of: topic) { return found }
+        } catch {
+            logger.notice("delete.retention.ms of \(topic) is not known, one day is assumed: \(error)")
+        }
+        return .seconds(86_400)
+    }
+
+    /// Timers need the state of orders, and that needs twice the horizon of the log to be folded again.
+    ///
+    /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the topic keeps less.
+    mutating func checkEventsRetention() throws(PipelineError) {
+        let topic = context.configuration.topics.events
+        let horizon = context.configuration.orders.horizon
+        guard context.configuration.orders.schedule != nil else { return }
+        let retention: Duration?
+        do {
+            retention = try setting("retention.ms", of: topic)
+        } catch {
+            return logger.notice("retention.ms of \(topic) is not known, it is taken for long enough: \(error)")
+        }
+        // -1 is for ever.
+        guard let retention, retention >= .zero, retention < horizon * 2 else { return }
+        throw .decisionNeeded(
+            "\(topic) keeps its events for \(ConfigurationText.text(retention)) (retention.ms), and timers need twice "
+                + "state.horizon (\(ConfigurationText.text(horizon))): keep more, or set state.horizon or schedule=off")
+    }
+
+    /// A topic's setting, in milliseconds; nil where there is none.
+    private mutating func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
+        guard !isSilent else { return nil }
+        do throws(KafkaError) {
+            let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
+            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration[key]
+            return found.flatMap { Int64($0) }.map { .milliseconds($0) }
+        } catch {
+            isSilent = error.kind == .timedOut
+            throw error
+        }
+    }
+}
+
+extension KafkaError {
+    /// Whether it says why a call failed: a connection that is closed may want another security.protocol.
+    fileprivate func explains(_ failure: KafkaError) -> Bool {
+        switch kind {
+        case .authentication, .tls: true
+        case .transport: failure.kind == .transport || failure.kind == .timedOut
+        default: false
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import DispatchRecords
+import Events
+import NotificationPayload
+import OrderState
+import Pipeline
+
+/// Counts what would be written, and writes nothing. Memory grows with the hours of the range, not with its events.
+package struct PlanSink: ~Copyable, ReplaySink {
+    package private(set) var plan = ReplayPlan()
+    /// The records of one notification come together.
+    private var lastMessageID: [UInt8] = []
+
+    package init() {}
+
+    package mutating func dispatch(
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
+    ) {
+        let type = notification.eventType.rawValue
+        let messageID = record[.messageID]
+        let begins = messageID.map { !$0.elementsEqual(lastMessageID) } ?? false
+        if begins, let messageID { lastMessageID = Array(messageID) }
+        // A record without a timestamp of its own, as a bare line of a file.
+        let stamp = event.timestamp?.milliseconds ?? 0
+        let time = stamp > 0 ? stamp : notification.eventTime.milliseconds
+        plan.note(
+            type: type, time: time, bytes: record.key.count + record.value.count, beginsNotification: begins,
+            example: ReplayPlan.Example(time, type, record))
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {
+        plan.deadLetters[letter.code.label, default: 0] += 1
+    }
+
+    package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        plan.suppressed[reason.label, default: 0] += 1
+    }
+
+    package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        plan.droppedTimers[drop.label, default: 0] += 1
+    }
+}
+
+/// What a replay would write.
+package struct ReplayPlan: Equatable, Sendable {
+    package struct Count: Equatable, Sendable {
+        package var notifications = 0
+        package var devices = 0
+    }
+
+    /// One record.
+    package struct Example: Equatable, Sendable {
+        /// Of its event, or when its timer was due; in milliseconds since 1970.
+        package var time: Int64
+        package var type: String
+        package var source = ""
+        package var messageID = ""
+        /// The SHA-256 of the device's token.
+        package var device: String
+
+        init(_ time: Int64, _ type: String, _ record: DispatchRecord) {
+            self.time = time
+            self.type = type
+            device = String(decoding: record.key, as: UTF8.self)
+            source = record.text(.source) ?? ""
+            messageID = record.text(.messageID) ?? ""
+        }
+    }
+
+    package var notifications = 0
+    package var devices = 0
+    /// Of keys and values.
+    package var bytes = 0
+    package var byType: [String: Count] = [:]
+    /// By the beginning of the hour, in milliseconds since 1970.
+    package var devicesByHour: [Int64: Int] = [:]
+    /// Events that notify nobody, dead letters, and timers that are not sent, by reason.
+    package var suppressed: [String: Int] = [:]
+    package var deadLetters: [String: Int] = [:]
+    package var droppedTimers: [String: Int] = [:]
+    package var first: Example?
+    package var last: Example?
+
+    package init() {}
+
+    /// Counts a record.
+    ///
+    /// - Parameters:
+    ///   - time: of its event, or when its timer was due; in milliseconds since 1970.
+    ///   - beginsNotification: whether the one before was of another notification.
+    mutating func note(
+        type: String, time: Int64, bytes: Int, beginsNotification: Bool, example: @autoclosure () -> Example
+    ) {
+        if beginsNotification {
+            notifications += 1
+            byType[type, default: Count()].notifications += 1
+        }
+        devices += 1
+        byType[type, default: Count()].devices += 1
+        self.bytes += bytes
+        devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
+        if first.map({ time < $0.time }) ?? true { first = example() }
+        if last.map({ time >= $0.time }) ?? true { last = example() }
+    }
+}

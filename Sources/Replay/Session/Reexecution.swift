@@ -1,0 +1,285 @@
+import Events
+import FanOut
+import OrderState
+import Pipeline
+import StateStore
+import Subscriptions
+
+/// A part of a partition that is done again in one pass over the log.
+package struct ReplaySpan: Equatable, Sendable {
+    package var partition: Int32
+    /// What is selected. Transactions that reach over its ends are done whole, and written as far as they are in it.
+    package var range: Range<Int64>
+    /// Which of the journal's lanes; the records without a journal go with the first one.
+    package var lane: Int
+    /// The first offset that is read: two horizons before the first one that is done again.
+    package var foldFrom: Int64
+    /// The end of what is done again.
+    package var end: Int64
+    /// The records of the range below this have no journal.
+    package var approximateBelow: Int64
+
+    package init(
+        partition: Int32, range: Range<Int64>, lane: Int = 0, foldFrom: Int64, end: Int64, approximateBelow: Int64 = 0
+    ) {
+        self.partition = partition
+        self.range = range
+        self.lane = lane
+        self.foldFrom = foldFrom
+        self.end = end
+        self.approximateBelow = approximateBelow
+    }
+}
+
+/// Does the transactions of the journal again: the same events, the same table, the same ticks, through the pipeline's own
+/// core, so that what it writes is what was written.
+///
+/// Everything before a transaction is folded in silence, as a worker does that starts there. Where there is no journal each
+/// record stands for itself, and the timers go as in `carillon render --until`.
+/// Partitions do not depend on each other: a step is done when its own partition's records have come. One owner; reads no
+/// clock. Memory holds the state of the orders, and with `dispatch.supersede` a transaction's records.
+package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
+    private var core: PipelineCore
+    private let history: SubscriptionHistoryReader
+    private let journal: JournalIndex
+    private let topics: PipelineConfiguration.Topics
+    /// Of the events, where whole transactions have to be held.
+    private let heldTopic: String?
+    private var sink: SelectedSink<Base>
+    private var filter: EventFilter?
+    private var runs: [Int32: PartitionRun] = [:]
+    private let work: RecordsAtHand
+    private var kind = Kind.fold
+    private var current: PartitionRun?
+    /// Table positions that nothing is behind: more partitions than a topic has.
+    private let everything = [Int64](repeating: .max, count: 10_000)
+    /// Until when timers go where there is no journal, in milliseconds since 1970.
+    private let until: Int64
+    /// The records of the ranges that were done again.
+    package private(set) var events = 0
+
+    private enum Kind { case fold, execute, approximate }
+
+    package init(
+        _ configuration: PipelineConfiguration, spans: [ReplaySpan], journal: JournalIndex,
+        history: SubscriptionHistoryReader, filter: FilterRules = FilterRules(), until: Int64 = .min,
+        sink: consuming Base
+    ) throws {
+        let fanOut = FanOut(
+            audienceRule: PlaceAudience(), history: history, maxAge: configuration.subscriptionsMaxAge,
+            maxDevices: configuration.maxDevicesPerEvent)
+        var core = PipelineCore(
+            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+        var runs: [Int32: PartitionRun] = [:]
+        let heldTopic = core.needsWholeBatches ? configuration.topics.events : nil
+        for span in spans {
+            core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
+            runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
+        }
+        self.journal = journal
+        topics = configuration.topics
+        self.heldTopic = heldTopic
+        self.core = core
+        self.history = history
+        self.runs = runs
+        self.until = until
+        self.filter =
+            filter.isEmpty
+            ? nil : EventFilter(filter, extraction: configuration.rules, topic: configuration.topics.events)
+        self.sink = SelectedSink(sink, timers: filter.isEmpty ? nil : TimerFilter(rules: filter))
+        work = RecordsAtHand(topic: configuration.topics.events)
+    }
+
+    /// Begins a partition that was not known at the start.
+    package mutating func begin(_ span: ReplaySpan) throws {
+        core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
+        runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
+    }
+
+    /// Takes records in the order of the log, of any of the partitions.
+    ///
+    /// - Throws: ``ReplayRefusal`` where the log is not the one that the journal was written for.
+    package mutating func take(_ records: borrowing EventBatch) throws {
+        work.batch.removeAll()
+        work.batch.headers.append(contentsOf: records.headers)
+        for record in records.records { try take(record) }
+        try flush()
+    }
+
+    /// Nothing below the offset is left to come: what ends there is ended.
+    package mutating func reach(_ partition: Int32, _ offset: Int64) throws {
+        try flush()
+        guard let run = runs[partition] else { return }
+        while let step = run.step, step.to <= offset { try finish(step, of: run) }
+    }
+
+    /// Ends the input.
+    ///
+    /// - Returns: the sink with everything in it.
+    package consuming func finish() throws -> Base {
+        for (partition, run) in runs.sorted(by: { $0.key < $1.key }) {
+            try reach(partition, .max)
+            guard run.hasApproximated else { continue }
+            try core.beginTransaction()
+            try play(run, until: until)
+        }
+        return sink.base
+    }
+
+    private mutating func take(_ record: EventRecord) throws {
+        guard let run = runs[record.partition], record.offset >= run.position else { return }
+        while let step = run.step, record.offset >= step.to {
+            try flush()
+            try finish(step, of: run)
+        }
+        run.position = record.offset + 1
+        if let step = run.step, step.contradicts(record) { throw ReplayRefusal(contradicting: step, record, topics) }
+        guard record.offset < run.span.end else { return }
+        let kind = kind(of: record.offset, in: run)
+        if kind != self.kind || current !== run {
+            try flush()
+            self.kind = kind
+            current = run
+        }
+        if kind == .execute, let held = run.held {
+            held.hold(record, headers: work.batch.headers)
+            return
+        }
+        work.batch.records.append(record)
+        if kind == .approximate { try flush() }
+    }
+
+    private func kind(of offset: Int64, in run: PartitionRun) -> Kind {
+        if let step = run.step, offset >= step.from { return .execute }
+        return run.span.range.contains(offset) && offset < run.span.approximateBelow ? .approximate : .fold
+    }
+
+    private mutating func flush() throws {
+        guard !work.batch.records.isEmpty, let run = current else { return }
+        switch kind {
+        case .fold: core.refold(&work.batch)
+        case .execute:
+            if let step = run.step { try execute(step, of: run, work) }
+        case .approximate: try approximate(run)
+        }
+        work.batch.records.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: As the journal says
+
+    private mutating func execute(_ step: JournalStep, of run: PartitionRun, _ work: RecordsAtHand) throws {
+        try enter(step, of: run, areTimers: false)
+        var next = 0
+        while next < work.batch.records.count {
+            let end = core.extract(&work.batch, from: next)
+            try emit(work, next..<end, of: run)
+            next = end
+        }
+        core.commit()
+    }
+
+    /// Begins a transaction, or goes on with it: it may come in pieces, between those of other partitions.
+    private mutating func enter(_ step: JournalStep, of run: PartitionRun, areTimers: Bool) throws {
+        history.positions = step.table ?? everything
+        begin(step, areTimers: areTimers)
+        try core.beginTransaction()
+        if !run.isBegun {
+            core.resume(run.span.partition, watermark: step.watermarkBefore)
+            run.isBegun = true
+        }
+    }
+
+    private mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+        sink.isMuted = false
+        sink.hasTimers = areTimers
+        sink.base.begin(step, areTimers: areTimers)
+    }
+
+    private mutating func emit(_ work: RecordsAtHand, _ records: Range<Int>, of run: PartitionRun) throws {
+        let range = run.span.range
+        let isWhole =
+            range.contains(work.batch.records[records.lowerBound].offset)
+            && range.contains(work.batch.records[records.upperBound - 1].offset)
+        if isWhole, filter == nil, !sink.base.seesEvents {
+            events += records.count
+            _ = try core.emit(work.batch, records, limit: .max, into: &sink)
+            return
+        }
+        for index in records { try emit(index, of: work, isInRange: range.contains(work.batch.records[index].offset)) }
+        sink.isMuted = false
+    }
+
+    private mutating func emit(_ index: Int, of work: RecordsAtHand, isInRange: Bool) throws {
+        let record = work.batch.records[index]
+        let isSelected = isInRange && (filter?.selects(record, of: work.batch) ?? true)
+        sink.isMuted = !isSelected
+        if isSelected { sink.base.see(record, in: work.batch) }
+        _ = try core.emit(work.batch, index..<index + 1, limit: .max, into: &sink)
+        guard isInRange else { return }
+        events += 1
+        if !isSelected { try sink.base.passOver(record) }
+    }
+
+    private mutating func finish(_ step: JournalStep, of run: PartitionRun) throws {
+        if let held = run.held, !held.batch.records.isEmpty {
+            try execute(step, of: run, held)
+            held.removeAll()
+        }
+        if step.hasTick {
+            try enter(step, of: run, areTimers: true)
+            // Timers at an offset come before the record there.
+            sink.isMuted = !(run.span.range.lowerBound < step.to && step.to <= run.span.range.upperBound)
+            let tick = Tick(
+                partition: run.span.partition, time: step.until ?? step.watermarkAfter.time, clock: step.clock,
+                offset: step.to)
+            _ = try core.fire(tick, .upTo(step.watermarkAfter), into: &sink)
+            core.commit()
+        }
+        try run.advance()
+    }
+
+    // MARK: Without a journal
+
+    private mutating func approximate(_ run: PartitionRun) throws {
+        let partition = run.span.partition
+        history.positions = everything
+        begin(nil, areTimers: false)
+        try core.beginTransaction()
+        if !run.hasApproximated {
+            // What was due before the range has gone, or never will.
+            core.resume(partition, watermark: TimerWatermark(core.newest(in: partition)))
+            run.hasApproximated = true
+        }
+        let due = core.nextDue(in: partition)
+        _ = core.extract(&work.batch, from: 0)
+        if due < core.newest(in: partition) {
+            let time = core.newest(in: partition) - 1
+            core.rollBack()
+            try play(run, until: time)
+            _ = core.extract(&work.batch, from: 0)
+        }
+        try emit(0, of: work, isInRange: true)
+        sink.isMuted = false
+        core.commit()
+        run.reached = work.batch.records[0].offset + 1
+    }
+
+    /// Lets the timers go that are due, each at its moment.
+    private mutating func play(_ run: PartitionRun, until time: Int64) throws {
+        begin(nil, areTimers: true)
+        try core.play(run.span.partition, until: time, offset: run.reached, into: &sink)
+        begin(nil, areTimers: false)
+    }
+}
+
+extension ReplayRefusal {
+    /// A record stands where the journal says that another one stood.
+    fileprivate init(contradicting step: JournalStep, _ record: EventRecord, _ topics: PipelineConfiguration.Topics) {
+        self.init(
+            "\(topics.events)/\(record.partition): at offset \(record.offset) stands another record than \(topics.journal)/"
+                + "\(step.place.partition)/\(step.place.offset) was written for: the topic was restored from a mirror, or "
+                + "deleted and created again, so these entries of the journal mean other events; choose a range without them"
+        )
+    }
+}

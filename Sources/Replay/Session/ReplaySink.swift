@@ -1,0 +1,102 @@
+import DispatchRecords
+import Events
+import FanOut
+import NotificationPayload
+import OrderState
+import Pipeline
+
+/// Where a replay writes to: what the pipeline would write, told which transaction it belongs to.
+package protocol ReplaySink: RecordSink, ~Copyable {
+    /// What follows belongs to this step of the journal; nil: there is none, each record stands for itself.
+    ///
+    /// - Parameter areTimers: what follows are timers, not events.
+    mutating func begin(_ step: JournalStep?, areTimers: Bool)
+
+    /// Whether ``see(_:in:)`` is to be called.
+    var seesEvents: Bool { get }
+
+    /// A record of the range that is selected, before what becomes of it.
+    mutating func see(_ event: EventRecord, in batch: borrowing EventBatch)
+
+    /// A record of the range that the filter does not select; whatever it gives is not written.
+    mutating func passOver(_ event: EventRecord) throws
+
+    /// A timer's push that the filter does not select.
+    mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws
+}
+
+extension ReplaySink where Self: ~Copyable {
+    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {}
+    package var seesEvents: Bool { false }
+    package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {}
+    package mutating func passOver(_ event: EventRecord) throws {}
+    package mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws {}
+}
+
+/// Hands on what is selected. The engine says for each event whether it is; a timer is judged by its push.
+struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
+    var base: Base
+    /// Nothing is handed on.
+    var isMuted = false
+    /// What comes now are timers, judged by this; nil: all are selected.
+    var timers: TimerFilter?
+    var hasTimers = false
+
+    init(_ base: consuming Base, timers: TimerFilter?) {
+        self.base = base
+        self.timers = timers
+    }
+
+    mutating func dispatch(
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
+    ) throws {
+        if isMuted { return }
+        if hasTimers, let isSelected = timers?.selects(event, notification.eventType, record.value), !isSelected {
+            return try base.passOver(record, of: event)
+        }
+        try base.dispatch(record, for: notification, from: event)
+    }
+
+    mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) throws {
+        if isMuted { return }
+        if hasTimers, timers?.selects(event, nil, nil) == false { return }
+        try base.deadLetter(letter, key: key, value: value, headers: headers, from: event)
+    }
+
+    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
+        if !isMuted { base.suppress(event, because: reason) }
+    }
+
+    mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
+        if isMuted { return }
+        if hasTimers, timers?.selects(timer, type, nil) == false { return }
+        base.drop(timer, type, because: drop)
+    }
+
+    mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+        if !isMuted { base.settle(event, timers: timers, because: drop) }
+    }
+}
+
+/// Renders everything and keeps nothing.
+package struct NothingSink: ~Copyable, ReplaySink {
+    package private(set) var records = 0
+    package private(set) var bytes = 0
+
+    package init() {}
+
+    package mutating func dispatch(
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
+    ) {
+        records += 1
+        bytes += record.value.count
+    }
+
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {}
+}

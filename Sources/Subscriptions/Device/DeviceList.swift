@@ -1,0 +1,92 @@
+import Digests
+import Events
+
+/// The devices of a batch's audiences. The memory is reused from batch to batch.
+public struct DeviceList: ~Copyable {
+    package private(set) var devices: [Device] = []
+    /// The devices that a resolver appended and that were left out, because their token or app cannot be sent to.
+    package private(set) var rejected = 0
+    private var arena = ByteArena()
+    private var isInOrder = true
+    /// Audiences that a resolver may append to.
+    private var audiences = 0
+
+    package init() {}
+
+    /// The number of devices.
+    public var count: Int { devices.count }
+
+    /// Adds a device of the audience at this index of the list that is being resolved.
+    ///
+    /// A device whose token or app breaks a limit of ``Subscription``, or whose audience is not in the list, is left out
+    /// and counted.
+    /// - Parameters:
+    ///   - token: The provider's token, 1 to 4,096 bytes.
+    ///   - app: The bundle id or package name; required for APNs, where it is the topic.
+    ///   - lastSeen: When the device was last known to be alive; nil is never too old.
+    /// - Returns: Whether it was added.
+    @discardableResult
+    public mutating func append(
+        token: String, platform: Platform, app: String, environment: PushEnvironment = .production,
+        lastSeen: EventTime? = nil, to audience: Int
+    ) -> Bool {
+        guard Subscription.problems(audience: "user/-", token: token, platform: platform, app: app).isEmpty,
+            (0..<audiences).contains(audience)
+        else {
+            rejected += 1
+            return false
+        }
+        // As in the table's entries: the time of registration, which a resolver does not tell, stands before the app.
+        let bytes = arena.allocate(40 + token.utf8.count + app.utf8.count)
+        bytes.storeBytes(of: Device.unknownTime.littleEndian, toByteOffset: 32, as: Int64.self)
+        let appStart = bytes + 40
+        let tokenStart = appStart + app.utf8.count
+        copy(token, to: tokenStart)
+        copy(app, to: appStart)
+        let tokenBytes = UnsafeRawBufferPointer(start: tokenStart, count: token.utf8.count)
+        SHA256.hash(tokenBytes, into: bytes)
+        let appBytes = UnsafeRawBufferPointer(start: appStart, count: app.utf8.count)
+        append(
+            Device(
+                hashStart: bytes, tokenStart: tokenStart, appStart: appStart,
+                tokenCount: UInt16(tokenBytes.count), appCount: UInt16(appBytes.count),
+                platform: platform, environment: environment,
+                needsEscaping: Device.needsEscaping(tokenBytes) || Device.needsEscaping(appBytes),
+                localeCount: 0,
+                audience: Int32(audience),
+                lastSeenMilliseconds: lastSeen?.milliseconds ?? Device.unknownTime))
+        return true
+    }
+
+    mutating func append(_ device: Device) {
+        if let last = devices.last, last.audience > device.audience {
+            isInOrder = false
+        }
+        devices.append(device)
+    }
+
+    /// Empties the list for so many audiences and keeps its memory.
+    package mutating func removeAll(audiences: Int) {
+        self.audiences = audiences
+        devices.removeAll(keepingCapacity: true)
+        arena.removeAll()
+        rejected = 0
+        isInOrder = true
+    }
+
+    /// Puts the devices of each audience together; a resolver should have done so.
+    package mutating func putInOrder() {
+        guard !isInOrder else { return }
+        let order = devices.indices.sorted { (devices[$0].audience, $0) < (devices[$1].audience, $1) }
+        devices = order.map { devices[$0] }
+        isInOrder = true
+    }
+
+    private func copy(_ text: String, to target: UnsafeMutableRawPointer) {
+        var text = text
+        text.withUTF8 { bytes in
+            guard let start = bytes.baseAddress else { return }
+            target.copyMemory(from: start, byteCount: bytes.count)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Digests
+import Glibc
+import JSONReader
+import NotificationPayload
+import StateStore
+
+/// Records of notifications.subscriptions on their way into the table: checked, packed, and sorted when applied.
+///
+/// Sorted, a million devices load several times faster than one by one. One owner; the memory is used again.
+package struct SubscriptionChanges: ~Copyable {
+    private struct Change {
+        /// The key's first bytes as a number: decides nearly every comparison of the sort.
+        var order: UInt64
+        /// Where its key starts; the value, if there is one, follows.
+        var start: Int
+        /// Nil removes.
+        var valueCount: Int?
+    }
+
+    /// The malformed records that are described; all are counted.
+    private static let mostExamples = 10
+
+    private var bytes = ByteWriter(capacity: 64 * 1_024)
+    private var changes: [Change] = []
+    private var malformed = 0
+    private var examples: [MalformedSubscription] = []
+    private var reader = JSONReader()
+
+    package init() {}
+
+    /// The number of well-formed changes.
+    package var count: Int { changes.count }
+    /// The memory that they take.
+    package var byteCount: Int { bytes.count + changes.count * MemoryLayout<Change>.stride }
+
+    /// Adds a record; the last one of a key counts. A malformed one is counted, described by hashes, and skipped.
+    package mutating func append(_ record: SubscriptionRecord) {
+        guard let key = SubscriptionKey(record.key) else {
+            skip(record, [SubscriptionKey.problem])
+            return
+        }
+        withUnsafeTemporaryAllocation(byteCount: TableEntry.keyCount, alignment: 8) { tableKey in
+            guard let target = tableKey.baseAddress else { return }
+            guard TableEntry.writeKey(key, to: target) else {
+                skip(record, [SubscriptionKey.problem])
+                return
+            }
+            let entry = UnsafeRawBufferPointer(tableKey)
+            if let value = record.value {
+                upsert(record, key, entry, value)
+            } else {
+                add(entry, valueCount: nil)
+            }
+        }
+    }
+
+    package mutating func removeAll() {
+        bytes.removeAll()
+        changes.removeAll(keepingCapacity: true)
+        malformed = 0
+        examples.removeAll()
+    }
+
+    private mutating func upsert(
+        _ record: SubscriptionRecord, _ key: SubscriptionKey, _ entry: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer
+    ) {
+        let document: JSONValue
+        do {
+            document = try reader.parse(value)
+        } catch {
+            skip(record, ["the value is not JSON"])
+            return
+        }
+        var fields = SubscriptionFields(document)
+        if fields.problems.isEmpty, !TableEntry.isKey(key, entry, of: fields) {
+            fields.add("the key does not belong to the value's audience and token")
+        }
+        guard fields.problems.isEmpty, let platform = fields.platform else {
+            skip(record, fields.problems)
+            return
+        }
+        let start = bytes.count
+        add(entry, valueCount: 0)
+        TableEntry.append(fields, platform, to: &bytes)
+        changes[changes.count - 1].valueCount = bytes.count - start - TableEntry.keyCount
+    }
+
+    private mutating func add(_ key: UnsafeRawBufferPointer, valueCount: Int?) {
+        let order = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+        changes.append(Change(order: order, start: bytes.count, valueCount: valueCount))
+        bytes.append(key)
+    }
+
+    private mutating func skip(_ record: SubscriptionRecord, _ problems: [String]) {
+        malformed += 1
+        guard examples.count < Self.mostExamples else { return }
+        let keyHash = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let start = hash.baseAddress else { return "" }
+            SHA256.hash(record.key ?? UnsafeRawBufferPointer(start: nil, count: 0), into: start)
+            return Hex.string(start)
+        }
+        examples.append(
+            MalformedSubscription(
+                partition: record.partition, offset: record.offset, keyHash: keyHash, problems: problems))
+    }
+
+    /// Puts the changes into a transaction, in the order of their keys, the last one of each key.
+    mutating func write(to writer: any StoreWriter) throws(StoreError) -> SubscriptionTableChange {
+        sort()
+        var summary = SubscriptionTableChange(malformed: malformed, examples: examples)
+        for index in changes.indices {
+            let key = self.key(index)
+            if index + 1 < changes.count, sameBytes(key, self.key(index + 1)) { continue }
+            if let value = value(index) {
+                try writer.put(key, value)
+                summary.upserts += 1
+            } else {
+                summary.removals += try writer.remove(key) ? 1 : 0
+            }
+        }
+        return summary
+    }
+
+    /// By key, and by age where the keys are the same.
+    private mutating func sort() {
+        guard let base = bytes.bytes.baseAddress else { return }
+        changes.sort { left, right in
+            guard left.order == right.order else { return left.order < right.order }
+            let difference = memcmp(base + left.start, base + right.start, TableEntry.keyCount)
+            return difference == 0 ? left.start < right.start : difference < 0
+        }
+    }
+
+    /// The table's key of a change.
+    func key(_ index: Int) -> UnsafeRawBufferPointer {
+        let start = changes[index].start
+        return UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + TableEntry.keyCount])
+    }
+
+    /// What a change puts there; nil where it removes.
+    func value(_ index: Int) -> UnsafeRawBufferPointer? {
+        let start = changes[index].start + TableEntry.keyCount
+        return changes[index].valueCount.map { UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + $0]) }
+    }
+}
+
+extension TableEntry {
+    /// Writes the table's key of a record's key; false where the hash is not one.
+    static func writeKey(_ key: SubscriptionKey, to target: UnsafeMutableRawPointer) -> Bool {
+        writeAudience(key.audience, to: target)
+        return Hex.read(key.tokenHash, to: target + audienceCount)
+    }
+
+    /// Writes the first 16 bytes of the audience's SHA-256. `target` has room for 32.
+    static func writeAudience(_ audience: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) {
+        SHA256.hash(audience, into: target)
+    }
+
+    /// Whether a record's key belongs to its value: else nothing could ever unsubscribe it.
+    static func isKey(_ key: SubscriptionKey, _ entry: UnsafeRawBufferPointer, of fields: SubscriptionFields) -> Bool {
+        guard sameBytes(key.audience, fields.audience) else { return false }
+        return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let start = hash.baseAddress else { return false }
+            SHA256.hash(fields.token, into: start)
+            return sameBytes(UnsafeRawBufferPointer(hash), UnsafeRawBufferPointer(rebasing: entry[audienceCount...]))
+        }
+    }
+}

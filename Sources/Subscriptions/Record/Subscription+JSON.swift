@@ -1,0 +1,118 @@
+import Digests
+import Events
+import JSONReader
+import NotificationPayload
+
+extension Subscription {
+    /// What is wrong with a subscription, all of it. Never quotes a value: it may be a token.
+    public struct Invalid: Error, Equatable, Sendable, CustomStringConvertible {
+        /// One sentence a problem.
+        public var problems: [String]
+
+        public init(problems: [String]) {
+            self.problems = problems
+        }
+
+        public var description: String {
+            problems.joined(separator: "; ")
+        }
+    }
+
+    /// The SHA-256 of the token in hex: how a token is called wherever people look.
+    public var tokenHash: String {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let start = hash.baseAddress else { return "" }
+            var token = token
+            token.withUTF8 { SHA256.hash(UnsafeRawBufferPointer($0), into: start) }
+            return Hex.string(start)
+        }
+    }
+
+    /// The record's key: `<audience>|<SHA-256 of the token in hex>`.
+    public var key: String { "\(audience)|\(tokenHash)" }
+
+    /// The record's value: JSON with the members in the order of design §4, without those that are nil.
+    public func encoded() -> [UInt8] {
+        var writer = ByteWriter(capacity: 512)
+        writer.append(#"{"audience":""#)
+        writer.appendEscaped(audience)
+        Self.append(#"","token":""#, token, to: &writer)
+        Self.append(#"","platform":""#, platform.rawValue, to: &writer)
+        Self.append(#"","app":""#, app, to: &writer)
+        Self.append(#"","environment":""#, environment.rawValue, to: &writer)
+        Self.append(#"","locale":""#, locale, to: &writer)
+        Self.append(#"","registered_at":""#, registeredAt?.iso8601, to: &writer)
+        Self.append(#"","last_seen_at":""#, lastSeenAt?.iso8601, to: &writer)
+        writer.append(#""}"#)
+        return Array(writer.bytes)
+    }
+
+    private static func append(_ name: StaticString, _ value: String?, to writer: inout ByteWriter) {
+        guard let value else { return }
+        writer.append(name)
+        writer.appendEscaped(value)
+    }
+
+    /// Reads a record. The key must be the one that belongs to the value: else nothing could ever unsubscribe it.
+    public static func decode(key: [UInt8], value: [UInt8]) throws(Invalid) -> Subscription {
+        let subscription = try decode(value: value)
+        guard key == Array(subscription.key.utf8) else {
+            throw Invalid(problems: ["the key does not belong to the value's audience and token"])
+        }
+        return subscription
+    }
+
+    /// Reads a record's value, or a line of an import. Throws every problem at once.
+    public static func decode(value: [UInt8]) throws(Invalid) -> Subscription {
+        var reader = JSONReader()
+        let result = value.withUnsafeBytes { bytes -> Result<Subscription, Invalid> in
+            let document: JSONValue
+            do {
+                document = try reader.parse(bytes)
+            } catch {
+                return .failure(Invalid(problems: ["the value is not JSON"]))
+            }
+            let fields = SubscriptionFields(document)
+            guard fields.problems.isEmpty, let platform = fields.platform else {
+                return .failure(Invalid(problems: fields.problems))
+            }
+            return .success(Subscription(fields, platform))
+        }
+        return try result.get()
+    }
+
+    private init(_ fields: SubscriptionFields, _ platform: Platform) {
+        self.init(
+            audience: String(decoding: fields.audience, as: UTF8.self),
+            token: String(decoding: fields.token, as: UTF8.self),
+            platform: platform,
+            app: String(decoding: fields.app, as: UTF8.self),
+            environment: fields.environment,
+            locale: fields.locale.map { String(decoding: $0, as: UTF8.self) },
+            registeredAt: fields.registeredAt,
+            lastSeenAt: fields.lastSeenAt)
+    }
+
+    /// Throws every problem of this subscription at once.
+    public func validate() throws(Invalid) {
+        let problems = Self.problems(audience: audience, token: token, platform: platform, app: app)
+        guard problems.isEmpty else { throw Invalid(problems: problems) }
+    }
+
+    static func problems(audience: String, token: String, platform: Platform, app: String) -> [String] {
+        var (audience, token, app) = (audience, token, app)
+        return audience.withUTF8 { audience in
+            token.withUTF8 { token in
+                app.withUTF8 { app in
+                    var fields = SubscriptionFields()
+                    fields.audience = UnsafeRawBufferPointer(audience)
+                    fields.token = UnsafeRawBufferPointer(token)
+                    fields.platform = platform
+                    fields.app = UnsafeRawBufferPointer(app)
+                    fields.check()
+                    return fields.problems
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Events
+import JSONReader
+import NotificationPayload
+
+/// A subscription as bytes that belong to somebody else, checked without making a string.
+struct SubscriptionFields {
+    var audience = UnsafeRawBufferPointer(start: nil, count: 0)
+    var token = UnsafeRawBufferPointer(start: nil, count: 0)
+    var platform: Platform?
+    var app = UnsafeRawBufferPointer(start: nil, count: 0)
+    var environment = PushEnvironment.production
+    var locale: UnsafeRawBufferPointer?
+    var registeredAt: EventTime?
+    var lastSeenAt: EventTime?
+    /// One sentence each, and never a word of what was found: it may be a token in the wrong place.
+    private(set) var problems: [String] = []
+
+    init() {}
+
+    /// Reads a record's value. Unknown members are left alone; of a member that occurs twice the last one counts.
+    init(_ value: JSONValue) {
+        guard value.isObject else {
+            problems.append("the value is not a JSON object")
+            return
+        }
+        var members = value.members
+        while let (name, value) = members.next() {
+            if name == "audience" {
+                audience = text(value, "audience")
+            } else if name == "token" {
+                token = text(value, "token")
+            } else if name == "platform" {
+                let found = text(value, "platform")
+                platform = Platform.allCases.first { found.elementsEqual($0.rawValue.utf8) }
+            } else if name == "app", !value.isNull {
+                app = text(value, "app")
+            } else if name == "environment", !value.isNull {
+                let found = text(value, "environment")
+                guard let known = PushEnvironment.allCases.first(where: { found.elementsEqual($0.rawValue.utf8) })
+                else {
+                    problems.append("environment is neither production nor development")
+                    continue
+                }
+                environment = known
+            } else if name == "locale", !value.isNull {
+                locale = text(value, "locale")
+            } else if name == "registered_at", !value.isNull {
+                registeredAt = time(value, "registered_at")
+            } else if name == "last_seen_at", !value.isNull {
+                lastSeenAt = time(value, "last_seen_at")
+            }
+        }
+        check()
+    }
+
+    /// Adds every problem of the fields.
+    mutating func check() {
+        if !Self.isAudience(audience) {
+            problems.append("audience is not place/<id>, user/<id> or channel/<id>, in at most 1,024 bytes")
+        }
+        if !(1...4_096).contains(token.count) {
+            problems.append("token has \(token.count) bytes, allowed are 1 to 4,096")
+        } else if !Self.isVisible(token) {
+            problems.append("token contains whitespace, a control character, or bytes that are not UTF-8")
+        }
+        if app.count > 255 || !app.isEmpty && !Self.isVisible(app) {
+            problems.append("app is longer than 255 bytes, or contains whitespace or a control character")
+        }
+        guard let platform else {
+            problems.append("platform is neither fcm nor apns")
+            return
+        }
+        switch platform {
+        case .fcm: break
+        case .apns:
+            if !token.isEmpty, !Self.isHex(token) {
+                problems.append("an APNs token is an even number of hex digits")
+            }
+            if app.isEmpty {
+                problems.append("an APNs subscription needs its app: the bundle id is the topic")
+            }
+        }
+    }
+
+    /// The locale as the table keeps it. One that cannot be a language tag, by its length or its characters, is left out:
+    /// no device is lost for it.
+    var storedLocale: UnsafeRawBufferPointer {
+        guard let locale, locale.count <= Int(UInt8.max), Self.isVisible(locale) else {
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return locale
+    }
+
+    mutating func add(_ problem: String) {
+        problems.append(problem)
+    }
+
+    private mutating func text(_ value: JSONValue, _ name: String) -> UnsafeRawBufferPointer {
+        guard let text = value.string else {
+            problems.append("\(name) is not a string")
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return text.bytes
+    }
+
+    private mutating func time(_ value: JSONValue, _ name: String) -> EventTime? {
+        guard let time = EventTime(value) else {
+            problems.append("\(name) is neither an ISO 8601 time nor seconds or milliseconds since 1970")
+            return nil
+        }
+        return time
+    }
+}
+
+extension SubscriptionFields {
+    private static let audienceKinds: [StaticString] = ["place/", "user/", "channel/"]
+
+    /// `place/<id>`, `user/<id>` or `channel/<id>` with an id that is not empty, without control characters.
+    static func isAudience(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= 1_024, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return false }
+        return audienceKinds.contains { kind in
+            bytes.count > kind.utf8CodeUnitCount
+                && sameBytes(
+                    UnsafeRawBufferPointer(rebasing: bytes[..<kind.utf8CodeUnitCount]), UnsafeRawBufferPointer(kind))
+        }
+    }
+
+    /// UTF-8 without whitespace and control characters.
+    static func isVisible(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var isASCII = true
+        for byte in bytes {
+            guard byte > 0x20, byte != 0x7F else { return false }
+            isASCII = isASCII && byte < 0x80
+        }
+        if isASCII { return true }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        return text.unicodeScalars.allSatisfy {
+            !$0.properties.isWhitespace && $0.properties.generalCategory != .control
+        }
+    }
+
+    static func isHex(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count % 2 == 0
+            && bytes.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    true
+                default: false
+                }
+            }
+    }
+}

@@ -1,0 +1,120 @@
+import Events
+import StateStore
+
+extension SubscriptionTable {
+    /// Opens the table in a folder, or makes one.
+    ///
+    /// Wipes a table that cannot be trusted, belongs to another topic, lies outside it or is too old, and says so
+    /// (design §7, kafka-rules 18). Throws where a person must decide: the number of partitions changed, so that keys have
+    /// moved, or the folder cannot be used. The caller holds the lock that keeps other processes out, and compares the
+    /// records of ``position`` with the log.
+    /// - Parameter now: the clock, before the topic's offsets were asked for.
+    package static func open(
+        directory: String, topic: SubscriptionTopic, now: EventTime
+    ) throws(SubscriptionTableError) -> (table: SubscriptionTable, opening: SubscriptionTableOpening) {
+        do throws(StoreError) {
+            let (store, opening) = try DiskStore.open(directory)
+            switch try resume(store, opening, topic, now) {
+            case .resumed(let position, let opening):
+                return (table(store, topic, position), opening)
+            case .refused(let error):
+                try store.close()
+                throw StoreError(.system, error)
+            case .tooOld(let reason):
+                try store.close()
+                try DiskStore.wipe(directory)
+                let fresh = try DiskStore.open(directory).store
+                return (table(fresh, topic, .beginning(at: topic.startOffsets, time: now)), .rebuilt(reason: reason))
+            }
+        } catch {
+            throw SubscriptionTableError(error)
+        }
+    }
+
+    /// Deletes the table in a folder. The next start fills it again from the topic.
+    public static func wipe(directory: String) throws(SubscriptionTableError) {
+        do throws(StoreError) {
+            try DiskStore.wipe(directory)
+        } catch {
+            throw SubscriptionTableError(error)
+        }
+    }
+
+    private static func table(
+        _ store: DiskStore, _ topic: SubscriptionTopic, _ position: TablePosition
+    ) -> SubscriptionTable {
+        SubscriptionTable(store: store, topic: topic.name, cluster: topic.cluster, position: position)
+    }
+
+    private enum Judgement {
+        case resumed(TablePosition, SubscriptionTableOpening)
+        case tooOld(reason: String)
+        case refused(String)
+    }
+
+    private static func resume(
+        _ store: DiskStore, _ opening: StoreOpening, _ topic: SubscriptionTopic, _ now: EventTime
+    ) throws(StoreError) -> Judgement {
+        let reader = try store.makeReader()
+        try reader.begin()
+        guard let bytes = try reader.checkpoint() else {
+            let beginning = TablePosition.beginning(at: topic.startOffsets, time: now)
+            if case .wiped(let reason) = opening {
+                return .resumed(beginning, .rebuilt(reason: reason))
+            }
+            return .resumed(beginning, .created)
+        }
+        guard let checkpoint = TableCheckpoint(bytes) else {
+            return .tooOld(reason: "another version wrote it")
+        }
+        if let judgement = judge(checkpoint, topic, now) {
+            return judgement
+        }
+        let devices = try reader.count()
+        return .resumed(
+            checkpoint.position, opening == .checked ? .checked(devices: devices) : .resumed(devices: devices))
+    }
+
+    /// Whether the log can still bring this checkpoint up to date; nil if it can.
+    private static func judge(_ checkpoint: TableCheckpoint, _ topic: SubscriptionTopic, _ now: EventTime) -> Judgement?
+    {
+        guard checkpoint.topic == topic.name else {
+            return .tooOld(reason: "it belongs to the topic \(checkpoint.topic), not \(topic.name)")
+        }
+        if let stored = checkpoint.cluster, let cluster = topic.cluster, stored != cluster {
+            return .tooOld(reason: "it was filled from the cluster \(stored), and this one is \(cluster)")
+        }
+        let position = checkpoint.position
+        let partitions = topic.startOffsets.count
+        guard position.offsets.count == partitions else {
+            return .refused(topic.keysHaveMoved(from: position.offsets.count, to: partitions))
+        }
+        for (partition, offset) in position.offsets.enumerated() {
+            let allowed = (topic.startOffsets[partition], topic.endOffsets[partition])
+            if offset < allowed.0 || offset > allowed.1 {
+                return .tooOld(
+                    reason: "its offset \(offset) of partition \(partition) is outside the topic"
+                        + " (\(allowed.0) to \(allowed.1))")
+            }
+        }
+        let age = Duration.milliseconds(now.milliseconds - position.time.milliseconds)
+        // A clock that was set back by that much says just as little about what was missed.
+        if max(age, .zero - age) > topic.largestAge { return .tooOld(reason: topic.isTooOld(age)) }
+        return nil
+    }
+}
+
+extension SubscriptionTopic {
+    /// Why a table of this age is read again.
+    package func isTooOld(_ age: Duration) -> String {
+        "it is \(age.components.seconds) s old, and after half of delete.retention.ms"
+            + " (\(deleteRetention.components.seconds) s) it may have missed unsubscriptions"
+    }
+
+    /// Why nobody can go on with another number of partitions.
+    package func keysHaveMoved(from before: Int, to now: Int) -> String {
+        "\(name) had \(before) partitions and now has \(now): keys have moved,"
+            + " and an unsubscription may be in another partition than its subscription; copy the records into a"
+            + " new topic"
+    }
+}

@@ -1,0 +1,37 @@
+import Digests
+import StateStore
+
+/// What a table holds, as one number that does not depend on how or in which order it was stored.
+///
+/// The XOR of the SHA-256 of each device's line:
+/// `<SHA-256 of the audience, 32 hex digits> <SHA-256 of the token> <platform> <environment> <last seen, ms or -> <app> <token>`.
+/// Two tables of one topic with the same offsets have the same digest, and any other client can compute it from the topic.
+struct TableDigest {
+    private var sum = [UInt8](repeating: 0, count: 32)
+    private var hash = [UInt8](repeating: 0, count: 32)
+
+    /// - Throws: where an entry is not this version's.
+    mutating func add(_ entry: StoreEntry) throws(StoreError) {
+        guard let device = TableEntry.device(entry, audience: 0), let key = entry.key.baseAddress else {
+            throw StoreError(.damaged, SubscriptionTableError.foreign.description)
+        }
+        let words = [
+            String(Hex.string(key).prefix(2 * TableEntry.audienceCount)), Hex.string(device.hashStart),
+            device.platform.rawValue, device.environment.rawValue,
+            device.lastSeen.map { String($0.milliseconds) } ?? "-", String(decoding: device.app, as: UTF8.self),
+            String(decoding: device.token, as: UTF8.self),
+        ]
+        let line = Array(words.joined(separator: " ").utf8)
+        line.withUnsafeBytes { line in
+            hash.withUnsafeMutableBytes { hash in
+                if let target = hash.baseAddress { SHA256.hash(line, into: target) }
+            }
+        }
+        for index in sum.indices { sum[index] ^= hash[index] }
+    }
+
+    /// 64 hex digits.
+    var text: String {
+        sum.withUnsafeBytes { $0.baseAddress.map(Hex.string) ?? "" }
+    }
+}

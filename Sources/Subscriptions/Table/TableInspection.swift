@@ -1,0 +1,56 @@
+import Events
+import StateStore
+
+/// What a stored table holds, for `carillon table check`.
+public struct TableInspection: Equatable, Sendable {
+    /// The devices over all audiences, every one of them looked up and found sound.
+    public var devices: Int
+    public var topic: String
+    public var checkpointTime: EventTime?
+    /// The next offset to read, by partition.
+    public var offsets: [Int64]
+    /// What the table holds, as a ``TableDigest``: 64 hex digits.
+    public var digest: String
+    /// It was damaged and has been wiped, for this reason.
+    public var wiped: String?
+}
+
+extension SubscriptionTable {
+    /// Looks up every key of the table in a folder and compares every checksum. Nothing may have it open.
+    public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
+        do throws(StoreError) {
+            let (store, opening) = try DiskStore.open(directory)
+            var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [], digest: "")
+            if case .wiped(let reason) = opening {
+                inspection.wiped = reason
+            }
+            do {
+                let reader = try store.makeReader()
+                try reader.begin()
+                if let bytes = try reader.checkpoint(), let checkpoint = TableCheckpoint(bytes) {
+                    inspection.topic = checkpoint.topic
+                    inspection.checkpointTime = checkpoint.position.time
+                    inspection.offsets = checkpoint.position.offsets
+                }
+                inspection.digest = try digest(reader)
+            }
+            try store.close()
+            return inspection
+        } catch {
+            throw SubscriptionTableError(error)
+        }
+    }
+    /// By the first byte of the keys, so that not every entry is listed at once.
+    private static func digest(_ reader: any StoreReader) throws(StoreError) -> String {
+        var digest = TableDigest()
+        var entries: [StoreEntry] = []
+        for first in UInt8.min...UInt8.max {
+            entries.removeAll(keepingCapacity: true)
+            try [first].withBytes { prefix throws(StoreError) in
+                try reader.append(startingWith: prefix, limit: .max, to: &entries)
+            }
+            for entry in entries { try digest.add(entry) }
+        }
+        return digest.text
+    }
+}

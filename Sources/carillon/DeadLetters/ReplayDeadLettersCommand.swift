@@ -1,0 +1,133 @@
+import Arguments
+import Events
+import Foundation
+import Pipeline
+import Replay
+
+/// `carillon replay dead-letters`
+struct ReplayDeadLettersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dead-letters",
+        abstract: "Put dead letters back into the events once they are mended. Notifies people.",
+        discussion: """
+            Tries every dead letter of an event with the present settings. Those that would be taken now are written back \
+            into the events' topic as they came, into the partition of their key, and the running pipeline treats them \
+            like any other event. What the settings alone cannot mend is put back with its code named by --code, or with a \
+            value that a person has mended, by --repaired. Each goes back once, also over crashes: the same --id goes on.
+            """,
+        examples: [
+            ("carillon replay dead-letters --dry-run", "What could be put back, and why the rest cannot."),
+            (
+                "carillon replay dead-letters --code unknown_type --i-understand-this-notifies-people",
+                "After an upgrade that knows the type."
+            ),
+            (
+                "carillon replay dead-letters --repaired mended.jsonl --i-understand-this-notifies-people",
+                "With values mended by hand."
+            ),
+        ])
+
+    @Option(help: "Written at this time or later, or so long ago.", valueName: "time|-2h") var from: String?
+    @Option(help: "Written before this time, or so long ago.", valueName: "time|-2h") var to: String?
+    @Option(
+        help: "Only those with this x-error-code.", valueName: "code",
+        completion: .list(DeadLetter.Code.allCases.map(\.label)))
+    var code: [String] = []
+    @Option(help: "Only this partition of the dead letters.", valueName: "n") var partition: [Int] = []
+    @Option(
+        help: "Those in this file alone, with its values: JSON lines as kcat -J prints dead letters.",
+        valueName: "file", completion: .file)
+    var repaired: String?
+    @Flag(help: "Put back too what newer events of its order have overtaken.") var includeLate: Bool
+    @Option(help: "Leave out what happened longer ago: 1h by default.", valueName: "duration") var maxAge: String?
+    @Option(help: "Refuse to put back more: 10000 by default.", valueName: "n") var maxEvents: Int?
+    @Option(help: "Events a second: 100 by default.", valueName: "n") var rate: Int?
+    @Flag(help: "Needed to put anything back: the pipeline sends what it gives.") var iUnderstandThisNotifiesPeople:
+        Bool
+    @Option(help: "The number of events in the plan, in place of typing it.", valueName: "n") var confirmEvents: Int?
+    @Flag(help: "Show the plan and put nothing back.") var dryRun: Bool
+    @Option(help: "The name to go on under; made anew without it.", valueName: "name") var id: String?
+    @Flag(help: "Print JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        var problems = options.validate()
+        if !iUnderstandThisNotifiesPeople, !dryRun {
+            problems.append(
+                "--i-understand-this-notifies-people is missing: what is put back is sent to people's phones "
+                    + "(--dry-run shows the plan)")
+        }
+        problems += ReplayOptions.problems(from: from, to: to, partition: partition)
+        let codes = DeadLetter.Code.allCases.map(\.label)
+        problems += code.filter { !codes.contains($0) }.map {
+            "--code \($0) is not allowed; it must be one of \(codes.joined(separator: ", "))"
+        }
+        if repaired != nil, from != nil || to != nil || !code.isEmpty || !partition.isEmpty {
+            problems.append(
+                "--repaired cannot be used with --from, --to, --code and --partition: the file is the selection")
+        }
+        if let maxAge, ReplayOptions.maxAge(maxAge) == nil {
+            problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
+        }
+        if let maxEvents, maxEvents < 1 {
+            problems.append("--max-events \(maxEvents) is not allowed; it must be 1 or more")
+        }
+        if let rate, !(1...1_000_000).contains(rate) {
+            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 events a second")
+        }
+        if let confirmEvents, confirmEvents < 0 {
+            problems.append("--confirm-events \(confirmEvents) is not allowed; it must be 0 or more")
+        }
+        if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }
+        return problems
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let now = ReplayWork.now
+        let chosen = RedriveOptions.replayID(id, now: now)
+        do {
+            let work = DeadLettersWork(
+                configuration: configuration, request: try request(configuration, now), id: chosen.text,
+                isNewID: id == nil, rate: rate ?? 100, confirmed: confirmEvents, isJSON: json)
+            try ReplayWork.withScratch { scratch, isStopped in
+                if dryRun { try work.plan(scratch, isStopped) } else { try work.perform(scratch, isStopped) }
+            }
+        } catch let error as UnfitRepairs {
+            throw CommandFailure(.configuration, lines: error.problems + ["nothing was put back"])
+        }
+    }
+
+    private func request(_ configuration: PipelineConfiguration, _ now: Int64) throws -> DeadLetterRequest {
+        var request = DeadLetterRequest()
+        request.from = from.flatMap { ReplayOptions.time($0, now: now) }
+        request.to = to.flatMap { ReplayOptions.time($0, now: now) }
+        request.codes = Set(code)
+        request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
+        let age = ReplayOptions.maxAge(maxAge) ?? 0
+        request.oldest = now - age
+        request.maxAge = age
+        request.includesLate = includeLate
+        request.maxEvents = maxEvents ?? request.maxEvents
+        if let repaired {
+            request.repaired = try RepairedFile.read(repaired, topic: configuration.topics.deadLetters)
+        }
+        request.digest = digest(request, configuration)
+        return request
+    }
+
+    /// By what a run that goes on knows that it was asked for the same.
+    private func digest(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) -> String {
+        var parts = ["dead-letters", configuration.rulesHash, configuration.topics.events]
+        parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(ReplayOptions.maxAge(maxAge) ?? 0)"]
+        parts += [code.sorted().joined(separator: ","), partition.sorted().map(String.init).joined(separator: ",")]
+        parts.append(includeLate ? "include-late" : "")
+        let values = (request.repaired ?? [:]).sorted {
+            ($0.key.partition, $0.key.offset) < ($1.key.partition, $1.key.offset)
+        }
+        for (place, value) in values {
+            parts += ["\(place.partition)/\(place.offset)", Data(value).base64EncodedString()]
+        }
+        return RedriveDigest.of(parts)
+    }
+}

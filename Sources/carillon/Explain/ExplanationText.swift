@@ -1,0 +1,193 @@
+import Events
+import Pipeline
+import Replay
+
+/// One explanation for a person, and as JSON.
+struct ExplanationText {
+    private let explanation: Explanation
+    private let topics: PipelineConfiguration.Topics
+
+    init(_ explanation: Explanation, _ topics: PipelineConfiguration.Topics) {
+        self.explanation = explanation
+        self.topics = topics
+    }
+
+    var text: String {
+        var lines = ["\(time ?? "?")  \(subject): \(outcome)"]
+        lines.append("  \(explanation.isTimer ? "timer at     " : "event        ")\(source)")
+        if let status = explanation.reading.status { lines.append("  status       \(status)") }
+        if let subscribed = subscribedText { lines.append("  subscribed   \(subscribed)") }
+        if !explanation.sources.isEmpty {
+            let sources = explanation.sources.sorted { $0.key < $1.key }.map { "\($0.key) from \($0.value)" }
+            lines.append("  fields       \(sources.joined(separator: ", "))")
+        }
+        for (reason, count) in explanation.settled.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            // An order without a slot has no timers that could be counted.
+            let number = reason == .noSlot ? "none will go" : "\(count) will not go"
+            lines.append("  timers       \(number): \(reason.sentence)")
+        }
+        if let transaction { lines.append("  transaction  \(transaction)") }
+        for (id, count) in explanation.redrives.sorted(by: { $0.key < $1.key }) {
+            lines.append("  re-driven    to \(count) \(count == 1 ? "device" : "devices") by \(id)")
+        }
+        for push in explanation.pushes {
+            let places = push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" }.joined(separator: ", ")
+            let place = places.isEmpty ? "is not in \(topics.dispatch)" : "at \(places)"
+            let again = push.redriven.map { each in
+                "re-driven by \(each.id) at \(topics.dispatch)/\(each.place.partition)/\(each.place.offset)"
+            }
+            let told = push.places.isEmpty && !again.isEmpty ? again : [place] + again
+            lines.append("  \(push.messageID) to \(push.device.prefix(12))… \(told.joined(separator: ", "))")
+        }
+        let others = explanation.devices - explanation.pushes.count
+        if !explanation.pushes.isEmpty, others > 0 {
+            lines.append("  and to \(others) \(others == 1 ? "device" : "devices") more")
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private var time: String? { explanation.time.map(TimeText.iso8601) }
+
+    private var subject: String {
+        let unknown = explanation.isTimer ? "a timer" : "an event"
+        let type = explanation.reading.types.first.map { String($0.trimmingPrefix("event_")) } ?? unknown
+        let order = explanation.order.map { " of order \($0)" } ?? ""
+        let place = explanation.reading.places.first.map { " at place \($0)" } ?? ""
+        return type + order + place
+    }
+
+    private var source: String {
+        "\(explanation.isTimer ? "schedule" : topics.events)/\(explanation.event.partition)/\(explanation.event.offset)"
+    }
+
+    private var outcome: String {
+        switch explanation.outcome {
+        case .sent:
+            "sent to \(devices)"
+                + (explanation.subscribed != nil && explanation.pushes.isEmpty ? ", not to this one" : "")
+        case .notSent(let reason): "not sent: \(reason.sentence)"
+        case .dropped(let reason): "not sent: \(reason.sentence)"
+        case .deadLetter(let letter): "not sent: a dead letter, \(letter.code.label): \(letter.message)"
+        case .refused(let refusal):
+            "not sent to \(devices): record_refused, \(refusal.message); dead letter at \(deadLetter(refusal))"
+        case nil: "not sent"
+        }
+    }
+
+    private var devices: String { "\(explanation.devices) \(explanation.devices == 1 ? "device" : "devices")" }
+
+    private func deadLetter(_ refusal: Refusals.Refusal) -> String {
+        "\(topics.deadLetters)/\(refusal.place.partition)/\(refusal.place.offset)"
+    }
+
+    private var transaction: String? {
+        guard let step = explanation.step else { return "no journal says which; this is approximate" }
+        let journal = "\(topics.journal)/\(step.place.partition)/\(step.place.offset)"
+        return
+            "offsets \(step.from) to \(step.to), clock \(TimeText.iso8601(step.clock)), rules \(step.rules), \(journal)"
+    }
+
+    private var subscribedText: String? {
+        switch explanation.subscribed {
+        case .yes: "yes"
+        case .never: "never"
+        case .notUntil(let time): "not until \(TimeText.iso8601(time))"
+        case .notSince(let time): "no longer, since \(TimeText.iso8601(time))"
+        case .stale(let seen): "yes, but last seen at \(TimeText.iso8601(seen)), longer ago than subscriptions.max-age"
+        case nil: nil
+        }
+    }
+
+    // MARK: JSON
+
+    struct Document: Encodable {
+        struct Push: Encodable {
+            struct Redriven: Encodable {
+                var id: String
+                var at: String
+            }
+
+            var messageID: String
+            var device: String
+            var at: [String]
+            var redriven: [Redriven]
+
+            enum CodingKeys: String, CodingKey {
+                case device, at, redriven
+                case messageID = "message_id"
+            }
+        }
+
+        struct Transaction: Encodable {
+            var from: Int64
+            var to: Int64
+            var clock: String
+            var rules: String
+            var table: [Int64]?
+            var journal: String
+        }
+
+        var source: String
+        var timer: Bool
+        var time: String?
+        var eventType: String?
+        var orderID: String?
+        var placeID: String?
+        var status: String?
+        var outcome: String
+        var reason: String?
+        var message: String?
+        var deadLetter: String?
+        var devices: Int
+        var pushes: [Push]
+        var fields: [String: String]
+        var subscribed: String?
+        var settledTimers: [String: Int]
+        var redrives: [String: Int]
+        var transaction: Transaction?
+
+        enum CodingKeys: String, CodingKey {
+            case source, timer, time, status, outcome, reason, message, devices, pushes, fields, subscribed, transaction
+            case eventType = "event_type"
+            case orderID = "order_id"
+            case deadLetter = "dead_letter"
+            case placeID = "place_id"
+            case redrives
+            case settledTimers = "settled_timers"
+        }
+    }
+
+    var document: Document {
+        var (outcome, reason, message): (String, String?, String?) = ("not_sent", nil, nil)
+        var place: String?
+        switch explanation.outcome {
+        case .sent: outcome = "sent"
+        case .notSent(let suppression): (reason, message) = (suppression.label, suppression.sentence)
+        case .dropped(let drop): (reason, message) = (drop.label, drop.sentence)
+        case .deadLetter(let letter): (outcome, reason, message) = ("dead_letter", letter.code.label, letter.message)
+        case .refused(let refusal):
+            (outcome, reason, message) = ("dead_letter", DeadLetter.Code.recordRefused.label, refusal.message)
+            place = deadLetter(refusal)
+        case nil: break
+        }
+        return Document(
+            source: source, timer: explanation.isTimer, time: time, eventType: explanation.reading.types.first,
+            orderID: explanation.order, placeID: explanation.reading.places.first, status: explanation.reading.status,
+            outcome: outcome, reason: reason, message: message, deadLetter: place, devices: explanation.devices,
+            pushes: explanation.pushes.map { push in
+                .init(
+                    messageID: push.messageID, device: push.device,
+                    at: push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" },
+                    redriven: push.redriven.map { each in
+                        .init(id: each.id, at: "\(topics.dispatch)/\(each.place.partition)/\(each.place.offset)")
+                    })
+            }, fields: explanation.sources, subscribed: subscribedText,
+            settledTimers: Dictionary(uniqueKeysWithValues: explanation.settled.map { ($0.key.label, $0.value) }),
+            redrives: explanation.redrives,
+            transaction: explanation.step.map { step in
+                .init(
+                    from: step.from, to: step.to, clock: TimeText.iso8601(step.clock), rules: step.rules,
+                    table: step.table, journal: "\(topics.journal)/\(step.place.partition)/\(step.place.offset)")
+            })
+    }
+}

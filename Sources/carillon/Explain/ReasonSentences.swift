@@ -1,0 +1,38 @@
+import Events
+import OrderState
+import Pipeline
+
+/// Why somebody was not notified, for a person who answers the phone: the label, by which it can be looked up and counted,
+/// and what it means.
+extension SuppressionReason {
+    var sentence: String {
+        let meaning =
+            switch self {
+            case .notATransition: "the status was the same before"
+            case .noSubscriber: "nobody had subscribed to the place"
+            case .staleToken: "no device of the place was seen for subscriptions.max-age"
+            case .noOrderIDs: "the list is empty"
+            case .duplicate: "the order has had an event with this identity"
+            case .scheduledHere: "with schedule=on the pipeline sends it by the clock itself"
+            case .superseded: "a newer one of the same type and order was in its transaction"
+            }
+        return "\(label), \(meaning)"
+    }
+}
+
+extension TimerDrop {
+    var sentence: String {
+        let meaning =
+            switch self {
+            case .tooLate: "the pipeline came to it later than schedule.max-lateness"
+            case .alreadyStarted: "their time was over when the event that named the slot came"
+            case .superseded: "a later reminder of the order was due by then"
+            case .picked: "the order was past picking"
+            case .ended: "the order was cancelled, had failed or was done"
+            case .noSlot: "the order has no time slot"
+            case .noSubscriber: "nobody had subscribed to the place"
+            case .staleToken: "no device of the place was seen for subscriptions.max-age"
+            }
+        return "\(label), \(meaning)"
+    }
+}

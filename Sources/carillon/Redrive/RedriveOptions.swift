@@ -1,0 +1,75 @@
+import Arguments
+import Digests
+import Events
+import Pipeline
+import Replay
+
+/// How a re-drive sends, and what it takes to be allowed to.
+struct RedriveOptions: ParsableArguments {
+    @Flag(help: "Needed to send: what this command sends is delivered.") var iUnderstandThisNotifiesPeople: Bool
+    @Option(help: "The number of devices in the plan, in place of typing it.", valueName: "n") var confirmDevices: Int?
+    @Flag(help: "Show the plan and send nothing.") var dryRun: Bool
+    @Option(help: "Refuse to send more: 10000 by default.", valueName: "n") var maxDevices: Int?
+    @Option(help: "Devices a second: 500 by default.", valueName: "n") var rate: Int?
+    @Option(help: "Leave out what is older, by the event's time: 1h by default.", valueName: "duration")
+    var maxAge: String?
+    @Flag(help: "Send again what was dispatched already.") var includeSent: Bool
+    @Option(help: "The name to go on under; made anew without it.", valueName: "name") var id: String?
+
+    static let defaultMaxDevices = 10_000
+    static let defaultRate = 500
+
+    func validate() -> [String] {
+        var problems: [String] = []
+        if !iUnderstandThisNotifiesPeople, !dryRun {
+            problems.append(
+                "--i-understand-this-notifies-people is missing: what this command sends is delivered to people's phones "
+                    + "(--dry-run shows the plan)")
+        }
+        if let maxDevices, maxDevices < 1 {
+            problems.append("--max-devices \(maxDevices) is not allowed; it must be 1 or more")
+        }
+        if let rate, !(1...1_000_000).contains(rate) {
+            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 devices a second")
+        }
+        if let maxAge, maxAgeMilliseconds == nil {
+            problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
+        }
+        if let confirmDevices, confirmDevices < 0 {
+            problems.append("--confirm-devices \(confirmDevices) is not allowed; it must be 0 or more")
+        }
+        if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }
+        return problems
+    }
+
+    /// Nil where the text is none.
+    var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
+
+    /// The one that was given, or one that nobody has.
+    static func replayID(_ id: String?, now: Int64) -> RedriveID {
+        id.flatMap { RedriveID($0) } ?? RedriveID(time: TimeText.iso8601(now), random: .random(in: 0 ... .max))
+    }
+}
+
+/// By what a re-drive that goes on knows that it was asked for the same.
+enum RedriveDigest {
+    static func make(
+        _ selection: ReplayOptions, _ redrive: RedriveOptions, _ configuration: PipelineConfiguration
+    ) -> String {
+        func list(_ name: String, _ texts: [String]) -> [String] { [name, "\(texts.count)"] + texts.sorted() }
+        var parts = ["redrive", configuration.rulesHash, configuration.groupID]
+        parts += [configuration.topics.events, configuration.topics.dispatch]
+        parts += [selection.from ?? "", selection.to ?? "", selection.offsets ?? ""]
+        parts += list("partition", selection.partition.map(String.init)) + list("order", selection.order)
+        parts += list("place", selection.place) + list("type", selection.type) + list("status", selection.status)
+        parts += [selection.subscriptions?.rawValue ?? "both", "\(redrive.maxAgeMilliseconds ?? 0)"]
+        parts.append(redrive.includeSent ? "include-sent" : "")
+        if let ungrouped = selection.journalV1 { parts += ["journal-v1", ungrouped.rawValue] }
+        return of(parts)
+    }
+
+    /// Each part behind its length, so that no two lists look the same.
+    static func of(_ parts: [String]) -> String {
+        SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
+    }
+}

@@ -1,0 +1,57 @@
+import Arguments
+import Foundation
+import Pipeline
+import Replay
+
+/// `carillon replay redrive`
+struct ReplayRedriveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redrive",
+        abstract: "Send the pushes of past events that nobody was sent. Notifies people.",
+        discussion: """
+            Shows a plan first, and sends it when the number of devices in it is typed, or given with --confirm-devices. Of \
+            each order only the latest notification is sent, and nothing that was dispatched already. Interrupted, it goes \
+            on with the same options and the same --id.
+            """,
+        examples: [
+            ("carillon replay redrive --from -1h --dry-run", "What would be sent, and what is left out."),
+            (
+                "carillon replay redrive --from -1h --i-understand-this-notifies-people",
+                "Asks for the number of devices, then sends."
+            ),
+            (
+                "carillon replay redrive --from -1h --i-understand-this-notifies-people --confirm-devices 312",
+                "From a script, with the number of a --dry-run."
+            ),
+        ])
+
+    @OptionGroup(title: "Selection") var selection: ReplayOptions
+    @OptionGroup(title: "Re-drive") var redrive: RedriveOptions
+    @Flag(help: "Print JSON: a line with the plan, and one with what was sent.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        var problems: [String] = []
+        if !selection.source.isEmpty {
+            problems.append("--source cannot be re-driven: files do not say what was sent, or to whom")
+        }
+        if selection.noJournal { problems.append("--no-journal cannot be re-driven: what comes out is approximate") }
+        return problems
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let now = ReplayWork.now
+        let id = RedriveOptions.replayID(redrive.id, now: now)
+        var request = RedriveRequest()
+        request.replay = selection.request(view: .both, now: now)
+        request.maxAge = redrive.maxAgeMilliseconds ?? 0
+        request.includesSent = redrive.includeSent
+        request.digest = RedriveDigest.make(selection, redrive, configuration)
+        let work = RedriveWork(
+            configuration: configuration, request: request, options: redrive, id: id.text, isJSON: json, now: now)
+        try ReplayWork.withScratch { scratch, isStopped in
+            try redrive.dryRun ? work.plan(scratch, isStopped) : work.perform(scratch, isStopped)
+        }
+    }
+}

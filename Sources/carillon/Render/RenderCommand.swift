@@ -1,0 +1,79 @@
+import Arguments
+import FanOut
+import Foundation
+import Pipeline
+import Subscriptions
+
+/// `carillon render`
+struct RenderCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "render",
+        abstract: "Show what the pipeline would write for records, without Kafka.",
+        discussion: """
+            Reads records as JSON lines: in the envelope that `kcat -J` prints, or as bare events (topic orders.events, \
+            partition 0, offset = line number from 0). Writes records for the dispatch topic and the dead letters in the \
+            same envelope. The same input gives the same bytes. kcat -J is not byte-safe: bytes that are not UTF-8 are \
+            read and written as payload_base64. The state of each order is folded, as the daemon does it, so a duplicate \
+            or a status that does not change notifies nobody. Timers fire only with --until: each at the moment at which \
+            it is due, by a clock that the records' timestamps move, and after the last record up to that time.
+            """,
+        examples: [
+            ("carillon render --subscriptions Examples/subscriptions.jsonl Examples/events.jsonl", "Test your rules."),
+            (
+                "kcat -b localhost -t orders.events -C -e -J | carillon render --subscriptions s.jsonl --explain",
+                "From a topic."
+            ),
+            (
+                "carillon render --time-zone Europe/Berlin --place-time-zones 42=Asia/Tokyo events.jsonl",
+                "With time zones."
+            ),
+            (
+                "carillon render --until 2026-11-22T18:00:00Z --subscriptions s.jsonl --explain events.jsonl",
+                "What tomorrow's schedule will send, and why not more."
+            ),
+        ])
+
+    @Argument(help: "Files of JSON lines; standard input where there is none.", completion: .file)
+    var files: [String] = []
+    @Option(help: "Subscriptions as JSON lines; without them nobody is notified.", valueName: "file", completion: .file)
+    var subscriptions: String?
+    @Flag(help: "Add the source of each field, and a line for each event that notifies nobody and each dropped timer.")
+    var explain: Bool
+    @Option(help: "Fire what is due up to this time.", valueName: "time") var until: String?
+    @Option(help: "time-zone, for values with an offset; UTC by default.", valueName: "zone") var timeZone: String?
+    @Option(help: "place-time-zones.", valueName: "id=zone,…|@file") var placeTimeZones: String?
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        guard let until, TimeText.milliseconds(until) == nil else { return options.validate() }
+        return options.validate() + ["--until \(until) is not allowed; it must be a time such as 2026-11-22T18:00:00Z"]
+    }
+
+    func run() async throws {
+        var flags: [ConfigurationLoader.Flag] = []
+        if let timeZone { flags.append(.init(name: "--time-zone", key: "time-zone", value: timeZone)) }
+        if let placeTimeZones {
+            flags.append(.init(name: "--place-time-zones", key: "place-time-zones", value: placeTimeZones))
+        }
+        let configuration = try options.checked(adding: flags, needsBroker: false)
+        if until != nil, configuration.orders.schedule == nil {
+            throw CommandFailure(.usage, "--until wants schedule=on; with schedule=off no timer fires")
+        }
+        let table = SubscriptionTable.inMemory()
+        if let subscriptions {
+            let problems = try RenderRun.load(subscriptions, into: table)
+            for problem in problems { Terminal.complain("carillon: \(subscriptions): \(problem)\n") }
+        }
+        var render = try RenderRun(
+            rules: configuration.rules, orders: configuration.orders, until: until.flatMap(TimeText.milliseconds),
+            rendering: configuration.rendering, subscriptions: table, maxAge: configuration.subscriptionsMaxAge,
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent,
+            topics: configuration.topics, explains: explain, output: STDOUT_FILENO)
+        do {
+            for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
+            try render.finish()
+        } catch let error as FileError where error.isBrokenPipe {
+            // The reader has seen enough: `carillon render … | head`.
+        }
+    }
+}

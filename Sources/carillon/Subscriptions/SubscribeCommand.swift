@@ -1,0 +1,50 @@
+import Arguments
+import Events
+import FanOut
+import Foundation
+import Pipeline
+import Subscriptions
+
+extension Platform: ExpressibleByArgument {}
+extension PushEnvironment: ExpressibleByArgument {}
+
+/// `carillon subscribe`
+struct SubscribeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe",
+        abstract: "Subscribe a device to an audience.",
+        discussion: "The token is read from standard input or a file, so that it reaches neither the shell's history "
+            + "nor the list of processes.",
+        examples: [
+            (
+                "carillon subscribe --audience place/42 --platform fcm --app com.example.shop < token.txt",
+                "An Android device, or an iOS one that registered with Firebase."
+            ),
+            (
+                "carillon subscribe --audience place/42 --platform apns --app com.example.shop --environment development "
+                    + "--token-file token.txt", "An iOS device that runs a development build."
+            ),
+        ])
+
+    @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>")
+    var audience: String
+    @Option(help: "The provider of the token.") var platform: Platform
+    @Option(help: "Package name or bundle id.", valueName: "id") var app: String
+    @Option(help: "The APNs host that the token is good for.") var environment: PushEnvironment = .production
+    @Option(help: "The device's language, such as de-DE.", valueName: "tag") var locale: String?
+    @OptionGroup(title: "Token") var token: TokenOptions
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let now = EventTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        let subscription = Subscription(
+            audience: audience, token: try token.read(), platform: platform, app: app, environment: environment,
+            locale: locale, registeredAt: now, lastSeenAt: now)
+        try subscription.validate()
+        var writer = try SubscriptionWriter(configuration)
+        try writer.subscribe(subscription)
+        try writer.finish()
+        Terminal.write("subscribed \(subscription.key)\n")
+    }
+}

@@ -1,0 +1,72 @@
+import Arguments
+import FanOut
+import Foundation
+import KafkaClient
+import Pipeline
+import Subscriptions
+
+/// `carillon subscriptions import`
+struct SubscriptionsImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Write subscriptions from a file of JSON lines.",
+        discussion: "A line is a subscription's record value: audience, token, platform, app, environment, locale, "
+            + "registered_at, last_seen_at. A line that is none is reported by its number and skipped; the command then "
+            + "ends with 1. Importing twice changes nothing.",
+        examples: [
+            ("carillon subscriptions import subscriptions.jsonl -b localhost:9092", "With progress on a terminal."),
+            ("zcat subscriptions.jsonl.gz | carillon subscriptions import - --json", "From standard input."),
+        ])
+
+    @Argument(help: "JSON lines; - is standard input.", completion: .file) var file: String
+    @Flag(help: "Print the summary as JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked()
+        var lines = try LineReader(path: file)
+        var writer = try SubscriptionWriter(configuration)
+        var progress = ProgressLine(unit: "subscriptions")
+        var summary = ImportSummary()
+        let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? nil
+        let start = ContinuousClock.now
+        var number = 0
+        var bytes = 0
+        while let line = try lines.next() {
+            number += 1
+            bytes += line.count + 1
+            guard !line.isEmpty else { continue }
+            do {
+                try writer.subscribe(try Subscription.decode(value: Array(line)))
+                summary.imported += 1
+            } catch let error as Subscription.Invalid {
+                summary.malformed += 1
+                progress.clear()
+                if summary.malformed <= 20 { Terminal.complain("\(file):\(number): \(error)\n") }
+            }
+            if number % 256 == 0 {
+                progress.show(summary.imported, fraction: size.map { min(1, Double(bytes) / Double(max(1, $0))) })
+            }
+        }
+        try writer.finish()
+        progress.clear()
+        summary.seconds = (ContinuousClock.now - start) / .seconds(1)
+        Terminal.write(json ? try JSONOutput.text(summary) : summary.text)
+        if summary.malformed > 0 {
+            throw CommandFailure(
+                .difference, "\(summary.malformed) lines of \(file) are no subscriptions and were skipped")
+        }
+    }
+}
+
+private struct ImportSummary: Encodable {
+    var imported = 0
+    var malformed = 0
+    var seconds = 0.0
+
+    var text: String {
+        let rate = seconds > 0 ? Int(Double(imported) / seconds) : 0
+        return "\(ProgressLine.grouped(imported)) subscriptions written in \(ProgressLine.time(seconds)), "
+            + "\(ProgressLine.grouped(rate))/s\n"
+    }
+}

@@ -1,0 +1,46 @@
+import Arguments
+import FanOut
+import Pipeline
+import Subscriptions
+
+/// `carillon unsubscribe`
+struct UnsubscribeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unsubscribe",
+        abstract: "Unsubscribe a device from an audience.",
+        examples: [
+            ("carillon unsubscribe --audience place/42 < token.txt", "By its token."),
+            (
+                "carillon unsubscribe --audience place/42 --token-hash "
+                    + "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                "By the hash that 'subscriptions list' shows."
+            ),
+        ])
+
+    @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>")
+    var audience: String
+    @Option(help: "SHA-256 of the token in hex, instead of the token.", valueName: "hex") var tokenHash: String?
+    @OptionGroup(title: "Token") var token: TokenOptions
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func validate() -> [String] {
+        guard let tokenHash else { return [] }
+        if token.tokenFile != nil { return ["--token-hash and --token-file exclude each other"] }
+        if SubscriptionKey.isHash(tokenHash.lowercased()) { return [] }
+        return ["--token-hash: it must be the 64 hex digits that 'subscriptions list' shows"]
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let key =
+            if let tokenHash {
+                SubscriptionKey(audience: audience, tokenHash: tokenHash.lowercased())
+            } else {
+                SubscriptionKey(audience: audience, token: try token.read())
+            }
+        var writer = try SubscriptionWriter(configuration)
+        try writer.unsubscribe(key: key.text)
+        try writer.finish()
+        Terminal.write("unsubscribed \(key.text)\n")
+    }
+}

@@ -1,0 +1,65 @@
+import Arguments
+import Events
+import FanOut
+import Foundation
+import Pipeline
+import Subscriptions
+
+/// `carillon table check`
+struct TableCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Look every entry of the stored table up, and say how many there are.",
+        discussion: "Needs no broker. Ends with 1 if the table is damaged. Refused while a process works with it.",
+        examples: [("carillon table check --group carillon --instance host-1", "That instance's table.")])
+
+    @Flag(help: "Print one JSON document.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked(needsBroker: false)
+        let path = configuration.stateDirectory
+        guard FileManager.default.fileExists(atPath: path + "/subscriptions") else {
+            throw CommandFailure(.difference, "state.dir: there is no table in \(path)")
+        }
+        let folder = try StateFolder(path: path)
+        let report = TableReport(try SubscriptionTable.inspect(directory: folder.table), path: folder.table)
+        Terminal.write(json ? try JSONOutput.text(report) : report.text)
+        if let reason = report.wiped {
+            throw CommandFailure(.difference, "\(folder.table) was damaged and has been wiped: \(reason)")
+        }
+    }
+}
+
+/// What the stored table holds.
+private struct TableReport: Encodable {
+    var path: String
+    var devices: Int
+    var topic: String
+    var checkpoint: String?
+    /// The next offset to read, by partition.
+    var offsets: [Int64]
+    /// The same for two tables that hold the same.
+    var digest: String
+    var wiped: String?
+
+    init(_ inspection: TableInspection, path: String) {
+        self.path = path
+        devices = inspection.devices
+        topic = inspection.topic
+        checkpoint = inspection.checkpointTime.map { TimeText.iso8601($0.milliseconds) }
+        offsets = inspection.offsets
+        digest = inspection.digest
+        wiped = inspection.wiped
+    }
+
+    var text: String {
+        var table = TextTable(["TABLE", path])
+        table.append(["devices", ProgressLine.grouped(devices) + ", every one looked up and sound"])
+        table.append(["topic", topic.isEmpty ? "-" : topic])
+        table.append(["checkpoint", checkpoint ?? "-"])
+        table.append(["next offsets", offsets.isEmpty ? "-" : offsets.map(String.init).joined(separator: " ")])
+        table.append(["digest", digest])
+        return table.text
+    }
+}

@@ -1,0 +1,130 @@
+"""The targets of Package.swift are what docs/design.md says they are, and each one declares what its files import."""
+
+import functools
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from program import ROOT
+
+# What Swift's toolchain and the system bring.
+SYSTEM = {"Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing"}
+
+# Each of Debian's C libraries has one door.
+DOORS = {
+    "CLMDB": "StateStore",
+    "CMicrohttpd": "HTTPServer",
+    "COpenSSL": "Digests",
+    "CRDKafka": "KafkaClient",
+    "CSimdJSON": "JSONReader",
+}
+
+# Pure: no thread, no clock, no log, no file.
+PURE = {"NotificationPayload", "Digests", "JSONReader", "Events", "Extraction"}
+
+IMPORT = re.compile(r"^\s*(?:@\w+ )*(?:public |package |internal |private |fileprivate )?import (?:\w+ (?=\w+\.))?(\w+)", re.M)
+
+
+@functools.cache
+def targets():
+    """Every target of the package by its name, those for fuzzing included."""
+    dumped = subprocess.run(
+        ["swift", "package", "--package-path", str(ROOT), "dump-package"],
+        env=os.environ | {"CARILLON_FUZZING": "1"}, capture_output=True, text=True, check=True)
+    return {target["name"]: target for target in json.loads(dumped.stdout)["targets"]}
+
+
+def is_test(target):
+    """Whether a target is for tests alone, as its place says."""
+    return target["type"] == "test" or (target.get("path") or "").startswith("Tests/")
+
+
+def declared(target):
+    """The targets of this package that it depends on."""
+    return {dependency["byName"][0] for dependency in target["dependencies"]}
+
+
+def sources(target):
+    """The Swift files of a target."""
+    folder = target.get("path") or f"{'Tests' if target['type'] == 'test' else 'Sources'}/{target['name']}"
+    return sorted((ROOT / folder).rglob("*.swift"))
+
+
+def imports(path):
+    """The modules that a file imports."""
+    return set(IMPORT.findall(path.read_text()))
+
+
+def reached(name):
+    """What a target depends on, directly and by others."""
+    found, open_names = set(), [name]
+    while open_names:
+        for other in declared(targets()[open_names.pop()]) - found:
+            found.add(other)
+            open_names.append(other)
+    return found
+
+
+def diagram():
+    """The product's targets as a Mermaid diagram; an arrow points to what a target imports.
+
+    An arrow that follows from others is left out.
+    """
+    lines = ["```mermaid", "flowchart TD"]
+    for name, target in sorted(targets().items()):
+        if is_test(target):
+            continue
+        direct = declared(target)
+        indirect = set().union(*(reached(other) for other in direct)) if direct else set()
+        lines += [f"    {name} --> {other}" for other in sorted(direct - indirect)]
+    return "\n".join([*lines, "```"])
+
+
+class Targets(unittest.TestCase):
+    def test_every_target_declares_what_it_imports_and_nothing_more(self):
+        problems, count = [], 0
+        for name, target in targets().items():
+            if target["type"] == "system" or name == "CSimdJSON":
+                continue
+            used = set()
+            for path in sources(target):
+                count += 1
+                used |= imports(path)
+            problems += [f"{name} imports {other}, which it does not declare" for other in sorted(used - SYSTEM - declared(target))]
+            problems += [f"{name} declares {other} and does not import it" for other in sorted(declared(target) - used)]
+        self.assertEqual(problems, [])
+        self.assertGreater(count, 300)
+
+    def test_every_file_belongs_to_a_target(self):
+        owned = {path for target in targets().values() if target["type"] != "system" for path in sources(target)}
+        found = set((ROOT / "Sources").rglob("*.swift")) | set((ROOT / "Tests").rglob("*.swift"))
+        found.discard(ROOT / "Tests/Threads/planted.swift")  # Scripts/threads compiles it by itself.
+        self.assertEqual(sorted(str(path.relative_to(ROOT)) for path in found - owned), [])
+
+    def test_a_c_library_has_one_door(self):
+        for library, door in DOORS.items():
+            found = [name for name, target in targets().items() if library in declared(target) and not is_test(target)]
+            self.assertEqual(found, [door])
+
+    def test_the_payload_library_imports_nothing_but_the_c_library(self):
+        self.assertEqual(declared(targets()["NotificationPayload"]), set())
+        used = set().union(*(imports(path) for path in sources(targets()["NotificationPayload"])))
+        self.assertLessEqual(used, {"Glibc"})
+
+    def test_the_stages_do_no_io(self):
+        for name in PURE:
+            self.assertTrue(reached(name).isdisjoint({"KafkaClient", "Telemetry", "StateStore", "Pipeline"}), name)
+
+    def test_a_replay_cannot_deliver(self):
+        self.assertTrue(reached("Replay") >= {"Pipeline", "KafkaClient", "FanOut", "Extraction"})
+        self.assertTrue(reached("Replay").isdisjoint({"Delivery", "HTTPClient", "Console", "HTTPServer", "carillon"}))
+
+    def test_the_design_shows_this_graph(self):
+        page = (ROOT / "docs" / "design.md").read_text()
+        self.assertIn(diagram(), page, f"docs/design.md should have:\n{diagram()}")
+
+
+if __name__ == "__main__":
+    unittest.main()
