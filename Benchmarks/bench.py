@@ -6,7 +6,6 @@ start nor the end counts. CPU is that of the process between the same two moment
 
 import argparse
 import hashlib
-import json
 import os
 import pathlib
 import shutil
@@ -15,31 +14,31 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from confluent_kafka import Consumer, TopicPartition
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from cluster import Cluster, Failure  # noqa: E402
-from generate import Input  # noqa: E402
+from generator.inputs import subscription  # noqa: E402
+from harness.cluster import Cluster  # noqa: E402
+from harness.waiting import Failure, pause  # noqa: E402
 
 COPIES = 3
 TICKS = os.sysconf("SC_CLK_TCK")
-pause = threading.Event().wait
 
 
 def subscriptions(places):
     """COPIES devices for each of the loader's places."""
     for place in range(places):
-        audience = f"place/{place:08}-0000-4000-8000-000000000000"
         for copy in range(COPIES):
-            token = f"device-{place:08}-{copy}-" + hashlib.sha512(f"{place} {copy}".encode()).hexdigest()
-            value = {"audience": audience, "token": token, "platform": "fcm", "app": "com.example.shop",
-                     "environment": "production", "locale": "en-GB", "registered_at": "2026-02-01T00:00:00Z",
-                     "last_seen_at": "2026-02-28T00:00:00Z"}
-            key = f"{audience}|{hashlib.sha256(token.encode()).hexdigest()}"
-            yield Input(key.encode(), json.dumps(value, separators=(",", ":")).encode())
+            yield subscription(
+                f"{place:08}-0000-4000-8000-000000000000",
+                f"device-{place:08}-{copy}-" + hashlib.sha512(f"{place} {copy}".encode()).hexdigest(),
+                environment="production",
+                locale="en-GB",
+                registered_at="2026-02-01T00:00:00Z",
+                last_seen_at="2026-02-28T00:00:00Z",
+            )
 
 
 def cpu_seconds(pid):
@@ -59,7 +58,7 @@ def crossing(samples, at):
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.cluster = Cluster()
+        self.cluster = Cluster(os.environ["KAFKA_BOOTSTRAP_SERVERS"])
         self.name = f"bench-{os.getpid()}-{int(time.time())}"
         self.input, self.table = f"{self.name}.events", f"{self.name}.subscriptions"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-bench."))
@@ -70,44 +69,83 @@ class Bench:
     def load(self):
         options = self.options
         began = time.monotonic()
-        self.cluster.create_topics({
-            # Slightly more than twice state.horizon.
-            self.input: (options.partitions, {"retention.ms": str(30 * 86_400_000)}),
-            self.table: (4, {"cleanup.policy": "compact"}),
-        })
+        self.cluster.create_topics(
+            {
+                # Slightly more than twice state.horizon.
+                self.input: (options.partitions, {"retention.ms": str(30 * 86_400_000)}),
+                self.table: (4, {"cleanup.policy": "compact"}),
+            }
+        )
         self.cluster.produce(self.table, subscriptions(options.places))
-        subprocess.run([options.limit, "load", self.cluster.bootstrap, self.input, str(options.events), str(options.bytes),
-                        str(options.places)], check=True)
-        print(f"{options.events:,} events of {options.bytes} B in {options.partitions} partitions, {options.places * COPIES:,} "
-              f"subscriptions, loaded in {time.monotonic() - began:.1f} s", flush=True)
+        subprocess.run(
+            [
+                options.limit,
+                "load",
+                self.cluster.bootstrap,
+                self.input,
+                str(options.events),
+                str(options.bytes),
+                str(options.places),
+            ],
+            check=True,
+        )
+        print(
+            f"{options.events:,} events of {options.bytes} B in {options.partitions} partitions, {options.places * COPIES:,} "
+            f"subscriptions, loaded in {time.monotonic() - began:.1f} s",
+            flush=True,
+        )
 
     def command(self, program, group, output, workers):
         options, bootstrap = self.options, self.cluster.bootstrap
         if program == "limit":
-            return [options.limit, "run", bootstrap, group, self.input, output["dispatch"], str(options.events), str(workers),
-                    str(COPIES), str(self.value_bytes)]
+            return [
+                options.limit,
+                "run",
+                bootstrap,
+                group,
+                self.input,
+                output["dispatch"],
+                str(options.events),
+                str(workers),
+                str(COPIES),
+                str(self.value_bytes),
+            ]
         settings = {
-            "kafka.bootstrap.servers": bootstrap, "group.id": group, "instance.id": "bench", "workers": workers,
-            "state.dir": self.folder / group, "topic.events": self.input, "topic.subscriptions": self.table,
-            "topic.dispatch": output["dispatch"], "topic.dead-letters": output["dead-letters"],
+            "kafka.bootstrap.servers": bootstrap,
+            "group.id": group,
+            "instance.id": "bench",
+            "workers": workers,
+            "state.dir": self.folder / group,
+            "topic.events": self.input,
+            "topic.subscriptions": self.table,
+            "topic.dispatch": output["dispatch"],
+            "topic.dead-letters": output["dead-letters"],
             "topic.journal": output["journal"],
         }
         build = options.against if program == "against" else options.carillon
         return [build, "run", "--from", "earliest"] + [
-            part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+            part for key, value in settings.items() for part in ("--set", f"{key}={value}")
+        ]
 
     def measure(self, program, workers):
         """One run: (events/s, CPU µs a record, peak MB)."""
         self.runs += 1
         options, group = self.options, f"{self.name}-{self.runs}"
         output = {kind: f"{group}.{kind}" for kind in ("dispatch", "dead-letters", "journal")}
-        self.cluster.create_topics({output["dispatch"]: (options.partitions, {}), output["dead-letters"]: (1, {}),
-                                    output["journal"]: (1, {})})
+        self.cluster.create_topics(
+            {output["dispatch"]: (options.partitions, {}), output["dead-letters"]: (1, {}), output["journal"]: (1, {})}
+        )
         log_path = self.folder / f"{group}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
         with open(log_path, "wb") as log:
-            process = subprocess.Popen(self.command(program, group, output, workers), stdin=subprocess.DEVNULL, stdout=log,
-                                       stderr=log, env=environment, start_new_session=True)
+            process = subprocess.Popen(
+                self.command(program, group, output, workers),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
         try:
             samples = self.follow(process, group, log_path)
             first, last = options.events // 10, options.events * 95 // 100
@@ -203,8 +241,10 @@ def main():
                     rate, cpu, peak = results[program][-1]
                     print(f"  {program:8} {rate:9,.0f} events/s {cpu:6.2f} µs CPU a record {peak:7.0f} MB", flush=True)
             medians = {program: [statistics.median(column) for column in zip(*rows)] for program, rows in results.items()}
-            print(f"\n{workers} worker(s), {options.runs} runs of each, medians\n"
-                  f"{'':10} {'events/s':>12} {'records/s':>12} {'µs CPU a record':>16} {'peak MB':>9}")
+            print(
+                f"\n{workers} worker(s), {options.runs} runs of each, medians\n"
+                f"{'':10} {'events/s':>12} {'records/s':>12} {'µs CPU a record':>16} {'peak MB':>9}"
+            )
             for program, (rate, cpu, peak) in medians.items():
                 print(f"{program:10} {rate:12,.0f} {rate * COPIES:12,.0f} {cpu:16.2f} {peak:9.0f}")
             for program in programs[:-1]:

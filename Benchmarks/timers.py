@@ -8,51 +8,63 @@ from the journal's first entry to its last one before the timers.
 
 import itertools
 import json
+import os
 import pathlib
+import random
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-import daemon  # noqa: E402
-import scenarios  # noqa: E402
-import slots  # noqa: E402
-from cluster import Failure, wait_for  # noqa: E402
+from harness import timers  # noqa: E402
+from harness.harness import Harness  # noqa: E402
+from harness.waiting import Failure, wait_for  # noqa: E402
 
 
-def measure(count):
-    world = slots.make_schedule_world("timers", partitions=1)
+def measure(harness, count):
+    world = timers.make_schedule_world(harness, "timers", partitions=1)
     # Allows enough time to produce the events and to process them.
-    at = slots.next_minute(20 + count // 5_000)
+    at = timers.next_minute(20 + count // 5_000)
     began = time.monotonic()
-    slots.produce(world, [slots.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
-                             for index in range(count)])
+    timers.produce(
+        world,
+        [
+            timers.order_event(world, f"order-{index:08}", world.places[index % len(world.places)], start=at)
+            for index in range(count)
+        ],
+    )
     print(f"{count:,} orders made in {time.monotonic() - began:.0f} s", flush=True)
-    process = scenarios.started(world)
+    process = world.started()
     world.wait_until_done(600)
-    if slots.now_ms() > at:
-        raise Failure("the orders were not worked off before their slot began")
+    if timers.now_ms() > at:
+        raise Failure("the orders were not processed before their slot began")
     status = pathlib.Path(f"/proc/{process.process.pid}/status")
     # Control records count, too: one per transaction.
-    wait_for("the timers have gone", lambda: sum(world.ends_of("dispatch").values()) >= 2 * count, 600)
+    wait_for("the timers have fired", lambda: sum(world.ends_of("dispatch").values()) >= 2 * count, 600)
     peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
     process.stop(60)
     journal = [(record.timestamp, json.loads(record.value)) for record in world.cluster.read(world.topics["journal"])]
     ticks = [each for each in journal if each[1]["watermarks"][0]["after"] > each[1]["watermarks"][0]["before"]]
     events = [stamp for stamp, entry in journal if entry["ranges"][0]["to"] > entry["ranges"][0]["from"]]
-    first = next(record.timestamp for record in world.cluster.stream(world.topics["dispatch"])
-                 if dict(record.headers)["source"].startswith(b"schedule/"))
+    first = next(
+        record.timestamp
+        for record in world.cluster.stream(world.topics["dispatch"])
+        if dict(record.headers)["source"].startswith(b"schedule/")
+    )
     taken = (ticks[-1][0] - first) / 1000
     gaps = sorted(b - a for a, b in itertools.pairwise(events))
-    print(f"{count:,} timers in {len(ticks)} transactions, {taken:.1f} s: {count / taken:,.0f} timers/s; the first "
-          f"{first - at} ms after it was due")
-    print(f"the fold of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
-          f"commits {gaps[-1]} ms, the median {gaps[len(gaps) // 2]} ms; at most {peak // 1024} MB")
+    print(
+        f"{count:,} timers in {len(ticks)} transactions, {taken:.1f} s: {count / taken:,.0f} timers/s; the first "
+        f"{first - at} ms after it was due"
+    )
+    print(
+        f"the fold of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
+        f"commits {gaps[-1]} ms, the median {gaps[len(gaps) // 2]} ms; at most {peak // 1024} MB"
+    )
 
 
 if __name__ == "__main__":
+    harness = Harness(random.SystemRandom().randrange(10**6), os.environ)
     try:
-        measure(int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
+        measure(harness, int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
     finally:
-        daemon.Daemon.kill_all()
-        for each in scenarios.worlds:
-            each.remove()
+        harness.close()

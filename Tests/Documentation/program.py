@@ -6,7 +6,6 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CARILLON = os.environ.get("CARILLON", str(ROOT / ".build/release/carillon"))
 USAGE, CONFIGURATION = 64, 78
 
 # A setting that is wrong. The program names every problem of a configuration at once and then ends, so a command line
@@ -14,15 +13,19 @@ USAGE, CONFIGURATION = 64, 78
 PLANTED = ["--set", "log.level=planted"]
 
 
+def carillon():
+    return os.environ.get("CARILLON", str(ROOT / ".build/release/carillon"))
+
+
 def run(arguments, variables=None, **options):
     """(exit code, output, errors) of the program in an environment that has nothing but `variables`."""
     environment = {"PATH": os.environ["PATH"], "HOME": "/nowhere"} | (variables or {})
-    done = subprocess.run([CARILLON, *arguments], env=environment, capture_output=True, text=True, timeout=30, **options)
+    done = subprocess.run([carillon(), *arguments], env=environment, capture_output=True, text=True, timeout=30, **options)
     return done.returncode, done.stdout, done.stderr
 
 
 def problems(arguments, variables=None, **options):
-    """What the program has against a command line, as lines; none where it would run."""
+    """What the program objects to in a command line, as lines; none where it would run."""
     if arguments[-1:] in (["--help"], ["--version"]):
         code, output, errors = run(arguments, variables, **options)
         return [] if code == 0 and output else errors.splitlines()
@@ -37,4 +40,8 @@ def configuration(variables, **options):
     """(sources by setting, variables that mean nothing, problems), as `check-config` sees the variables."""
     _, output, errors = run(["check-config", "--json"], variables, **options)
     report = json.loads(output)
-    return {each["key"]: each["source"] for each in report["settings"]}, report["ignoredVariables"], report["problems"] or errors.splitlines()
+    return (
+        {each["key"]: each["source"] for each in report["settings"]},
+        report["ignoredVariables"],
+        report["problems"] or errors.splitlines(),
+    )

@@ -10,13 +10,14 @@ import tempfile
 import unittest
 
 import kubernetes_validate
-import yaml
-
 import program
+import yaml
 from program import ROOT
 
 OPERATIONS = ROOT / "docs/operations"
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+# The services that run Carillon.
+OURS = {name: service for name, service in COMPOSE.items() if service["image"] == "carillon"}
 MANIFEST = list(yaml.safe_load_all((OPERATIONS / "kubernetes.yaml").read_text()))
 METRICS_PORT = 9464
 
@@ -77,11 +78,9 @@ class Checks(Deployment):
 
 
 class Compose(Deployment):
-    OURS = {name: service for name, service in COMPOSE.items() if service["image"] == "carillon"}
-
     def test_commands_and_variables_are_the_program_s(self):
-        self.assertEqual(set(self.OURS), {"topics", "carillon"})
-        for name, service in self.OURS.items():
+        self.assertEqual(set(OURS), {"topics", "carillon"})
+        for name, service in OURS.items():
             with self.subTest(name):
                 self.assert_known(service["environment"])
                 self.assert_runs(service["command"], service["environment"])
@@ -103,7 +102,7 @@ class Compose(Deployment):
 
     def test_clients_use_the_broker_s_listener_inside_the_network(self):
         listeners = dict(each.split("://") for each in COMPOSE["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(","))
-        addresses = [service["environment"]["KAFKA_BOOTSTRAP_SERVERS"] for service in self.OURS.values()]
+        addresses = [service["environment"]["KAFKA_BOOTSTRAP_SERVERS"] for service in OURS.values()]
         addresses.append(COMPOSE["ui"]["environment"]["KAFKA_CLUSTERS_0_BOOTSTRAPSERVERS"])
         self.assertEqual(set(addresses), {listeners["INSIDE"]})
         self.assertEqual(COMPOSE["kafka"]["healthcheck"]["test"][-1].split(":")[1], listeners["INSIDE"].split(":")[1])
@@ -156,8 +155,11 @@ class Image(Deployment):
         of_the_system = {"libc6", "libstdc++6", "libgcc-s1"}
         needed = set()
         dynamic = subprocess.run(["readelf", "-d", program.CARILLON], capture_output=True, text=True, check=True).stdout
-        paths = dict(re.findall(r"(\S+) => (/\S+)", subprocess.run(
-            ["ldd", program.CARILLON], capture_output=True, text=True, check=True).stdout))
+        paths = dict(
+            re.findall(
+                r"(\S+) => (/\S+)", subprocess.run(["ldd", program.CARILLON], capture_output=True, text=True, check=True).stdout
+            )
+        )
         for library in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
             path = pathlib.Path(paths[library]).resolve() if library in paths else None
             for candidate in filter(None, [path, paths.get(library)]):
@@ -274,8 +276,11 @@ class Kubernetes(Deployment):
 
     def test_labels_select_the_pods(self):
         labels = self.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
-        for selector in (self.one("Service")["spec"]["selector"], self.one("StatefulSet")["spec"]["selector"]["matchLabels"],
-                         self.one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"]):
+        for selector in (
+            self.one("Service")["spec"]["selector"],
+            self.one("StatefulSet")["spec"]["selector"]["matchLabels"],
+            self.one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+        ):
             self.assertEqual(selector, labels)
         self.assertEqual(self.one("StatefulSet")["spec"]["serviceName"], self.one("Service")["metadata"]["name"])
 

@@ -24,7 +24,9 @@ def sentences():
     """Every text of the sources that is written as one literal or several joined by +."""
     found = set()
     for path in sorted((ROOT / "Sources").rglob("*.swift")):
-        text = re.sub(r'"""\n(.*?)\n\s*"""', lambda block: '"' + re.sub(r"\\?\n\s*", "", block[1]).strip() + '"', path.read_text(), flags=re.S)
+        text = re.sub(
+            r'"""\n(.*?)\n\s*"""', lambda block: '"' + re.sub(r"\\?\n\s*", "", block[1]).strip() + '"', path.read_text(), flags=re.S
+        )
         found |= {sentence(match) for match in re.findall(SENTENCE, text)}
     return found
 
@@ -44,10 +46,14 @@ def is_in(heading, text):
 
 
 def endings():
-    """(file, text) of every message that ends the program: errors of the pipeline, of commands, advice of Kafka errors, errors of the store."""
-    makers = (r"\.(?:instanceInUse|defect|unplaceableRecord|notDrained|notAuthorized|decisionNeeded)\(\s*",
-              r"CommandFailure\(\s*\.\w+,\s*(?:lines:\s*)?", r"self\.init\(\s*\.(?:damaged|diskFull|storeFull|system),\s*",
-              r"ReplayRefusal\(\s*")
+    """(file, text) of every message that ends the program: errors of the pipeline, of commands and of the store, advice of Kafka
+    errors."""
+    makers = (
+        r"\.(?:instanceInUse|defect|unplaceableRecord|notDrained|notAuthorized|decisionNeeded)\(\s*",
+        r"CommandFailure\(\s*\.\w+,\s*(?:lines:\s*)?",
+        r"self\.init\(\s*\.(?:damaged|diskFull|storeFull|system),\s*",
+        r"ReplayRefusal\(\s*",
+    )
     for path in sorted((ROOT / "Sources").rglob("*.swift")):
         # Release builds have no fault points; the mock cluster is for tests.
         if path.name == "FaultPoint.swift" or path.parts[-2] == "Mock":
@@ -59,7 +65,9 @@ def endings():
     move = (ROOT / "Sources/carillon/Offsets/OffsetMove.swift").read_text()
     for match in re.findall(rf"problems\.append\(\s*({SENTENCE})", move):
         yield "OffsetMove.swift", sentence(match)
-    advice = (ROOT / "Sources/KafkaClient/Errors/KafkaError+Sentences.swift").read_text().split("func advice")[1].split("\n    }\n")[0]
+    advice = (
+        (ROOT / "Sources/KafkaClient/Errors/KafkaError+Sentences.swift").read_text().split("func advice")[1].split("\n    }\n")[0]
+    )
     for match in re.findall(rf"(?:return|:)\s+({LITERAL})", advice):
         yield "KafkaError+Sentences.swift", sentence(match)
 
@@ -73,8 +81,11 @@ class Messages(unittest.TestCase):
 
     def test_every_message_that_ends_the_program_has_a_heading(self):
         found = list(endings())
-        missing = [f"{name}: {text}" for name, text in found
-                   if len(text.replace("…", "").strip()) > 3 and not any(is_in(heading, text) for heading in HEADINGS)]
+        missing = [
+            f"{name}: {text}"
+            for name, text in found
+            if len(text.replace("…", "").strip()) > 3 and not any(is_in(heading, text) for heading in HEADINGS)
+        ]
         self.assertEqual(missing, [])
         self.assertGreater(len(found), 40)
 

@@ -32,7 +32,11 @@ def targets():
     """Every target of the package by its name, those for fuzzing included."""
     dumped = subprocess.run(
         ["swift", "package", "--package-path", str(ROOT), "dump-package"],
-        env=os.environ | {"CARILLON_FUZZING": "1"}, capture_output=True, text=True, check=True)
+        env=os.environ | {"CARILLON_FUZZING": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return {target["name"]: target for target in json.loads(dumped.stdout)["targets"]}
 
 

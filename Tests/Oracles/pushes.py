@@ -1,54 +1,44 @@
-"""What the oracles judge: records that `carillon render` writes for generated events, beside what they must be."""
+"""What the oracles judge: records that `carillon render` writes for generated events, and what they must be."""
 
-import pathlib
-import tempfile
 from typing import NamedTuple
 
-import generate
-import render
-import rules
-import verify
-from daemon import run
+from generator.events import Events, Mix
+from generator.inputs import DAY_MS, iso
+from generator.subscriptions import make_subscriptions, well_formed
+from harness.rendering import records_of
+from model.expectation import Expectation
+from model.records import Device, Notification, Record
+from model.subscriptions import Subscriptions
+from scenarios import render
 
 
 class Push(NamedTuple):
     """One record of the dispatch topic, and the notification and device that it is for."""
 
-    record: rules.Record
-    notification: rules.Notification
-    device: rules.Device
-
-
-def render_records(records, subscriptions, *arguments):
-    """The records that `carillon render` writes for records of orders.events; `subscriptions` are values."""
-    with tempfile.TemporaryDirectory(prefix="carillon-oracles.") as folder:
-        table, events = pathlib.Path(folder, "subscriptions.jsonl"), pathlib.Path(folder, "events.jsonl")
-        table.write_bytes(b"".join(each + b"\n" for each in subscriptions))
-        events.write_text("".join(render.envelope(record) + "\n" for record in records), "utf-8")
-        code, output, errors = run("render", *arguments, "--subscriptions", table, events, timeout=120)
-    if code != 0:
-        raise AssertionError(f"carillon render ended with {code}: {errors[-2000:]}")
-    return [render.opened(line, at) for at, line in enumerate(output.split("\n")[:-1])]
+    record: Record
+    notification: Notification
+    device: Device
 
 
 def expected(records, subscriptions, settings, until=None):
     """Every push that must come, by source, message id and hash of the token; of timers those that are due up to `until`."""
-    expectation = verify.Expectation(rules.Subscriptions(subscriptions), settings)
-    expectation.partition(records, (), 0, until, None)
+    expectation = Expectation(Subscriptions(subscriptions), settings, until)
+    expectation.add_partition(records)
     return {identity: (notification, device) for identity, (_, notification, device, _) in expectation.pushes.items()}
 
 
-def generated(seed, count, settings=rules.Settings("Europe/Berlin"), *arguments):
+def generated(harness, count, settings, *arguments):
     """Pushes for generated events in every envelope and spelling, none of them poison, and of the timers that follow."""
-    places, subscriptions = generate.make_subscriptions(seed, places=40, crowd=3)
-    subscriptions = [each for each in subscriptions if each.value and each.value.endswith(b"}")]
-    events = generate.Events(seed, places, poison_rate=0)
-    records = [rules.Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
-    until = events.now + 4 * generate.DAY_MS
-    table = [rules.Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
+    seed = harness.seed
+    places, subscriptions = make_subscriptions(seed, places=40, crowd=3)
+    subscriptions = well_formed(subscriptions)
+    events = Events(seed, places, Mix(poison_rate=0))
+    records = [Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
+    until = events.now + 4 * DAY_MS
+    table = [Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
     wanted = expected(records, table, settings, until)
-    arguments += ("--time-zone", settings.time_zone, "--until", generate.iso(until))
-    written = render_records(records, [each.value for each in subscriptions], *arguments)
+    arguments += ("--time-zone", settings.time_zone, "--until", iso(until))
+    written = records_of(render(harness, records, [each.value for each in subscriptions], *arguments))
     found = []
     for record in written:
         headers = dict(record.headers)

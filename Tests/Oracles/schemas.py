@@ -1,4 +1,4 @@
-"""The project's JSON Schemas, behind the validator from PyPI."""
+"""The project's JSON Schemas, by the validator from PyPI."""
 
 import json
 import pathlib
@@ -6,34 +6,31 @@ import pathlib
 import jsonschema
 import referencing
 
+from model.messages import payload_of
+
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "Schemas"
 SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text()) for path in FOLDER.glob("*.schema.json")}
 REGISTRY = referencing.Registry().with_resources(
-    (schema["$id"], referencing.Resource.from_contents(schema)) for schema in SCHEMAS.values())
+    (schema["$id"], referencing.Resource.from_contents(schema)) for schema in SCHEMAS.values()
+)
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema, registry=REGISTRY) for name, schema in SCHEMAS.items()}
 
 
 def complaint(name, value):
-    """What the schema `name` says against a value; None where it accepts it."""
+    """What a value violates of the schema `name`; None where the schema accepts it."""
     error = jsonschema.exceptions.best_match(VALIDATORS[name].iter_errors(value))
     return error and f"{name}: {error.message} in {json.dumps(value, ensure_ascii=False)[:400]}"
 
 
-def default_of(value):
-    """What the app reads of a dispatch record's value."""
-    data = value["message"]["data"] if "message" in value else value["payload"]
-    return json.loads(data["default"])["data"]
-
-
 def complaints(record, topic):
-    """What the schemas of a topic say against a record that Carillon wrote to it. Dead letters: their headers alone."""
+    """What a record that Carillon wrote violates of the schemas of its topic. Of dead letters only the headers have a schema."""
     headers = {name: value.decode() for name, value in record.headers if _is_ours(name, topic)}
     parts = [(f"{topic}.headers", headers)]
     if topic != "notifications.dead-letters":
         value = None if record.value is None else json.loads(record.value)
         parts += [(f"{topic}.key", record.key and record.key.decode()), (f"{topic}.value", value)]
         if topic == "notifications.dispatch":
-            parts.append(("notification.payload", default_of(value)))
+            parts.append(("notification.payload", payload_of(value)))
     if f"{topic}.headers" not in SCHEMAS:
         del parts[0]
         if headers:

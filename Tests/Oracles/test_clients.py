@@ -3,6 +3,7 @@
 import collections
 import hashlib
 import json
+import os
 import random
 import unittest
 
@@ -11,13 +12,14 @@ from cloudevents.core.bindings.kafka import to_binary, to_structured
 from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 from confluent_kafka.admin import ConfigResource, ResourceType
-
-from cluster import Cluster
-from daemon import Daemon, run
-from generate import Input, compact
 from schemas import FOLDER, complaints
-from verify import murmur2_partition
-from world import TOPICS, World
+
+from generator.inputs import Input
+from generator.subscriptions import well_formed
+from harness.harness import Harness
+from harness.world import TOPICS
+from model.partitions import murmur2_partition
+from model.values import is_utf8
 
 SEED = random.SystemRandom().randrange(10**6)
 TOKEN = "device-of-the-oracles"
@@ -27,20 +29,21 @@ class Clients(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """One run of the whole: topics, subscriptions and an unsubscription by Carillon's own commands, events, the daemon."""
-        cls.addClassCleanup(Daemon.kill_all)
-        cls.world = world = World(Cluster(), "clients", SEED, partitions=12, places=60, crowd=20, poison_rate=0.05)
-        cls.addClassCleanup(world.remove)
+        harness = Harness(SEED, os.environ)
+        cls.addClassCleanup(harness.close)
+        cls.world = world = harness.make_world("clients", partitions=12, places=60, crowd=20, poison_rate=0.05)
         cls.command("topics", "create", "--replication-factor", "1")
         file = world.folder / "subscriptions.jsonl"
-        file.write_bytes(b"".join(each.value + b"\n" for each in world.subscriptions if each.value and each.value.endswith(b"}")))
+        file.write_bytes(b"".join(each.value + b"\n" for each in well_formed(world.subscriptions)))
         cls.command("subscriptions", "import", str(file))
         cls.place = world.events.places[0]
         device = ("--audience", f"place/{cls.place}", "--platform", "fcm", "--app", "com.example.shop")
         cls.command("subscribe", *device, token=TOKEN)
         cls.command("unsubscribe", "--audience", f"place/{cls.place}", token=TOKEN)
         world.produce(1500)
-        world.cluster.produce(world.topics["events"], [cls.cloud_event(mode, number) for number in range(10)
-                                                       for mode in (to_binary, to_structured)])
+        world.cluster.produce(
+            world.topics["events"], [cls.cloud_event(mode, number) for number in range(10) for mode in (to_binary, to_structured)]
+        )
         daemon = world.daemon("a").start()
         world.wait_until_done(120)
         daemon.stop()
@@ -50,16 +53,24 @@ class Clients(unittest.TestCase):
     def command(cls, *arguments, token=None):
         settings = cls.world.settings("a")
         settings = {name: settings[name] for name in settings if name.startswith(("kafka.", "topic."))}
-        code, output, errors = run(*arguments, settings=settings, input=token and token.encode())
+        code, output, errors = cls.world.harness.run(*arguments, settings=settings, input=token and token.encode())
         assert code == 0, f"carillon {' '.join(arguments)} ended with {code}: {output}{errors}"
 
     @classmethod
     def cloud_event(cls, write, number):
         """A record that the CloudEvents SDK makes."""
         identity = f"{write.__name__}-{number}"
-        event = CloudEvent({"id": identity, "source": "/oracles", "type": "order.created", "specversion": "1.0",
-                            "datacontenttype": "application/json", "partitionkey": identity},
-                           {"order": {"id": identity, "place_id": cls.place}})
+        event = CloudEvent(
+            {
+                "id": identity,
+                "source": "/oracles",
+                "type": "order.created",
+                "specversion": "1.0",
+                "datacontenttype": "application/json",
+                "partitionkey": identity,
+            },
+            {"order": {"id": identity, "place_id": cls.place}},
+        )
         message = write(event, JSONFormat())
         return Input(message.key.encode(), message.value, tuple(message.headers.items()))
 
@@ -72,7 +83,7 @@ class Clients(unittest.TestCase):
         for role in TOPICS:
             described = channels[self.topic(role)]
             resource = ConfigResource(ResourceType.TOPIC, self.world.topics[role])
-            found, = [future.result(30) for future in self.world.cluster.admin.describe_configs([resource]).values()]
+            (found,) = [future.result(30) for future in self.world.cluster.admin.describe_configs([resource]).values()]
             with self.subTest(role):
                 self.assertEqual(len(self.world.cluster.partitions(self.world.topics[role])), described["partitions"])
                 for name, value in described["topicConfiguration"].items():
@@ -117,15 +128,6 @@ class Clients(unittest.TestCase):
     def test_nothing_is_lost_and_nothing_is_twice(self):
         report = self.world.verify()
         self.assertEqual(report.differences[:3], [])
-
-
-def is_utf8(key):
-    try:
-        return key.decode() is not None
-    except UnicodeDecodeError:
-        return False
-
-
 
 
 if __name__ == "__main__":

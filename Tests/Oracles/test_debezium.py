@@ -1,7 +1,6 @@
 """Debezium reads PostgreSQL's log into orders.events: what was committed is pushed, what was rolled back never was."""
 
 import contextlib
-import hashlib
 import json
 import os
 import pathlib
@@ -13,12 +12,11 @@ import tempfile
 import unittest
 import uuid
 
-import rules
-from cluster import Cluster, Failure, wait_for
-from daemon import Daemon
-from generate import Input, compact
-from scenarios import free_port
-from world import World
+from generator.inputs import subscription
+from harness.harness import Harness
+from harness.scenario import free_port
+from harness.waiting import Failure, wait_for
+from model.messages import message_id
 
 SEED = random.SystemRandom().randrange(10**6)
 PLACE = "north"
@@ -75,15 +73,30 @@ class PostgreSQL:
             shutil.chown(self.folder, "postgres", "postgres")
         data = self.folder / "data"
         self.run("initdb", "-D", data, "-U", self.user, "--auth", "trust", "--no-sync", "-E", "UTF8", "--locale", "C.UTF-8")
-        self.run("pg_ctl", "start", "-w", "-D", data, "-l", self.folder / "log", "-o",
-                 f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c wal_level=logical -c fsync=off")
+        self.run(
+            "pg_ctl",
+            "start",
+            "-w",
+            "-D",
+            data,
+            "-l",
+            self.folder / "log",
+            "-o",
+            f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c wal_level=logical -c fsync=off",
+        )
 
     def run(self, tool, *arguments, input=None):
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
         # pg_ctl's server keeps its standard output: a pipe of ours would never end.
         with tempfile.TemporaryFile() as output:
-            done = subprocess.run([*as_user, self.tools / tool, *map(str, arguments)], input=input, stdout=output,
-                                  stderr=output, timeout=60, cwd=self.folder)
+            done = subprocess.run(
+                [*as_user, self.tools / tool, *map(str, arguments)],
+                input=input,
+                stdout=output,
+                stderr=output,
+                timeout=60,
+                cwd=self.folder,
+            )
             output.seek(0)
             said = output.read().decode(errors="replace")
         if done.returncode:
@@ -92,8 +105,25 @@ class PostgreSQL:
 
     def execute(self, script):
         """Runs statements by psql, each on its own but for what they put into a transaction; what they print."""
-        return self.run("psql", "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", self.port, "-U", self.user, "-f", "-",
-                 "postgres", input=script.encode())
+        return self.run(
+            "psql",
+            "-X",
+            "-q",
+            "-t",
+            "-A",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            self.port,
+            "-U",
+            self.user,
+            "-f",
+            "-",
+            "postgres",
+            input=script.encode(),
+        )
 
     @property
     def followers(self):
@@ -111,15 +141,12 @@ def insert(table, identity, kind, order, **more):
 
 class Debezium(unittest.TestCase):
     def setUp(self):
-        self.addCleanup(Daemon.kill_all)
-        self.world = World(Cluster(), "debezium", SEED, partitions=3, places=2, crowd=0)
-        self.addCleanup(self.world.remove)
-        self.world.subscriptions = []
-        for name in ("counter", "phone", "tablet"):
-            token = f"made-up-token-of-the-{name}"
-            value = {"audience": f"place/{PLACE}", "token": token, "platform": "fcm", "app": "com.example.shop", "environment": "production"}
-            key = f"place/{PLACE}|{hashlib.sha256(token.encode()).hexdigest()}"
-            self.world.subscriptions.append(Input(key.encode(), compact(value)))
+        harness = Harness(SEED, os.environ)
+        self.addCleanup(harness.close)
+        self.world = harness.make_world("debezium", partitions=3, places=2, crowd=0)
+        self.world.subscriptions = [
+            subscription(PLACE, f"made-up-token-of-the-{name}", environment="production") for name in ("counter", "phone", "tablet")
+        ]
         self.world.create_topics()
         # PostgreSQL's folder lies outside of the world's, which no other user may enter.
         folder = pathlib.Path(tempfile.mkdtemp(prefix="carillon-debezium."))
@@ -138,17 +165,28 @@ class Debezium(unittest.TestCase):
         connectors = []
         for table, expand in TABLES.items():
             connectors.append(self.folder / f"{table}.properties")
-            connectors[-1].write_text(CONNECTOR.format(
-                port=self.database.port, user=self.database.user, topic=topic, table=table, expand=expand))
+            connectors[-1].write_text(
+                CONNECTOR.format(port=self.database.port, user=self.database.user, topic=topic, table=table, expand=expand)
+            )
         worker = self.folder / "worker.properties"
-        worker.write_text(WORKER.format(bootstrap=self.world.cluster.bootstrap, folder=self.folder, plugins=plugins, port=free_port()))
+        worker.write_text(
+            WORKER.format(bootstrap=self.world.cluster.bootstrap, folder=self.folder, plugins=plugins, port=free_port())
+        )
         log = self.folder / "connect.log"
-        environment = os.environ | {"LOG_DIR": str(self.folder / "logs"), "KAFKA_HEAP_OPTS": "-Xms64m -Xmx256m",
-                                    "KAFKA_JVM_PERFORMANCE_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"}
+        environment = os.environ | {
+            "LOG_DIR": str(self.folder / "logs"),
+            "KAFKA_HEAP_OPTS": "-Xms64m -Xmx256m",
+            "KAFKA_JVM_PERFORMANCE_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto",
+        }
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
                 [pathlib.Path(os.environ["KAFKA_HOME"]) / "bin" / "connect-standalone.sh", worker, *connectors],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True)
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=environment,
+                start_new_session=True,
+            )
         self.addCleanup(self.stop_connect)
 
         def follows():
@@ -170,16 +208,22 @@ class Debezium(unittest.TestCase):
         daemon = self.world.daemon("a").start()
         self.connect()
         ids = [str(uuid.uuid4()) for _ in range(6)]
-        order = {"id": "o-1", "place_id": PLACE, "order_number": "A’1 \"ü\"", "status": "pending",
-                 "shipping_info": {"slot": {"date": "2026-03-02", "start_time": "14:00", "end_time": "16:00"}}}
+        order = {
+            "id": "o-1",
+            "place_id": PLACE,
+            "order_number": 'A’1 "ü"',
+            "status": "pending",
+            "shipping_info": {"slot": {"date": "2026-03-02", "start_time": "14:00", "end_time": "16:00"}},
+        }
         first, second = TABLES
         self.database.execute(f"""
-            begin; {insert(first, ids[0], 'ORDER_CREATED', order)} commit;
-            begin; {insert(first, ids[1], 'ORDER_CREATED', order | {'id': 'o-2'})} rollback;
-            begin; {insert(second, ids[2], 'ORDER_CREATED', order | {'id': 'o-3'})} rollback;
-            begin; {insert(first, ids[3], 'ORDER_CREATED', order | {'id': 'o-4'})} savepoint s;
-                   {insert(first, ids[4], 'ORDER_STATUS_CHANGED', order | {'id': 'o-4'}, new_status='picked')} rollback to s; commit;
-            begin; {insert(second, ids[5], 'ORDER_CREATED', order | {'id': 'o-6'})} commit;
+            begin; {insert(first, ids[0], "ORDER_CREATED", order)} commit;
+            begin; {insert(first, ids[1], "ORDER_CREATED", order | {"id": "o-2"})} rollback;
+            begin; {insert(second, ids[2], "ORDER_CREATED", order | {"id": "o-3"})} rollback;
+            begin; {insert(first, ids[3], "ORDER_CREATED", order | {"id": "o-4"})} savepoint s;
+                   {insert(first, ids[4], "ORDER_STATUS_CHANGED", order | {"id": "o-4"}, new_status="picked")}
+                   rollback to s; commit;
+            begin; {insert(second, ids[5], "ORDER_CREATED", order | {"id": "o-6"})} commit;
         """)
         # A connector follows the order of commits: had it sent what was rolled back, that would stand before its last row.
         committed = [(ids[0], "o-1"), (ids[3], "o-4"), (ids[5], "o-6")]
@@ -195,7 +239,7 @@ class Debezium(unittest.TestCase):
         self.assertEqual(len(pushes), 9)
         devices = {each.key.rpartition(b"|")[2] for each in self.world.subscriptions}
         for identity, number in committed:
-            message = rules.message_id("outbox", [identity], "event_order_created", number, 1_772_359_200_000)
+            message = message_id("outbox", [identity], "event_order_created", number, 1_772_359_200_000)
             self.assertEqual({each.key for each in pushes if dict(each.headers)["message-id"].decode() == message}, devices)
 
 

@@ -1,23 +1,30 @@
 """The reference document's own JavaScript, run by Node, accepts and understands every push."""
 
-import hashlib
 import json
+import os
 import pathlib
 import random
 import subprocess
 import tempfile
 import unittest
 
-import generate
-import rules
-from pushes import expected, generated, render_records
+from pushes import expected, generated
+
+from generator.inputs import compact, subscription
+from harness.harness import Harness
+from harness.rendering import records_of, render
+from model.envelope import EVENT_TYPES
+from model.records import Record, Settings
 
 JUDGE = pathlib.Path(__file__).resolve().parent / "document-1" / "judge.mjs"
 SEED = random.SystemRandom().randrange(10**6)
 
 # Which function of the app the handler calls, and with what of the payload.
-CALLED = {"event_order_created": "processOrderCreated", "event_timeslot_started": "processTimeslotStarted",
-          "event_unpicked_orders_reminder": "processUnpickedReminder"}
+CALLED = {
+    "event_order_created": "processOrderCreated",
+    "event_timeslot_started": "processTimeslotStarted",
+    "event_unpicked_orders_reminder": "processUnpickedReminder",
+}
 
 
 def judge(messages):
@@ -45,20 +52,34 @@ def wanted_calls(payload):
     if kind == "event_order_ids_listed":  # The document's handler has no case for it.
         return [["console.warn", "Unknown event type:", kind]]
     order, old, new = payload["order_id"], payload["previous_status"], payload["new_status"]
-    return [["updateOrderStatus", order, new], ["showNotification", {
-        "title": "Order Status Updated", "body": f"Order #{payload['order_number']} is now {new}",
-        "data": {"orderId": order, "previousStatus": old, "newStatus": new}}]]
+    return [
+        ["updateOrderStatus", order, new],
+        [
+            "showNotification",
+            {
+                "title": "Order Status Updated",
+                "body": f"Order #{payload['order_number']} is now {new}",
+                "data": {"orderId": order, "previousStatus": old, "newStatus": new},
+            },
+        ],
+    ]
 
 
 class Document1(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, payloads, messages):
         verdicts = judge(messages)
         self.assertEqual(len(verdicts), len(messages))
         for payload, data, verdict in zip(payloads, messages, verdicts):
             with self.subTest(seed=SEED, data=data):
                 # An event without an order id is sent all the same (and marked x-degraded); the validator wants one.
-                wanted = True if payload["order_id"] else (
-                    "Error: Missing required fields: order_id" + ("" if payload["parent_order_id"] else ", parent_order_id"))
+                wanted = (
+                    True
+                    if payload["order_id"]
+                    else ("Error: Missing required fields: order_id" + ("" if payload["parent_order_id"] else ", parent_order_id"))
+                )
                 self.assertEqual(verdict["valid"], wanted)
                 self.assertEqual(verdict["parsed"], payload)
                 self.assertEqual(list(verdict["parsed"]), list(payload), "the document's order of fields")
@@ -66,37 +87,47 @@ class Document1(unittest.TestCase):
                 self.assertEqual(verdict["calls"], wanted_calls(payload))
 
     def test_every_push_is_valid_and_reaches_the_function_of_its_type(self):
-        pushes = generated(SEED, 1500)
+        pushes = generated(self.harness, 1500, Settings("Europe/Berlin"))
         self.check([push.notification.payload for push in pushes], [data_of(push.record) for push in pushes])
         kinds = {push.notification.payload["event_type"] for push in pushes}
-        self.assertEqual(kinds, {f"event_{name}" for name in rules.EVENT_TYPES})
+        self.assertEqual(kinds, {f"event_{name}" for name in EVENT_TYPES})
         self.assertEqual({push.device.platform for push in pushes}, {"fcm", "apns"})
 
     def test_text_that_wants_escaping_is_written_as_JSON_stringify_does(self):
         odd = ['"', "\\", "/", "\b\f\r\t", "\x01\x1f\x7f", "\u2028\u2029", "é€😀", "</script>", "a\nb", "\ufeff", "\u0000"]
-        subscription = {"audience": "place/p", "token": "t", "platform": "fcm", "app": "a", "environment": "production"}
-        table = [rules.Record("subscriptions", 0, 0, 0, b"place/p|" + hashlib.sha256(b"t").hexdigest().encode(),
-                              generate.compact(subscription))]
-        records = [rules.Record("orders.events", 0, at, 1, b"k", generate.compact(
-            {"event_type": "ORDER_CREATED", "order": {"id": f"x{each}x", "place_id": "p", "order_number": f"n{each}n"}}))
-            for at, each in enumerate(odd)]
-        wanted = expected(records, table, rules.Settings())
-        written = render_records(records, [table[0].value])
+        table = [Record("subscriptions", 0, 0, 0, *subscription("p", "t", environment="production"))]
+        records = [
+            Record(
+                "orders.events",
+                0,
+                at,
+                1,
+                b"k",
+                compact(
+                    {"event_type": "ORDER_CREATED", "order": {"id": f"x{each}x", "place_id": "p", "order_number": f"n{each}n"}}
+                ),
+            )
+            for at, each in enumerate(odd)
+        ]
+        wanted = expected(records, table, Settings())
+        written = records_of(render(self.harness, records, [table[0].value]))
         self.assertEqual(len(written), len(odd))
         self.check([notification.payload for notification, _ in wanted.values()], [data_of(record) for record in written])
 
     def test_the_judge_refuses_what_is_wrong(self):
-        data = data_of(generated(SEED, 20)[0].record)
+        data = data_of(generated(self.harness, 20, Settings("Europe/Berlin"))[0].record)
         payload = json.loads(data["default"])["data"]
         for member, wrong, complaint in (
-            ("start_time", None, "Missing required fields: start_time"), ("place_id", "", "Missing required fields: place_id"),
-            ("delivery_date", "07/07/2025", "Invalid delivery_date"), ("end_time", "4 PM", "Invalid time format"),
+            ("start_time", None, "Missing required fields: start_time"),
+            ("place_id", "", "Missing required fields: place_id"),
+            ("delivery_date", "07/07/2025", "Invalid delivery_date"),
+            ("end_time", "4 PM", "Invalid time format"),
         ):
             changed = {name: value for name, value in (payload | {member: wrong}).items() if value is not None}
-            verdict, = judge([{"default": json.dumps({"data": changed})}])
+            (verdict,) = judge([{"default": json.dumps({"data": changed})}])
             self.assertIn(complaint, verdict["valid"])
             self.assertIs(verdict["same"], False)  # Python puts spaces.
-        verdict, = judge([{"default": "{"}])
+        (verdict,) = judge([{"default": "{"}])
         self.assertIn("Failed to parse", verdict["valid"])
         self.assertIsNone(verdict["parsed"])
         self.assertIn("console.error", verdict["calls"][0])

@@ -2,15 +2,17 @@
 
 import datetime
 import json
+import os
 import random
 import unittest
 import warnings
 
 from firebase_admin import messaging
 from firebase_admin._messaging_encoder import MessageEncoder
-
-import rules
 from pushes import generated
+
+from harness.harness import Harness
+from model.records import Settings
 
 SEED = random.SystemRandom().randrange(10**6)
 
@@ -25,17 +27,25 @@ def encoded(push, settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Message.token, in favour of Message.fid.
         message = messaging.Message(
-            token=device.token, data=data,
-            android=messaging.AndroidConfig(priority=settings.android_priority, ttl=datetime.timedelta(seconds=settings.ttl_seconds)),
+            token=device.token,
+            data=data,
+            android=messaging.AndroidConfig(
+                priority=settings.android_priority, ttl=datetime.timedelta(seconds=settings.ttl_seconds)
+            ),
             apns=messaging.APNSConfig(
                 headers={"apns-push-type": "background", "apns-priority": "5", "apns-expiration": str(expires)},
-                payload=messaging.APNSPayload(messaging.Aps(content_available=True))))
+                payload=messaging.APNSPayload(messaging.Aps(content_available=True)),
+            ),
+        )
     return json.loads(json.dumps(message, cls=MessageEncoder))
 
 
 class FirebaseAdmin(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, settings, *arguments):
-        pushes = [each for each in generated(SEED, 800, settings, *arguments) if each.device.platform == "fcm"]
+        pushes = [each for each in generated(self.harness, 800, settings, *arguments) if each.device.platform == "fcm"]
         self.assertGreater(len(pushes), 400)
         self.assertTrue(any(each.notification.order_type for each in pushes))
         for push in pushes:
@@ -43,21 +53,21 @@ class FirebaseAdmin(unittest.TestCase):
                 self.assertEqual(json.loads(push.record.value), {"message": encoded(push, settings)})
 
     def test_the_same_message_built_with_it_is_the_same_JSON(self):
-        self.check(rules.Settings("Europe/Berlin"))
+        self.check(Settings("Europe/Berlin"))
 
     def test_it_agrees_on_other_settings_too(self):
-        settings = rules.Settings("America/New_York", ttl_seconds=90, android_priority="normal")
+        settings = Settings("America/New_York", ttl_seconds=90, android_priority="normal")
         self.check(settings, "--set", "notification.ttl=90s", "--set", "notification.android-priority=normal")
 
     def test_its_encoder_refuses_what_the_provider_refuses(self):
         """So that the comparison above says something: the encoder checks types, priorities and times."""
-        push = next(each for each in generated(SEED, 50) if each.device.platform == "fcm")
-        for wrong in (rules.Settings(android_priority="urgent"), rules.Settings(ttl_seconds=-1)):
+        push = next(each for each in generated(self.harness, 50, Settings("Europe/Berlin")) if each.device.platform == "fcm")
+        for wrong in (Settings(android_priority="urgent"), Settings(ttl_seconds=-1)):
             with self.assertRaises(ValueError):
                 encoded(push, wrong)
         push.notification.order_type = 7
         with self.assertRaises(ValueError):
-            encoded(push, rules.Settings())
+            encoded(push, Settings())
 
 
 if __name__ == "__main__":

@@ -9,14 +9,15 @@ import re
 import subprocess
 import unittest
 
-import generate
-import render
-from cluster import Cluster
-from daemon import CARILLON, Daemon
-from verify import murmur2_partition
-from world import World
+from generator.events import Events, Mix
+from generator.inputs import Input
+from generator.subscriptions import well_formed
+from harness.harness import Harness
+from harness.project import ROOT
+from harness.rendering import line_of, record_of
+from model.partitions import murmur2_partition
+from model.records import Record
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEED = random.SystemRandom().randrange(10**6)
 
 
@@ -35,15 +36,15 @@ def documented(*words):
 class Kcat(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.addClassCleanup(Daemon.kill_all)
-        cls.world = world = World(Cluster(), "kcat", SEED, partitions=3, places=30, crowd=3, poison_rate=0)
-        cls.addClassCleanup(world.remove)
+        harness = Harness(SEED, os.environ)
+        cls.addClassCleanup(harness.close)
+        cls.world = world = harness.make_world("kcat", partitions=3, places=30, crowd=3, poison_rate=0)
         world.create_topics()
         world.produce(150)
         cls.cluster = world.cluster
         (world.folder / "cluster.properties").write_text(f"bootstrap.servers={cls.cluster.bootstrap}\n")
         (world.folder / "bin").mkdir()
-        (world.folder / "bin" / "carillon").symlink_to(pathlib.Path(CARILLON).resolve())
+        (world.folder / "bin" / "carillon").symlink_to(pathlib.Path(harness.carillon).resolve())
         (world.folder / "Examples").symlink_to(ROOT / "Examples")
 
     def run_documented(self, command, **topics):
@@ -56,8 +57,14 @@ class Kcat(unittest.TestCase):
             "CARILLON_TOPIC_DEAD_LETTERS": topics.get("dead_letters", self.world.topics["dead-letters"]),
             "CARILLON_TIME_ZONE": self.world.rules.time_zone,
         }
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.world.folder, env=environment,
-                              capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=self.world.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr[-1000:]}")
         return done.stdout
 
@@ -72,30 +79,38 @@ class Kcat(unittest.TestCase):
         rendered = [json.loads(line) for line in explained.split("\n")[:-1]]
         pushes = collections.Counter(
             json.dumps({name: each[name] for name in ("topic", "headers", "key", "payload")})
-            for each in rendered if each.get("topic"))
-        written = self.run_documented(documented("kcat", "-C -t notifications.dispatch", "jq -c '{topic, headers, key, payload}'"), **topics)
+            for each in rendered
+            if each.get("topic")
+        )
+        written = self.run_documented(
+            documented("kcat", "-C -t notifications.dispatch", "jq -c '{topic, headers, key, payload}'"), **topics
+        )
         self.assertEqual(pushes, collections.Counter(json.dumps(json.loads(line)) for line in written.split("\n")[:-1]))
         self.assertGreater(sum(pushes.values()), 150)
         self.assertTrue(all("source" in each["explain"] for each in rendered))
 
     def test_from_render_back_into_topics_keeps_key_value_and_headers(self):
         places, subscriptions = self.world.events.places, self.world.subscriptions
-        (self.world.folder / "subscriptions.jsonl").write_bytes(
-            b"".join(each.value + b"\n" for each in subscriptions if each.value and each.value.endswith(b"}")))
-        good = generate.Events(SEED, places, poison_rate=0)
+        (self.world.folder / "subscriptions.jsonl").write_bytes(b"".join(each.value + b"\n" for each in well_formed(subscriptions)))
+        good = Events(SEED, places, Mix(poison_rate=0))
         records = [good.next() for _ in range(15)]
         bad = b'{"event_type":"ORDER_\xff\x00","order":"it\'s $HOME \n `date`"}\n'
-        records += [generate.Input(b"\xff\x00key", bad), generate.Input(b"", b""), generate.Input(b"a'b", b"[]", (("odd", b"'\" $x"), ("none", None))),
-                    generate.Input(None, b"{"), generate.Input(b"tombstone", None)]
-        (self.world.folder / "events.jsonl").write_text("".join(
-            render.envelope(render.rules.Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n"
-            for at, each in enumerate(records)))
+        records += [
+            Input(b"\xff\x00key", bad),
+            Input(b"", b""),
+            Input(b"a'b", b"[]", (("odd", b"'\" $x"), ("none", None))),
+            Input(None, b"{"),
+            Input(b"tombstone", None),
+        ]
+        (self.world.folder / "events.jsonl").write_text(
+            "".join(line_of(Record("orders.events", 0, at, 1_772_323_200_000, *each)) + "\n" for at, each in enumerate(records))
+        )
         topics = {name: f"{self.world.name}.back.{name}" for name in ("dispatch", "dead_letters")}
         self.cluster.create_topics({name: (5, {}) for name in topics.values()})
         command = documented("carillon render", "Examples/kcat.jq")
         self.run_documented(command, **topics)
         expected = self.run_documented(command.partition("|")[0], **topics).split("\n")[:-1]
-        wanted = [render.opened(line, at) for at, line in enumerate(expected)]
+        wanted = [record_of(line, at) for at, line in enumerate(expected)]
         found = [record for name in topics.values() for record in self.cluster.read(name)]
         self.assertEqual({each.topic for each in wanted}, set(topics.values()))
         self.assertEqual(sorted(map(parts, wanted)), sorted(map(parts, found)))

@@ -6,7 +6,7 @@ import random
 import subprocess
 import unittest
 
-from verify import murmur2_partition
+from model.partitions import murmur2_partition
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 # Read by Tests/KafkaClientTests/Murmur2Tests.swift, too: keys in hexadecimal, and Java's hashes of them.
@@ -17,7 +17,9 @@ SEED = random.SystemRandom().randrange(10**6)
 def java_hashes(keys):
     classes = f"{os.environ['KAFKA_HOME']}/libs/*"
     lines = "".join(key.hex() + "\n" for key in keys)
-    done = subprocess.run(["java", "-cp", classes, FOLDER / "Murmur.java"], input=lines, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["java", "-cp", classes, FOLDER / "Murmur.java"], input=lines, capture_output=True, text=True, timeout=120
+    )
     if done.returncode:
         raise AssertionError(f"java: {done.stderr[-1000:]}")
     return [int(line) for line in done.stdout.split()]

@@ -4,18 +4,22 @@ import collections
 import copy
 import fnmatch
 import json
+import os
 import random
 import unittest
 import warnings
 
 import jsonschema
 import yaml
+from pushes import generated
+from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints
 
-import generate
-import render
-import rules
-from pushes import generated, render_records
-from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints, default_of
+from generator.events import Events, Mix
+from generator.subscriptions import make_subscriptions, well_formed
+from harness.harness import Harness
+from harness.rendering import has_text_headers, record_of, records_of, render
+from model.messages import payload_of
+from model.records import Record, Settings
 
 EXAMPLES = FOLDER.parent / "Examples"
 SEED = random.SystemRandom().randrange(10**6)
@@ -26,41 +30,98 @@ WRONG = {
     "orders.events.value": [{"event_type": "ORDER_TELEPORTED"}, {"order": "none"}],
     "orders.events.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
     "notifications.subscriptions.key": ["place/1", "place/1|ABC"],
-    "notifications.subscriptions.value": [{"platform": "sms"}, {"token": "two words"}, {"platform": "apns"}, {"last_seen_at": "today"}],
-    "notification.payload": [{"start_time": "25:99"}, {"delivery_date": "2025-13-45"}, {"place_id": ""}, {"extra": "x"},
-                             {"event_type": "event_order_status_changed"}, {"new_status": "picked"}],
+    "notifications.subscriptions.value": [
+        {"platform": "sms"},
+        {"token": "two words"},
+        {"platform": "apns"},
+        {"last_seen_at": "today"},
+    ],
+    "notification.payload": [
+        {"start_time": "25:99"},
+        {"delivery_date": "2025-13-45"},
+        {"place_id": ""},
+        {"extra": "x"},
+        {"event_type": "event_order_status_changed"},
+        {"new_status": "picked"},
+    ],
     "notifications.dispatch.key": ["no-hash"],
-    "notifications.dispatch.value": [{"notification": {}}, {"message/token": ""}, {"message/data/order_id": "1"},
-                                     {"message/data/default": 1}, {"message/apns/headers/apns-priority": "10"},
-                                     {"message/extra": 1}, {"message/android/extra": 1}, {"message/apns/extra": 1},
-                                     {"message/apns/headers/extra": "1"}],
+    "notifications.dispatch.value": [
+        {"notification": {}},
+        {"message/token": ""},
+        {"message/data/order_id": "1"},
+        {"message/data/default": 1},
+        {"message/apns/headers/apns-priority": "10"},
+        {"message/extra": 1},
+        {"message/android/extra": 1},
+        {"message/apns/extra": 1},
+        {"message/apns/headers/extra": "1"},
+    ],
     "notifications.dispatch.headers": [{"platform": "sms"}, {"source": "orders.events"}, {"token": "secret"}],
     "notifications.dead-letters.headers": [{"x-error-code": "bad_luck"}, {"__connect.errors.offset": "x"}],
     "notifications.journal.key": ["shop"],
-    "notifications.journal.value": [{"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]}, {"table": [-1]},
-                                    {"rules": ""}, {"clock": 1.5}, {"v": 3}, {"v": 1}, {"group": ""}, {"dispatch": None}, {"cluster": 7},
-                                    {"watermarks": [{"partition": 3, "before": 1, "after": 1}]},
-                                    {"watermarks": [{"topic": "a", "partition": 3, "before": 1, "before_p": "5", "after": 1}]}],
+    "notifications.journal.value": [
+        {"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]},
+        {"table": [-1]},
+        {"rules": ""},
+        {"clock": 1.5},
+        {"v": 3},
+        {"v": 1},
+        {"group": ""},
+        {"dispatch": None},
+        {"cluster": 7},
+        {"watermarks": [{"partition": 3, "before": 1, "after": 1}]},
+        {"watermarks": [{"topic": "a", "partition": 3, "before": 1, "before_p": "5", "after": 1}]},
+    ],
 }
 
 # Members of the examples that may be left out, by their paths. Everything else that an example has is required.
 MAY_BE_LEFT_OUT = {
-    "orders.events.value": ["event_id", "occurred_at", "place_id", "previous_status", "new_status", "order/*", "time",
-                            "datacontenttype", "data/*"],
+    "orders.events.value": [
+        "event_id",
+        "occurred_at",
+        "place_id",
+        "previous_status",
+        "new_status",
+        "order/*",
+        "time",
+        "datacontenttype",
+        "data/*",
+    ],
     "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.headers": ["x-degraded"],
-    "notifications.journal.value": ["ranges/*/first", "ranges/*/incomplete", "watermarks/*/before_p", "watermarks/*/after_p",
-                                    "watermarks/*/until"],
+    "notifications.journal.value": [
+        "ranges/*/first",
+        "ranges/*/incomplete",
+        "watermarks/*/before_p",
+        "watermarks/*/after_p",
+        "watermarks/*/until",
+    ],
 }
 # Members whose type is free: the rules take what they can use, and the next source else.
 MAY_BE_ANYTHING = {
-    "orders.events.value": ["order/shipping_info/slot/*", "order/metadata/delivery_slot_*", "order/order_date", "order/currency",
-                            "order/total", "order/items*", "datacontenttype", "data/*"],
+    "orders.events.value": [
+        "order/shipping_info/slot/*",
+        "order/metadata/delivery_slot_*",
+        "order/order_date",
+        "order/currency",
+        "order/total",
+        "order/items*",
+        "datacontenttype",
+        "data/*",
+    ],
 }
 # Identities and times: a text or a number.
 MAY_BE_TEXT_OR_NUMBER = {
-    "orders.events.value": ["event_id", "occurred_at", "place_id", "order/id", "order/order_number", "order/place_id", "order_ids/*"],
+    "orders.events.value": [
+        "event_id",
+        "occurred_at",
+        "place_id",
+        "order/id",
+        "order/order_number",
+        "order/place_id",
+        "order_ids/*",
+    ],
 }
 
 
@@ -152,12 +213,13 @@ class Schemas(unittest.TestCase):
                             refused = not VALIDATORS[name].is_valid(example)
                             holder[member] = kept
                             free = listed(MAY_BE_ANYTHING, name, path) or (
-                                isinstance(other, (str, float)) and listed(MAY_BE_TEXT_OR_NUMBER, name, path))
+                                isinstance(other, (str, float)) and listed(MAY_BE_TEXT_OR_NUMBER, name, path)
+                            )
                             self.assertEqual(refused, not free)
 
     def test_what_the_app_reads_is_a_payload(self):
         for example in SCHEMAS["notifications.dispatch.value"]["examples"]:
-            self.accept("notification.payload", default_of(example))
+            self.accept("notification.payload", payload_of(example))
 
     def test_the_samples_are_accepted(self):
         for line in (EXAMPLES / "subscriptions.jsonl").read_text().splitlines():
@@ -171,6 +233,9 @@ class Schemas(unittest.TestCase):
 
 
 class Rendered(unittest.TestCase):
+    def setUp(self):
+        self.harness = Harness(SEED, os.environ)
+
     def check(self, records):
         for record in records:
             with self.subTest(seed=SEED, record=record):
@@ -178,30 +243,33 @@ class Rendered(unittest.TestCase):
         return collections.Counter(record.topic for record in records)
 
     def test_what_render_writes_for_the_samples_is_accepted(self):
-        events = [render.opened(json.dumps({"topic": "orders.events", "payload": line}), at) if '"payload"' not in line
-                  else render.opened(line, at)
-                  for at, line in enumerate((EXAMPLES / "events.jsonl").read_text().splitlines())]
+        events = [
+            record_of(json.dumps({"topic": "orders.events", "payload": line}), at)
+            if '"payload"' not in line
+            else record_of(line, at)
+            for at, line in enumerate((EXAMPLES / "events.jsonl").read_text().splitlines())
+        ]
         table = (EXAMPLES / "subscriptions.jsonl").read_bytes().splitlines()
-        counts = self.check(render_records(events, table))
+        counts = self.check(records_of(render(self.harness, events, table)))
         self.assertEqual(counts.keys(), {"notifications.dispatch", "notifications.dead-letters"})
 
     def test_what_it_writes_for_generated_events_is_accepted(self):
-        counts = self.check([push.record for push in generated(SEED, 600)])
+        counts = self.check([push.record for push in generated(self.harness, 600, Settings("Europe/Berlin"))])
         self.assertGreater(counts["notifications.dispatch"], 600)
 
     def test_what_it_writes_with_every_header_is_accepted(self):
-        pushes = generated(SEED, 200, rules.Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
+        pushes = generated(self.harness, 200, Settings("UTC"), "--set", "dispatch.headers=event-type,audience,order-id")
         self.check([push.record for push in pushes])
         names = {name for push in pushes for name, _ in push.record.headers}
         self.assertLessEqual({"event-type", "audience", "order-id"}, names)
 
     def test_every_code_of_a_dead_letter_that_poison_gives_is_in_the_schema(self):
-        places, subscriptions = generate.make_subscriptions(SEED, places=5, crowd=1)
-        events = generate.Events(SEED, places, poison_rate=1)
-        made = [each for each in (events.next() for _ in range(60)) if render.has_text_headers(each)]
-        records = [rules.Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
-        table = [each.value for each in subscriptions if each.value and each.value.endswith(b"}")]
-        written = render_records(records, table)
+        places, subscriptions = make_subscriptions(SEED, places=5, crowd=1)
+        events = Events(SEED, places, Mix(poison_rate=1))
+        made = [each for each in (events.next() for _ in range(60)) if has_text_headers(each)]
+        records = [Record("orders.events", 0, at, events.now, *each) for at, each in enumerate(made)]
+        table = [each.value for each in well_formed(subscriptions)]
+        written = records_of(render(self.harness, records, table))
         self.check(written)
         codes = {dict(record.headers)["x-error-code"] for record in written}
         self.assertGreater(len(codes), 5, codes)
@@ -246,7 +314,8 @@ class AsyncAPI(unittest.TestCase):
             "an action that there is not": lambda d: d["operations"]["sendJournal"].update(action="publish"),
             "an operation without a channel": lambda d: d["operations"]["sendJournal"].pop("channel"),
             "a cleanup policy that there is not": lambda d: d["channels"]["journal"]["bindings"]["kafka"][
-                "topicConfiguration"].update({"cleanup.policy": ["shrink"]}),
+                "topicConfiguration"
+            ].update({"cleanup.policy": ["shrink"]}),
             "a binding's member that there is not": lambda d: d["components"]["messages"]["push"]["bindings"]["kafka"].update(x=1),
         }
         for name, change in changes.items():
@@ -266,8 +335,9 @@ class AsyncAPI(unittest.TestCase):
                     target = target[part]
 
     def test_it_names_every_schema_and_every_channel_has_an_operation(self):
-        named = {reference[2:].removesuffix(".schema.json") for reference in references(self.document)
-                 if reference.startswith("./")}
+        named = {
+            reference[2:].removesuffix(".schema.json") for reference in references(self.document) if reference.startswith("./")
+        }
         self.assertEqual(named, SCHEMAS.keys() - {"notification.payload"})
         used = {operation["channel"]["$ref"].rpartition("/")[2] for operation in self.document["operations"].values()}
         self.assertEqual(used, self.document["channels"].keys())

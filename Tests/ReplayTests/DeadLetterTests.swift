@@ -1,3 +1,4 @@
+import CarillonTesting
 import Events
 import Extraction
 import Foundation

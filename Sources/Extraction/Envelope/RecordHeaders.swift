@@ -1,0 +1,57 @@
+import Events
+import JSONReader
+
+/// The headers of a record that say something about its event. Of a name that occurs twice the last one counts, as for
+/// Kafka's own `lastHeader`, but for the coordinates of the original record, of which the first one does: each station
+/// adds its own behind it.
+struct RecordHeaders {
+    var isStructured = false
+    var ceID: UnsafeRawBufferPointer?
+    var ceSource: UnsafeRawBufferPointer?
+    var ceType: UnsafeRawBufferPointer?
+    var ceTime: UnsafeRawBufferPointer?
+    /// Debezium's event id and type.
+    var outboxID: UnsafeRawBufferPointer?
+    var outboxType: UnsafeRawBufferPointer?
+    private var originalTopic: UnsafeRawBufferPointer?
+    private var originalPartition: UnsafeRawBufferPointer?
+    private var originalOffset: UnsafeRawBufferPointer?
+
+    init() {}
+
+    init(_ headers: ArraySlice<EventHeader>) {
+        for header in headers {
+            guard let value = header.value?.trimmed, !value.isEmpty else { continue }
+            let name = JSONText(header.name)
+            switch name.count {
+            case 2 where name == "id": outboxID = value
+            case 5 where name == "ce_id": ceID = value
+            case 7 where name == "ce_type": ceType = value
+            case 7 where name == "ce_time": ceTime = value
+            case 9 where name == "ce_source": ceSource = value
+            case 9 where name == "eventType": outboxType = value
+            case 12 where header.name.equalsIgnoringCase("content-type"):
+                isStructured = value.hasPrefixIgnoringCase("application/cloudevents")
+            case 22 where name == "__connect.errors.topic": originalTopic = originalTopic ?? value
+            case 23 where name == "__connect.errors.offset": originalOffset = originalOffset ?? value
+            case 26 where name == "__connect.errors.partition": originalPartition = originalPartition ?? value
+            default: break
+            }
+        }
+    }
+
+    /// Where a record stood that came back from the dead letters; nil for any other.
+    var original: (topic: UnsafeRawBufferPointer, partition: Int64, offset: Int64)? {
+        guard let topic = originalTopic, let partition = Self.number(originalPartition), partition <= Int64(Int32.max),
+            let offset = Self.number(originalOffset)
+        else { return nil }
+        return (topic, partition, offset)
+    }
+
+    private static func number(_ bytes: UnsafeRawBufferPointer?) -> Int64? {
+        guard let bytes, bytes.count <= 18 else { return nil }
+        var cursor = ASCIICursor(bytes)
+        guard let number = cursor.digits(bytes.count) else { return nil }
+        return Int64(number)
+    }
+}

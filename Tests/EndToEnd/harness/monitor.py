@@ -1,0 +1,43 @@
+"""Watches from outside, while faults happen, how long readers of the output have to wait."""
+
+import threading
+import time
+
+from confluent_kafka import KafkaException
+
+from harness.cluster import Cluster
+
+
+class Monitor(threading.Thread):
+    """Samples the last stable offsets and the ends of some topics, twice a second, and the group's lag."""
+
+    def __init__(self, bootstrap, topics, group, events):
+        super().__init__(name="monitor", daemon=True)
+        self.cluster, self.topics, self.group, self.events = Cluster(bootstrap), topics, group, events
+        self.samples = []
+        self.lag = None
+        self._halted = threading.Event()
+
+    def run(self):
+        while not self._halted.wait(0.5):
+            try:
+                self.samples.append((time.monotonic(), self._look()))
+                committed, ends = self.cluster.committed(self.group, self.events), self.cluster.ends(self.events)
+                self.lag = sum(ends.values()) - sum(committed.values())
+            except KafkaException:
+                self.note_outage()
+
+    def _look(self):
+        offsets = {}
+        for topic in self.topics:
+            stable, ends = self.cluster.ends(topic), self.cluster.ends(topic, uncommitted=True)
+            offsets |= {(topic, partition): (stable[partition], end) for partition, end in ends.items()}
+        return offsets
+
+    def note_outage(self):
+        """A broker is away, or only just back: nobody could end a transaction."""
+        self.samples.append((time.monotonic(), None))
+
+    def halt(self):
+        self._halted.set()
+        self.join()

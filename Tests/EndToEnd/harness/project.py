@@ -1,0 +1,5 @@
+"""Where the project is."""
+
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]

@@ -1,0 +1,75 @@
+"""How long events have to wait while timers fire."""
+
+import json
+import threading
+import time
+
+from confluent_kafka import Consumer, TopicPartition
+
+from harness.timers import order_event
+from harness.waiting import PATIENCE, pause
+from model.journal import watermarks_of
+
+
+class Visibility:
+    """Sends an event now and then, and notes how long it takes until its pushes can be read: until the journal's entry about
+    it can, which is in the same transaction. It also collects the slices of ticks."""
+
+    def __init__(self, world):
+        self.world, self.sent, self.seconds, self.slices, self.is_over = world, {}, [], [], threading.Event()
+        self.first_slice = None
+        self.producer = world.cluster.producer(**{"linger.ms": 0})
+        self.thread = threading.Thread(target=self._run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        # Events that are on their way count, too.
+        deadline = time.monotonic() + 30 * PATIENCE
+        while len(self.seconds) < len(self.sent) and time.monotonic() < deadline and self.thread.is_alive():
+            pause()
+        self.is_over.set()
+        self.thread.join()
+
+    @property
+    def longest(self):
+        """Of the events that were sent while timers fired: earlier ones may have waited for a backlog."""
+        return max((seconds for began, seconds in self.seconds if self.first_slice and began >= self.first_slice), default=0)
+
+    def _run(self):
+        reader = Consumer(
+            self.world.cluster.settings
+            | {"group.id": "visibility", "isolation.level": "read_committed", "enable.auto.commit": False}
+        )
+        reader.assign([TopicPartition(self.world.topics["journal"], 0, 0)])
+        next_event, number = time.monotonic(), 0
+        while not self.is_over.is_set():
+            if time.monotonic() > next_event and number < 1_000:
+                next_event, number = time.monotonic() + 0.2, number + 1
+                (key, value, _), _ = order_event(self.world, f"visible-{number}", self.world.places[0])
+                began = time.monotonic()
+                self.producer.produce(
+                    self.world.topics["events"],
+                    key=key,
+                    value=value,
+                    on_delivery=lambda _, record, began=began: self._delivered(record, began),
+                )
+            self.producer.poll(0)
+            message = reader.poll(0.02)
+            if message is None or message.error():
+                continue
+            entry = json.loads(message.value())
+            self.slices += [mark for mark in entry["watermarks"] if len(set(watermarks_of(mark)[:2])) == 2]
+            if self.slices and self.first_slice is None:
+                self.first_slice = time.monotonic()
+            for span in entry["ranges"]:
+                for place in [each for each in self.sent if each[0] == span["partition"] and span["from"] <= each[1] < span["to"]]:
+                    if (began := self.sent[place]) is not None:
+                        self.seconds.append((began, time.monotonic() - began))
+                        self.sent[place] = None
+        reader.close()
+
+    def _delivered(self, record, began):
+        self.sent[record.partition(), record.offset()] = began

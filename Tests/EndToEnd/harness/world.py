@@ -1,0 +1,162 @@
+"""One pipeline's world: its topics, its subscriptions, its events and its processes; all named after the test."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+
+from generator.events import Events, Mix
+from generator.subscriptions import SubscriptionChanges, make_subscriptions
+from harness.daemon import Daemon, wait_for_daemons
+from harness.waiting import Failure
+from model.records import Settings
+from model.subscriptions import Subscriptions
+from model.tables import check_table
+from model.verify import Run, verify
+
+TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
+
+
+@dataclass
+class Size:
+    """How much there is of everything in a world."""
+
+    partitions: int = 2
+    places: int = 50
+    # The devices of the first place.
+    crowd: int = 5
+    poison_rate: float = 0.001
+
+
+class World:
+    def __init__(self, harness, name, cluster, size, schedule=True):
+        self.harness, self.cluster, self.partitions = harness, cluster, size.partitions
+        self.name = f"{name}-{harness.seed}-{int(time.time())}"
+        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
+        self.rules = Settings("Europe/Berlin", schedule=schedule)
+        names, self.subscriptions = make_subscriptions(harness.seed, size.places, size.crowd)
+        self.events = Events(harness.seed, names, Mix(size.poison_rate, slots_zone=self.rules.time_zone))
+        self.changes = SubscriptionChanges(harness.seed, names, self.subscriptions)
+        self.daemons = []
+
+    def settings(self, instance, **more):
+        return (
+            {
+                "kafka.bootstrap.servers": self.cluster.bootstrap,
+                "group.id": self.name,
+                "instance.id": instance,
+                "state.dir": self.folder / instance,
+                "workers": 1,
+                "time-zone": self.rules.time_zone,
+                "schedule": "on" if self.rules.schedule else "off",
+                "log.format": "text",
+            }
+            | {f"topic.{topic}": name for topic, name in self.topics.items()}
+            | {name.replace("_", "."): value for name, value in more.items()}
+        )
+
+    def create_topics(self, **events):
+        """`events` are settings of the events' topic."""
+        self.cluster.create_topics(
+            {
+                # Slightly more than twice state.horizon.
+                self.topics["events"]: (
+                    self.partitions,
+                    {"retention.ms": str(30 * 86_400_000)} | {name.replace("_", "."): value for name, value in events.items()},
+                ),
+                # The broker's time: a record that waits for its leader in a producer is not old when it comes.
+                self.topics["subscriptions"]: (4, {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}),
+                self.topics["dispatch"]: (self.partitions, {}),
+                self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
+                self.topics["journal"]: (1, {"message.timestamp.type": "LogAppendTime"}),
+            }
+        )
+        self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
+        return self
+
+    def daemon(self, name, settings=None, start_at="earliest", binary=None):
+        """A process that is not started yet; the release build, unless `binary` names another one."""
+        daemon = Daemon(name, self.folder, settings or self.settings(name), start_at, binary or self.harness.carillon)
+        self.daemons.append(daemon)
+        return daemon
+
+    def started(self, name="a", start_at="earliest", **settings):
+        """A process that has committed an offset for every partition."""
+        daemon = self.daemon(name, self.settings(name, **settings), start_at).start()
+        wait_for_daemons("every partition has a committed offset", lambda: len(self.committed) == self.partitions, [daemon])
+        return daemon
+
+    def produce(self, count, partition=-1):
+        self.cluster.produce(self.topics["events"], [self.events.next() for _ in range(count)], partition)
+
+    @property
+    def committed(self):
+        return self.cluster.committed(self.name, self.topics["events"])
+
+    @property
+    def ends(self):
+        return self.ends_of("events")
+
+    def ends_of(self, topic):
+        return self.cluster.ends(self.topics[topic])
+
+    def lag(self):
+        return sum(self.ends.values()) - sum(self.committed.values())
+
+    def wait_until_done(self, seconds=60):
+        running = [each for each in self.daemons if each.is_running]
+        wait_for_daemons(
+            "the group has committed to the end of every partition", lambda: self.committed == self.ends, running, seconds
+        )
+
+    def verify(self, starts=None, **known):
+        """The verifier's report. `starts` are the first offsets of the partitions, where they are not those of the log; `known`
+        is what else is known of the run, by the names of `verify.Run`."""
+        read, topic = self.cluster.read, self.topics["events"]
+        starts = starts or self.cluster.starts(topic)
+        run = Run(
+            settings=self.rules,
+            events=read(topic),
+            subscriptions=read(self.topics["subscriptions"]),
+            dispatch=self.cluster.stream(self.topics["dispatch"]),
+            dead_letters=read(self.topics["dead-letters"]),
+            journal=read(self.topics["journal"]),
+            dispatch_partitions=len(self.cluster.partitions(self.topics["dispatch"])),
+            starts={(topic, partition): at for partition, at in starts.items()},
+            ends={(topic, partition): at for partition, at in self.ends.items()},
+            **known,
+        )
+        return verify(run)
+
+    def check_tables(self, folders, report):
+        """Compares the tables in these state folders with the fold of the topic (I6). Nothing may have them open."""
+        subscriptions = Subscriptions(self.cluster.read(self.topics["subscriptions"]))
+        for name, folder in folders.items():
+            marker = folder / "subscriptions" / "in-use"
+            if marker.exists() and marker.read_text() == "checking":
+                # It was killed while it checked what an earlier kill had left: then it is read again, whatever it holds.
+                continue
+            code, output, errors = self.harness.run(
+                "table", "check", "--json", settings={"group.id": self.name, "state.dir": folder}
+            )
+            if code:
+                report.add("table cannot be used (I6)", f"{name}: `carillon table check` ended with {code}: {output}{errors}")
+            else:
+                check_table(json.loads(output), name, subscriptions, report)
+
+    def kill_daemons(self):
+        for each in self.daemons:
+            each.kill_if_running()
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check(report):
+    """Fails where the verifier has found differences."""
+    if report.differences:
+        report.print()
+        raise Failure("the verifier found differences")

@@ -1,0 +1,110 @@
+"""The values that the rules speak of: records, what an event becomes, and the settings that decide it."""
+
+import functools
+import json
+import zoneinfo
+from dataclasses import dataclass, field
+from typing import NamedTuple, Optional
+
+
+class Record(NamedTuple):
+    """A Kafka record, as any client hands it over. Headers are pairs of name and bytes (or None), in order."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: Optional[bytes]
+    value: Optional[bytes]
+    headers: tuple = ()
+
+    @property
+    def source(self):
+        return f"{self.topic}/{self.partition}/{self.offset}"
+
+
+class Device(NamedTuple):
+    token: str
+    token_hash: str
+    platform: str
+    app: str
+    environment: str
+    last_seen: Optional[int]
+
+
+@dataclass
+class Notification:
+    """What an event or a timer says to the devices of a place."""
+
+    message_id: str
+    order_id: str
+    place_id: str
+    event_time: int
+    payload: dict
+    order_type: Optional[str]
+    degraded: bool
+
+    @functools.cached_property
+    def default_string(self):
+        """What document 1 sends: the payload as JSON text, in its order, compact."""
+        return json.dumps({"data": self.payload}, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass
+class Outcome:
+    """What becomes of an event: notifications; or none, and the reason; or a dead letter with one of the codes."""
+
+    notifications: list = field(default_factory=list)
+    suppressed: Optional[str] = None
+    dead_letter: Optional[frozenset] = None
+
+
+class Facts(NamedTuple):
+    """What an event itself says about its order; a fallback is no fact."""
+
+    event_type: str
+    time: int
+    order_id: Optional[str]
+    place: str
+    identity: Optional[tuple]
+    is_redriven: bool
+    status: Optional[str]
+    # A member that is absent leaves what is remembered as it is.
+    members: dict
+
+
+class Verdict(NamedTuple):
+    """What is remembered of an order says about an event: why it is suppressed, if it is, and which status came before."""
+
+    reason: Optional[str]
+    previous_status: Optional[str]
+
+
+@dataclass
+class Settings:
+    """The settings of Carillon that decide what is sent."""
+
+    time_zone: str = "UTC"
+    place_time_zones: dict = field(default_factory=dict)
+    ttl_seconds: int = 3600
+    android_priority: str = "high"
+    max_age_ms: int = 270 * 86_400_000
+    schedule: bool = True
+    horizon_seconds: int = 14 * 86_400
+    retention_seconds: int = 86_400
+    max_lateness_ms: int = 15 * 60_000
+    spread_seconds: int = 0
+    infer_status_changes: bool = False
+    # The event types of which only the newest push of each order in a transaction is sent.
+    superseding: frozenset = frozenset()
+
+    def zone_of(self, place):
+        return zoneinfo.ZoneInfo(self.place_time_zones.get(place, self.time_zone))
+
+
+class DeadLetter(Exception):
+    """The event becomes a dead letter with one of these codes: where several checks would fail, Carillon may name any of them."""
+
+    def __init__(self, *codes):
+        super().__init__(*codes)
+        self.codes = frozenset(codes)

@@ -1,0 +1,202 @@
+"""An independent reading of the rules: what one record of orders.events must become.
+
+Written from the documents, not from Carillon's source, and in another language, so that the two can be compared. The
+section numbers are those of docs/rules.md. This module has the rules themselves: which source of a field counts
+(section 5.3), and who is notified of what. `envelope` opens the record, `values` reads its values, `messages` renders
+what is sent.
+"""
+
+from model.envelope import Event, open_envelope
+from model.messages import MAX_PAYLOAD_BYTES, message_id
+from model.records import DeadLetter, Facts, Notification, Outcome
+from model.values import child, first_text, local, parse_date, parse_time, parse_time_slot, text
+
+FIRST_MINUTE, LAST_MINUTE = "00:00", "23:59"
+
+
+def outcome_of(record, settings, state=None):
+    """What one record must become, before it is known who gets it.
+
+    `state` is what is remembered of the orders of the record's partition (`orders.Orders`); it takes the event in.
+    Without it the event stands for itself.
+    """
+    if state is not None:
+        state.begin(record.timestamp)
+    try:
+        return _outcome_of(open_envelope(record), settings, state)
+    except DeadLetter as dead:
+        return Outcome(dead_letter=dead.codes)
+
+
+def _outcome_of(event, settings, state):
+    is_snapshot = event.event_type is None
+    if is_snapshot:
+        # An order without an event type may tell of a change of status; without an id nobody knows of which order.
+        is_order = isinstance(event.order, dict) and _order_id(event.order) is not None
+        if not settings.infer_status_changes or not is_order:
+            raise DeadLetter("unknown_type", "not_an_event")
+        event = event._replace(event_type="order_status_changed")
+    is_list = event.event_type == "order_ids_listed"
+    orders = _listed(event.body) if is_list else [event.order]
+    if not is_list and not isinstance(event.order, dict):
+        raise DeadLetter("not_an_event")
+    place = first_text(event.body.get("place_id"), *(candidate for each in orders for candidate in _places(each)))
+    if place is None:
+        raise DeadLetter("no_place")
+    if not orders:
+        return Outcome(suppressed="no_order_ids")
+    zone = settings.zone_of(place)
+    if not is_list:
+        return _outcome_of_one_order(event, place, zone, state, is_snapshot)
+    notifications = {}
+    for each in orders:
+        notification = _notification(event, each, place, zone)
+        notifications.setdefault(notification.order_id, notification)
+    return Outcome(notifications=list(notifications.values()))
+
+
+def _outcome_of_one_order(event: Event, place, zone, state, is_snapshot):
+    """What the order's past says about the event, and what the event adds to that past."""
+    body, order = event.body, event.order
+    is_change = event.event_type == "order_status_changed"
+    status = first_text(body.get("new_status") if is_change else None, order.get("status"))
+    if is_change and status is None and not is_snapshot:
+        raise DeadLetter("missing_status")
+    reason = previous = None
+    if state is not None:
+        facts = _facts(event, place, zone, status)
+        reason, previous = state.consider(facts)
+        if reason == "duplicate":
+            return Outcome(suppressed=reason)
+    # The previous status of a snapshot has to be known: otherwise every snapshot would be a change.
+    previous = first_text(body.get("previous_status")) or previous or (status if is_snapshot else "unknown")
+    notification = None
+    if is_change and (status is None or previous == status):
+        reason = "not_a_transition"
+    elif reason is None:
+        notification = _notification(event, order, place, zone, (previous, status) if is_change else None)
+        if len(notification.default_string.encode()) > MAX_PAYLOAD_BYTES:
+            raise DeadLetter("payload_too_large")
+    # Only now: an event that becomes a dead letter is not remembered.
+    if state is not None:
+        state.apply(facts)
+    return Outcome(notifications=[notification]) if notification else Outcome(suppressed=reason)
+
+
+def _facts(event: Event, place, zone, status):
+    order = event.order
+    order_id = _order_id(order)
+    visible_id = first_text(order.get("order_number"), order.get("reference_id"))
+    parent_id = first_text(order.get("parent_order_id"))
+    if order_id is not None:
+        texts = (order_id, visible_id or order_id, parent_id or order_id, place, status or "")
+        if sum(len(each.encode()) for each in texts) > MAX_PAYLOAD_BYTES:
+            order_id = None
+    date, order_date = _named_date(order, zone)
+    members = {
+        "visible_id": visible_id,
+        "parent_id": parent_id,
+        "date": date,
+        "order_date": order_date,
+        "order_type": _order_type(order),
+    }
+    start, end = _named_slot(order, zone)
+    # Without a start there is no timer, nor for the whole day, which is what the fallback says.
+    if start is not None and (start, end or LAST_MINUTE) != (FIRST_MINUTE, LAST_MINUTE):
+        members["slot"] = (start, end or LAST_MINUTE)
+        members["slot_date"] = _event_date(event, zone) if date is None and order_date is None else None
+    return Facts(
+        event_type=event.event_type,
+        time=event.time,
+        order_id=order_id,
+        place=place,
+        identity=event.identity,
+        is_redriven=any(name == "__connect.errors.topic" for name, _ in event.record.headers),
+        status=status,
+        members={name: value for name, value in members.items() if value is not None},
+    )
+
+
+def _notification(event: Event, order, place, zone, change=None):
+    """`change` is the previous and the new status, where the event is about a change."""
+    order_id = _order_id(order) or ""
+    visible_id = first_text(order.get("order_number"), order.get("reference_id"), order.get("id")) or ""
+    start, end = _named_slot(order, zone)
+    date, order_date = _named_date(order, zone)
+    wire_type = "event_" + event.event_type
+    identity = message_id(event.tag, event.source, wire_type, order_id, event.time)
+    payload = {
+        "message_id": identity,
+        "order_id": order_id,
+        "parent_order_id": first_text(order.get("parent_order_id")) or order_id,
+        "visible_id": visible_id,
+        "event_type": wire_type,
+        "delivery_date": date or order_date or _event_date(event, zone),
+        "start_time": start or FIRST_MINUTE,
+        "end_time": end or LAST_MINUTE,
+        "place_id": place,
+    }
+    if change is not None:
+        payload |= {"previous_status": change[0], "new_status": change[1], "order_number": visible_id}
+    return Notification(identity, order_id, place, event.time, payload, _order_type(order), order_id == "")
+
+
+# -- Where a field of the payload comes from ------------------------------------------------------
+
+
+def _listed(body):
+    """The orders of ORDER_IDS_LISTED; a bare id is an order that has nothing else."""
+    if isinstance(body.get("order_ids"), list):
+        return [{"id": found} for each in body["order_ids"] if (found := text(each)) is not None]
+    if isinstance(body.get("orders"), list):
+        return [each for each in body["orders"] if isinstance(each, dict)]
+    return [body["order"]] if isinstance(body.get("order"), dict) else []
+
+
+def _order_id(order):
+    return first_text(order.get("id"), order.get("order_number"))
+
+
+def _places(order):
+    return (child(order, "place_id"), child(order, "place", "id"), child(order, "shipping_info", "place_id"))
+
+
+def _order_type(order):
+    for value in (order.get("order_type"), order.get("type")):
+        if isinstance(value, str) and value.strip().lower() in ("food", "d2d"):
+            return value.strip().lower()
+    return None
+
+
+def _named_slot(order, zone):
+    """(start, end) of the first source that names one of them; (None, None) where none does."""
+    for start, end in (
+        (
+            parse_time(child(order, "shipping_info", "slot", "start_time"), zone),
+            parse_time(child(order, "shipping_info", "slot", "end_time"), zone, is_end=True),
+        ),
+        (
+            parse_time(child(order, "metadata", "delivery_slot_start"), zone),
+            parse_time(child(order, "metadata", "delivery_slot_end"), zone, is_end=True),
+        ),
+        parse_time_slot(child(order, "shipping_info", "pickup_details", "time_slot"), zone),
+    ):
+        if start is not None or end is not None:
+            return start, end
+    return None, None
+
+
+def _named_date(order, zone):
+    """The date of the delivery, or else that of the order; (None, None) where no source names one."""
+    for path in (
+        ("shipping_info", "slot", "date"),
+        ("metadata", "delivery_slot_start"),
+        ("shipping_info", "slot", "delivery_date"),
+    ):
+        if (found := parse_date(child(order, *path), zone)) is not None:
+            return found, None
+    return None, parse_date(child(order, "order_date"), zone)
+
+
+def _event_date(event: Event, zone):
+    return local(event.time, zone).date().isoformat()

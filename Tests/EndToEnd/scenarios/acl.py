@@ -1,0 +1,274 @@
+"""A broker with TLS, log-ins and deny-by-default: the documented ACLs are enough, none is too many, and no secret is shown."""
+
+import contextlib
+import json
+import pathlib
+import re
+import signal
+import sys
+
+from generator.inputs import Input
+from generator.subscriptions import well_formed
+from harness.daemon import EXIT_LOGIN, wait_for_daemons
+from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
+from harness.project import ROOT
+from harness.scenario import main, scenario
+from harness.waiting import Failure, wait_for
+from harness.world import check
+
+VERIFY = "certificate verify failed"
+KEY_PASSWORD = "key-password-0815"
+PAGE = ROOT / "docs/topics.md"
+# What a crash prints where a host asks for all of it.
+BACKTRACE = {"SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no"}
+
+
+def documented(purpose, world, group=None):
+    """The page's grants for a purpose, which is the comment above them, with this world's names."""
+    block = re.search(r"## ACLs\n.*?```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)[1].replace("\\\n", " ")
+    lines = block[block.index(f"# {purpose}\n") :].split("\n\n")[0].splitlines()[1:]
+
+    def rename(resource, name):
+        if resource == "topic":
+            return world.topics[name.removeprefix("orders.").removeprefix("notifications.")]
+        if name.startswith("carillon-replay-"):
+            return name
+        return name.replace("carillon", group or world.name)
+
+    return grants_in(lines, rename)
+
+
+USERS = [
+    "operator",
+    "writer",
+    "lister",
+    "caller",
+    "reader",
+    "redriver",
+    "replayer",
+    "mender",
+    "carillon-run",
+    *[f"user-{number}" for number in range(16)],
+]
+
+
+@contextlib.contextmanager
+def a_guarded_broker(harness):
+    users = [word for user in USERS for word in ("--user", user)]
+    with harness.brokers("--sasl", "--tls", "--acls", *users) as brokers:
+        yield Guarded(harness, brokers)
+
+
+@scenario("with the documented ACLs and no other each command works, and `run` loses and repeats nothing", background=True)
+def enough(guarded):
+    harness = guarded.harness
+    world = harness.make_world("enough", guarded.cluster)
+    settings = world.settings("a")
+
+    guarded.grant("operator", documented("carillon topics create, topics check", world))
+    operator = settings | guarded.login("operator")
+    harness.command("topics", "create", "--partitions", "2", "--replication-factor", "1", settings=operator)
+    harness.command("topics", "check", "--partitions", "2", "--replication-factor", "1", settings=operator)
+
+    guarded.grant("writer", documented("carillon subscribe, unsubscribe, subscriptions import", world))
+    file = world.folder / "subscriptions.jsonl"
+    file.write_bytes(b"".join(each.value + b"\n" for each in well_formed(world.subscriptions)))
+    harness.command("subscriptions", "import", str(file), settings=settings | guarded.login("writer"))
+
+    guarded.grant("lister", documented("carillon subscriptions list", world))
+    if "place/" not in harness.command("subscriptions", "list", settings=settings | guarded.login("lister")):
+        raise Failure("`subscriptions list` lists nothing")
+
+    guarded.grant("carillon-run", documented("carillon run, offsets", world))
+    runner = settings | guarded.login("carillon-run")
+    world.produce(400)
+    world.cluster.produce(world.topics["events"], [Input(b"4711", b"no JSON")])
+    guarded.grant("caller", documented("carillon orders list-event", world))
+    harness.command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
+    daemon = world.daemon("a", runner).start()
+    world.wait_until_done(90)
+    if daemon.has_line("authorization"):
+        raise Failure(f"it lacks a permission:\n{daemon.last_lines()}")
+    daemon.stop()
+    check(world.verify())
+    guarded.grant("reader", documented("carillon schedule", world))
+    if "timers to come" not in harness.command("schedule", settings=settings | guarded.login("reader")):
+        raise Failure("`schedule` tells of no timers")
+    guarded.grant("replayer", documented("carillon replay plan, diff, write, explain", world))
+    harness.command("replay", "diff", settings=settings | guarded.login("replayer"))
+    guarded.grant("mender", documented("carillon replay dead-letters", world))
+    letter = next(each for each in world.cluster.read(world.topics["dead-letters"]) if each.value == b"no JSON")
+    mended = {"event_type": "ORDER_CREATED", "order": {"id": "4711", "place_id": "42"}}
+    file.write_text(
+        json.dumps({"topic": letter.topic, "partition": letter.partition, "offset": letter.offset, "payload": json.dumps(mended)})
+    )
+    harness.command(
+        "replay",
+        "dead-letters",
+        "--repaired",
+        str(file),
+        "--i-understand-this-notifies-people",
+        "--confirm-events",
+        "1",
+        settings=settings | guarded.login("mender"),
+    )
+    guarded.grant("redriver", documented("carillon replay redrive", world))
+    redriver = settings | guarded.login("redriver")
+    words = ("replay", "redrive", "--subscriptions", "now", "--include-sent", "--json")
+    plan = json.loads(harness.command(*words, "--dry-run", settings=redriver).splitlines()[0])["plan"]
+    harness.command(
+        *words,
+        "--i-understand-this-notifies-people",
+        "--confirm-devices",
+        str(plan["devices"]),
+        "--max-devices",
+        "1000000",
+        "--rate",
+        "100000",
+        "--id",
+        world.name,
+        settings=redriver,
+    )
+    harness.command("offsets", "show", settings=runner)
+    harness.command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
+    if set(world.committed.values()) != {0}:
+        raise Failure(f"`offsets set` left the group at {world.committed}")
+
+
+@scenario("without any one of them `run` ends after about 30 s with 77; the command that it names is what helps", background=True)
+def one_is_missing(guarded):
+    harness = guarded.harness
+    world = harness.make_world("missing", guarded.cluster, poison_rate=0.1).create_topics()
+    world.produce(300)
+    cases = []
+    for is_visible in (False, True):
+        for number, missing in enumerate(documented("carillon run, offsets", world)):
+            if missing.operation == "DescribeConfigs":
+                continue
+            user = f"user-{len(cases)}"
+            grants = documented("carillon run, offsets", world, group=user)
+            missing = grants.pop(number)
+            # Another permission lets the client see the resource, and the refusal comes later.
+            if is_visible:
+                grants.append(missing._replace(operation="Describe"))
+            guarded.grant(user, grants)
+            settings = world.settings(user) | guarded.login(user) | {"group.id": user}
+            cases.append((user, missing, world.daemon(user, settings).start()))
+    problems = []
+    for user, missing, daemon in cases:
+        try:
+            daemon.expect_exit(EXIT_LOGIN, f"User:{user} needs {missing.operation} on", missing.name, "kafka-acls.sh", seconds=90)
+            advised = grants_in([line for line in daemon.log().splitlines() if line.startswith("carillon:")])
+            if missing not in advised:
+                raise Failure(f"{user}: it advises {advised}, {missing} is missing")
+            guarded.grant(user, advised)
+        except Failure as failure:
+            problems.append(f"without {missing}: {failure}")
+    if problems:
+        raise Failure("\n".join(problems))
+    for _, _, daemon in cases:
+        daemon.start()
+    for user, _, daemon in cases:
+        wait_for_daemons(
+            f"{user} works", lambda: sum(guarded.cluster.committed(user, world.topics["events"]).values()) >= 300, [daemon], 90
+        )
+        daemon.stop()
+
+
+@scenario("a permission that is revoked during a run is waited for and named; nothing is lost or repeated", background=True)
+def taken_away(guarded):
+    harness = guarded.harness
+    user = "user-14"
+    world = harness.make_world("taken-away", guarded.cluster, poison_rate=0.2).create_topics()
+    grants = documented("carillon run, offsets", world)
+    guarded.grant(user, grants)
+    world.produce(100)
+    daemon = world.daemon("a", world.settings("a") | guarded.login(user)).start()
+    world.wait_until_done()
+    for each in [grant for grant in grants if grant.operation != "DescribeConfigs"]:
+        guarded.revoke(user, each)
+        world.produce(50)
+        wait_for_daemons(
+            f"it says that {each} is missing", lambda: daemon.has_line("needs " + each.operation, each.name), [daemon], 90
+        )
+        guarded.grant(user, [each])
+        world.wait_until_done(90)
+    daemon.stop()
+    check(world.verify())
+
+
+@scenario(
+    "a wrong CA, an expired and a self-signed certificate and a wrong security.protocol: one clear line each", background=True
+)
+def certificates(guarded):
+    harness = guarded.harness
+    world = harness.make_world("certificates", guarded.cluster).create_topics()
+    login = guarded.login("carillon-run")
+    expired, expired_key = certificate(guarded.folder, "expired", "20200101000000Z", "20200201000000Z")
+    own, own_key = certificate(guarded.folder, "own", "20200101000000Z", "20990101000000Z")
+    cases = {
+        "wrong-ca": ({"kafka.ssl.ca.location": own}, VERIFY, "ssl.ca.location"),
+        "expired": (
+            {"kafka.ssl.ca.location": expired, "kafka.bootstrap.servers": TLSListener(expired, expired_key).address},
+            VERIFY,
+            "is in date",
+        ),
+        "self-signed": ({"kafka.bootstrap.servers": TLSListener(own, own_key).address}, VERIFY, "ssl.ca.location"),
+        "tls-to-plain-text": ({"kafka.bootstrap.servers": guarded.plain_text}, "SSL handshake failed", "security.protocol"),
+    }
+    daemons = {name: world.daemon(name, world.settings(name) | login | changed).start() for name, (changed, *_) in cases.items()}
+    # Whether the broker speaks TLS cannot be told from a connection that it closes, so it is waited for.
+    plain = world.daemon("plain-text-to-tls", world.settings("plain") | {"kafka.security.protocol": "PLAINTEXT"}).start()
+    for name, daemon in daemons.items():
+        daemon.expect_exit(EXIT_LOGIN, "carillon: sasl_ssl://", *cases[name][1:], seconds=90)
+    wait_for_daemons("a line says what to look at", lambda: plain.has_line("security.protocol", "waiting"), [plain], 60)
+    plain.stop()
+
+
+@scenario("passwords and device tokens are in no log, not in check-config, ps or what a crash leaves", background=True)
+def secrets(guarded):
+    harness = guarded.harness
+    world = harness.make_world("secrets", guarded.cluster).create_topics()
+    user = "user-15"
+    guarded.grant(user, documented("carillon run, offsets", world))
+    openssl(world.folder, f"genrsa -aes256 -passout pass:{KEY_PASSWORD} -out key.pem 2048")
+    openssl(world.folder, f"req -x509 -key key.pem -passin pass:{KEY_PASSWORD} -subj /CN=c -out client.pem")
+    settings = (
+        world.settings("a")
+        | guarded.login(user)
+        | {
+            "kafka.ssl.certificate.location": world.folder / "client.pem",
+            "kafka.ssl.key.location": world.folder / "key.pem",
+            "kafka.ssl.key.password": KEY_PASSWORD,
+            "log.level": "trace",
+            "kafka.debug": "all",
+        }
+    )
+    tokens = [json.loads(each.value)["token"] for each in well_formed(world.subscriptions)]
+    hidden = [settings["kafka.sasl.password"], KEY_PASSWORD, *tokens]
+
+    def check_hidden(where, text):
+        shown = [each for each in hidden if each in text]
+        if shown:
+            line = next(line for line in text.splitlines() if shown[0] in line)
+            raise Failure(f"{len(shown)} secrets are in {where}: {line[:300]}")
+
+    check_hidden("check-config", harness.command("check-config", settings=settings))
+    world.produce(300)
+    for number in (signal.SIGABRT, signal.SIGSEGV):
+        daemon = world.daemon("a", settings)
+        daemon.variables = BACKTRACE
+        daemon.start()
+        wait_for_daemons("it works", lambda: world.lag() == 0 and daemon.has_line("events/s"), [daemon], 90)
+        check_hidden("ps", pathlib.Path(f"/proc/{daemon.process.pid}/cmdline").read_bytes().decode())
+        daemon.signal(number)
+        # Swift's handler reports a signal of another process, and the process continues.
+        wait_for("the crash is reported", lambda: "Backtrace took" in daemon.log(), 90)
+        daemon.kill()
+        if "Registers:" not in daemon.log() or "facility=SEND" not in daemon.log():
+            raise Failure("its log lacks the registers of the crash or librdkafka's lines: there is nothing to look through")
+        check_hidden(f"the log, with {number.name}", daemon.log())
+
+
+if __name__ == "__main__":
+    sys.exit(main("acl", __doc__, globals(), around=a_guarded_broker))

@@ -1,0 +1,188 @@
+"""Faults of the network, by a proxy between `carillon run` and a broker: nothing lost, nothing twice, order kept."""
+
+import contextlib
+import itertools
+import sys
+import threading
+from typing import NamedTuple
+
+from harness.cluster import Cluster
+from harness.daemon import wait_for_daemons
+from harness.harness import Harness
+from harness.proxy import DROPPED, NOT_HELD, Faults, Hold, Proxy
+from harness.redrive import check_once, missed, redrive_beside, wait_for_sent
+from harness.replaying import CONFIRMATION
+from harness.scenario import main, scenario
+from harness.waiting import Failure, wait_for
+from harness.world import check
+
+# Short, so that a fault takes seconds: a request is given up after 2 s, a commit after 16 s.
+TIMES = {"kafka.socket.timeout.ms": 2_000, "transaction.timeout": "6s", "session.timeout": "10s", "shutdown.timeout": "6s"}
+
+
+class Network(NamedTuple):
+    """A broker, and a proxy before it."""
+
+    harness: Harness
+    cluster: Cluster
+    proxy: Proxy
+
+
+@contextlib.contextmanager
+def one_broker_behind_a_proxy(harness):
+    proxy = Proxy()
+    with harness.brokers("--proxied", proxy.port) as brokers:
+        cluster = Cluster(brokers.start())
+        proxy.broker_port = int((brokers.folder / "proxied").read_text())
+        yield Network(harness, cluster, proxy)
+
+
+class Journey:
+    """A daemon behind the proxy, with faults of its own, and a steady load of events for it."""
+
+    def __init__(self, network, name, **settings):
+        harness, proxy = network.harness, network.proxy
+        self.faults = proxy.faults[name] = Faults(harness.seed)
+        self.world = harness.make_world(name, network.cluster, partitions=4, places=200, crowd=20).create_topics()
+        self.daemon = self.world.daemon(
+            "a",
+            self.world.settings("a")
+            | TIMES
+            | {"kafka.bootstrap.servers": f"127.0.0.1:{proxy.port}", "kafka.client.id": name, "workers": 2}
+            | settings,
+        )
+
+    @contextlib.contextmanager
+    def under_load(self, rate=200):
+        """Produces events at this rate while the body runs, which begins after the first commits."""
+        halted = threading.Event()
+
+        def load():
+            producer, topic = self.world.cluster.producer(), self.world.topics["events"]
+            while not halted.is_set():
+                for _ in range(rate // 20):
+                    each = self.world.events.next()
+                    producer.produce(topic, key=each.key, value=each.value, headers=list(each.headers))
+                producer.poll(0)
+                halted.wait(0.05)
+            producer.flush(60)
+
+        self.daemon.start()
+        loader = threading.Thread(target=load)
+        loader.start()
+        try:
+            self.until("it has committed under load", lambda: sum(self.world.committed.values()) > rate // 2)
+            yield
+        finally:
+            halted.set()
+            loader.join()
+
+    def until(self, what, condition, seconds=60):
+        wait_for_daemons(f"{what} ({dict(self.faults.counts)})", condition, [self.daemon], seconds)
+
+    def until_counted(self, **counts):
+        for name, count in counts.items():
+            words = name.replace("_", " ")
+            self.until(f"{count} {words}", lambda: self.faults.counts[words] >= count)
+
+    def arrive(self):
+        """To the end of the events over a network without faults; then the verifier."""
+        self.faults.lifetime, self.faults.latency, self.faults.commit = None, 0, lambda _: NOT_HELD
+        self.world.wait_until_done(60)
+        self.daemon.stop()
+        report = self.world.verify()
+        print(
+            f"   {self.world.name}: {report.counts['events']:,} events, {report.counts['dispatched']:,} pushes; "
+            f"{dict(self.faults.counts)} {dict(self.faults.late_answers)}",
+            flush=True,
+        )
+        check(report)
+
+
+@scenario("connections that die after 0.5 to 1.5 s", background=True)
+def dying_connections(network):
+    journey = Journey(network, "dying-connections")
+    with journey.under_load():
+        before = journey.faults.counts["commits"]
+        journey.faults.lifetime = (0.5, 1.5)
+        journey.until_counted(cut=60, commits=before + 10)
+    journey.arrive()
+
+
+@scenario("100 ms of latency in each direction", background=True)
+def latency(network):
+    journey = Journey(network, "latency", **{"kafka.socket.timeout.ms": 10_000, "transaction.timeout": "20s"})
+    with journey.under_load():
+        journey.faults.latency = 0.1
+        before = journey.faults.counts["commits"]
+        journey.until("20 commits", lambda: journey.faults.counts["commits"] >= before + 20)
+    # Slow is not lost: no client had to be replaced.
+    if journey.daemon.has_line("anew"):
+        raise Failure(f"a client was replaced:\n{journey.daemon.last_lines()}")
+    journey.arrive()
+
+
+@scenario("replies to commits that never come, one in five", background=True)
+def dropped_replies(network):
+    journey = Journey(network, "dropped-replies")
+    with journey.under_load():
+        journey.faults.commit = lambda count: Hold(reply=DROPPED) if count % 5 == 0 else NOT_HELD
+        journey.until_counted(replies_held=8)
+    journey.arrive()
+
+
+@scenario("replies to commits that come late, within and after the time-outs", background=True)
+def late_replies(network):
+    journey = Journey(network, "late-replies")
+    with journey.under_load():
+        delays = itertools.cycle((0.5, 1.5, 3, 7))
+        journey.faults.commit = lambda count: Hold(reply=next(delays)) if count % 3 == 0 else NOT_HELD
+        journey.until_counted(replies_held=8)
+    journey.arrive()
+
+
+@scenario("no reply to any commit for longer than a commit may take", background=True)
+def no_replies(network):
+    journey = Journey(network, "no-replies")
+    with journey.under_load():
+        journey.faults.commit = lambda _: Hold(reply=DROPPED)
+        journey.until("the producer is replaced", lambda: journey.daemon.has_line("makes its producer anew", "commit_transaction"))
+    journey.arrive()
+
+
+@scenario("commits that reach the broker when the client has sent them again and is in its next transaction", background=True)
+def late_commits(network):
+    # Transactions of a second: the next one is open when the late commit of the previous one arrives.
+    journey = Journey(network, "late-commits", **{"commit.interval": "1s"})
+    with journey.under_load():
+        journey.faults.commit = lambda count: Hold(request=2.6) if count % 4 == 0 else NOT_HELD
+        journey.until("8 commits came late", lambda: journey.faults.late_answers.total() >= 8)
+    journey.arrive()
+
+
+@scenario(
+    "a re-drive whose commits are not answered: replies that never come, and for longer than a commit may take", background=True
+)
+def redriven(network):
+    harness, proxy = network.harness, network.proxy
+    world = missed(harness.make_world("redriven", network.cluster, partitions=2), 60, 5)
+    faults = proxy.faults["redriven"] = Faults(harness.seed)
+    faults.commit = lambda count: Hold(reply=DROPPED) if count % 3 == 0 else NOT_HELD
+    through = {name.replace(".", "_"): value for name, value in TIMES.items()} | {
+        "kafka_bootstrap_servers": f"127.0.0.1:{proxy.port}",
+        "kafka_client_id": "redriven",
+    }
+    process = redrive_beside(
+        world, CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "300", "--rate", "60", "--id", "unanswered", **through
+    )
+    wait_for_sent(world, 60, process)
+    faults.commit = lambda _: Hold(reply=DROPPED)
+    wait_for("the producer is replaced after a commit", lambda: "anew after: commit_transaction" in process.said(), 60)
+    faults.commit = lambda _: NOT_HELD
+    process.wait(0, 60)
+    check_once(world, ["unanswered"], 300)
+    print(f"   {world.name}: {dict(faults.counts)}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main("network", __doc__, globals(), around=one_broker_behind_a_proxy))

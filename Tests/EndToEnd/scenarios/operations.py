@@ -1,0 +1,334 @@
+"""What an operator meets: slots in use, stopped processes, wrong log-ins, missing topics, restarts; each with its exit code."""
+
+import json
+import random
+import signal
+import sys
+import threading
+import time
+
+from generator.inputs import Input, event_about
+from harness.brokers import free_port
+from harness.cluster import Cluster
+from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, wait_for_daemons
+from harness.scenario import main, scenario
+from harness.waiting import Failure, wait_for
+from harness.world import check
+
+PASSWORD_WRONG = "not-the-password-4711"
+
+
+@scenario("a second process of an instance that runs ends at once with 3")
+def same_instance(harness):
+    world = harness.make_world("same-instance").create_topics()
+    first = world.started()
+    began = time.monotonic()
+    second = world.daemon("a-again", world.settings("a")).start()
+    second.expect_exit(EXIT_IN_USE, "instance.id", seconds=10)
+    if time.monotonic() - began > 5:
+        raise Failure("it took more than 5 s")
+    first.expect_running()
+    first.stop()
+
+
+@scenario("of two processes with one slot the older one ends with 3, and the younger one continues")
+def one_slot(harness):
+    world = harness.make_world("one-slot").create_topics()
+    world.produce(500)
+    older = world.started()
+    younger = world.daemon("a-elsewhere", world.settings("a", state_dir=world.folder / "elsewhere")).start()
+    older.expect_exit(EXIT_IN_USE, "slot", seconds=30)
+    world.produce(500)
+    world.wait_until_done()
+    younger.stop()
+    check(world.verify())
+
+
+@scenario("a process that was stopped for longer than its transaction may last recovers by itself")
+def frozen(harness):
+    stand_still(harness, "frozen", session_timeout="6s", transaction_timeout="10s", shutdown_timeout="10s")
+
+
+@scenario("so does one whose transaction was aborted while it was still a member of the group")
+def fenced_by_itself(harness):
+    stand_still(harness, "fenced-by-itself", session_timeout="60s", transaction_timeout="5s", shutdown_timeout="5s")
+
+
+def stand_still(harness, name, **settings):
+    """SIGSTOP under load until the broker has aborted the open transaction and, where it is short, the session has expired."""
+    world = harness.make_world(name).create_topics()
+    outputs = [world.topics[topic] for topic in ("dispatch", "dead-letters", "journal")]
+    daemon = world.started(commit_interval="1s", **settings)
+    # Transactions of a second under steady load: nearly always one is open.
+    halted = threading.Event()
+
+    def load():
+        while not halted.is_set():
+            world.produce(50)
+            halted.wait(0.05)
+
+    loader = threading.Thread(target=load)
+    loader.start()
+    try:
+        wait_for_daemons("it has committed under load", lambda: sum(world.committed.values()) > 200, [daemon])
+        daemon.signal(signal.SIGSTOP)
+        if settings["session_timeout"] == "6s":
+            wait_for("the group gave the frozen member up", lambda: not world.cluster.members(world.name), 30)
+        wait_for(
+            "the broker aborted its transaction",
+            lambda: all(world.cluster.ends(topic) == world.cluster.ends(topic, uncommitted=True) for topic in outputs),
+            60,
+        )
+        daemon.signal(signal.SIGCONT)
+        before = sum(world.committed.values())
+        wait_for_daemons("it commits again", lambda: sum(world.committed.values()) > before, [daemon], 60)
+    finally:
+        daemon.signal(signal.SIGCONT)
+        halted.set()
+        loader.join()
+    world.wait_until_done(90)
+    daemon.stop()
+    check(world.verify())
+
+
+@scenario("at its first start a group needs --from, and the message names the partitions")
+def no_start(harness):
+    world = harness.make_world("no-start").create_topics()
+    daemon = world.daemon("a", start_at=None).start()
+    daemon.expect_exit(EXIT_CONFIGURATION, world.topics["events"], "--from", seconds=30)
+    if world.committed:
+        raise Failure(f"it committed offsets all the same: {world.committed}")
+
+
+@scenario("a partition without events keeps its offset over a restart; SIGTERM under load drains in time with 0")
+def quiet_partition(harness):
+    world = harness.make_world("quiet").create_topics()
+    world.produce(100, partition=0)
+    world.produce(100, partition=1)
+    daemon = world.started(start_at="latest")
+    starts = world.committed
+    if starts != {0: 100, 1: 100}:
+        raise Failure(f"--from latest started at {starts}")
+    world.produce(2000, partition=0)
+    daemon.stop()
+    if world.committed[1] != 100:
+        raise Failure(f"partition 1 had no events and stands at {world.committed[1]}")
+    # While no process runs, the quiet partition gets events; without --from they must not be skipped.
+    world.produce(50, partition=1)
+    again = world.daemon("a", start_at=None).start()
+    world.wait_until_done()
+    again.stop()
+    check(world.verify(starts))
+
+
+@scenario("a changed partition count of the events' topic ends it with 78, and `offsets set` is the way out")
+def partition_count(harness):
+    world = harness.make_world("partitions").create_topics()
+    world.produce(100)
+    daemon = world.started(session_timeout="6s")
+    world.wait_until_done()
+    daemon.stop()
+    world.cluster.add_partitions(world.topics["events"], 3)
+    again = world.daemon("a", start_at="earliest").start()
+    again.expect_exit(EXIT_CONFIGURATION, world.topics["events"], "2 partitions", "3", seconds=30)
+    harness.command("offsets", "set", "--accept-partitions", settings=world.settings("a"))
+    world.produce(100)
+    world.daemon("a", start_at=None).start()
+    world.wait_until_done()
+    check(world.verify(is_set_by_hand=True))
+
+
+@scenario("`topics create` creates what is missing, and `topics check` finds what differs")
+def topics(harness):
+    world = harness.make_world("topics")
+    settings, size = world.settings("a"), ("--partitions", "2", "--replication-factor", "1")
+    harness.command("topics", "check", *size, settings=settings, expected=1)
+    harness.command("topics", "create", *size, "--dry-run", settings=settings)
+    if world.cluster.partitions(world.topics["events"]):
+        raise Failure("--dry-run made topics")
+    harness.command("topics", "create", *size, settings=settings)
+    wait_for("the topics are there", lambda: all(world.cluster.partitions(name) for name in world.topics.values()), 30)
+    harness.command("topics", "create", *size, settings=settings)
+    harness.command("topics", "check", *size, settings=settings)
+    world.cluster.configure(world.topics["subscriptions"], {"cleanup.policy": "delete"})
+    output = harness.command("topics", "check", *size, settings=settings, expected=1)
+    if world.topics["subscriptions"] not in output or "cleanup.policy" not in output:
+        raise Failure(f"no word of cleanup.policy of {world.topics['subscriptions']}: {output}")
+
+
+@scenario("an offset that the log no longer has ends it with 78, and the message counts what is lost")
+def out_of_range(harness):
+    world = harness.make_world("out-of-range").create_topics()
+    world.produce(100, partition=0)
+    daemon = world.started()
+    world.wait_until_done()
+    daemon.stop()
+    world.produce(100, partition=0)
+    world.cluster.delete_records(world.topics["events"], 0, 170)
+    again = world.daemon("a", start_at=None).start()
+    again.expect_exit(EXIT_CONFIGURATION, "out of range", "100", "170", "70", seconds=30)
+
+
+def world_with_small_dead_letters(harness, name, limit):
+    world = harness.make_world(name).create_topics()
+    world.cluster.configure(world.topics["dead-letters"], {"max.message.bytes": str(limit)})
+    world.produce(20, partition=0)
+    value = random.Random(harness.seed).randbytes(300_000)
+    world.cluster.produce(world.topics["events"], [Input(b"large", value, (("trace", b"t1"),))], 0)
+    world.produce(20, partition=0)
+    return world, value
+
+
+@scenario("a dead letter that its topic does not take is cut to 64 KiB, and its neighbours are sent")
+def cut_dead_letter(harness):
+    world, value = world_with_small_dead_letters(harness, "cut-dead-letter", 100_000)
+    daemon = world.started()
+    world.wait_until_done()
+    daemon.stop()
+    letters = [each for each in world.cluster.read(world.topics["dead-letters"]) if each.key == b"large"]
+    if len(letters) != 1:
+        raise Failure(f"{len(letters)} dead letters of the large record, expected 1")
+    headers = dict(letters[0].headers)
+    if headers.get("x-truncated") != b"300000" or letters[0].value != value[:65536] or headers.get("trace") != b"t1":
+        raise Failure(f"the dead letter is not the first 64 KiB of the record: {headers}")
+    if len(world.cluster.read(world.topics["dispatch"])) < 20:
+        raise Failure("the neighbours of the large record were not sent")
+
+
+@scenario("a record that no topic takes, not even cut, ends it with 70 and is named")
+def nowhere(harness):
+    world, _ = world_with_small_dead_letters(harness, "nowhere", 20_000)
+    daemon = world.daemon("a").start()
+    daemon.expect_exit(EXIT_DEFECT, "partition 0", "offset 20", seconds=60)
+
+
+@scenario("an event for 100,000 devices of one place is sent to all of them, and two more after it")
+def crowd(harness):
+    world = harness.make_world("crowd").create_topics()
+    file = world.folder / "subscriptions.jsonl"
+    with open(file, "w") as out:
+        for number in range(100_000):
+            out.write(
+                json.dumps({"audience": "place/crowd", "token": f"crowd-token-{number}", "platform": "fcm", "app": "a"}) + "\n"
+            )
+    settings = world.settings("a")
+    harness.command("subscriptions", "import", str(file), settings={name: settings[name] for name in settings if name != "workers"})
+    order = {"id": "o1", "place_id": "crowd", "status": "pending"}
+    for number in range(3):
+        world.cluster.produce(world.topics["events"], [event_about(order, f"crowd-{number}")], 0)
+    daemon = world.started()
+    world.wait_until_done(120)
+    daemon.stop()
+    pushes = world.cluster.read(world.topics["dispatch"])
+    found = {(dict(each.headers)["source"], each.key) for each in pushes}
+    if len(pushes) != 300_000 or len(found) != 300_000:
+        raise Failure(f"{len(pushes)} pushes, {len(found)} different ones, expected 300,000")
+
+
+@scenario("a missing topic ends it after about 30 s with 78, and the message names the topic", background=True)
+def missing_topic(harness):
+    world = harness.make_world("missing")
+    world.cluster.create_topics({name: (2, {}) for topic, name in world.topics.items() if topic != "dispatch"})
+    began = time.monotonic()
+    daemon = world.daemon("a").start()
+    daemon.expect_exit(EXIT_CONFIGURATION, world.topics["dispatch"], seconds=90)
+    if time.monotonic() - began < 25:
+        raise Failure("it did not give the topic 30 s to come")
+
+
+@scenario("it starts before its broker does, waits and says so; a wrong password ends it after about 30 s with 77", background=True)
+def log_in(harness):
+    with harness.brokers("--sasl") as brokers:
+        bootstrap = brokers.start()
+        client = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "carillon"}
+        cluster = Cluster(bootstrap, **client, **{"sasl.password": "carillon-secret"})
+        world = harness.make_world("log-in", cluster).create_topics()
+        configuration = {f"kafka.{name}": value for name, value in client.items()}
+
+        wrong = world.daemon("wrong", world.settings("wrong") | configuration | {"kafka.sasl.password": PASSWORD_WRONG}).start()
+        began = time.monotonic()
+        wrong.expect_exit(EXIT_LOGIN, "authentication", seconds=90)
+        if time.monotonic() - began < 25:
+            raise Failure("it did not give the login 30 s")
+        if PASSWORD_WRONG in wrong.log():
+            raise Failure("the password is in the log")
+
+        brokers.kill()
+        early = world.daemon("a", world.settings("a") | configuration | {"kafka.sasl.password": "carillon-secret"}).start()
+        wait_for_daemons("a line says that the broker is waited for", lambda: early.has_line("wait"), [early], 30)
+        brokers.start()
+        wait_for_daemons("it works as soon as the broker is there", lambda: len(world.committed) == 2, [early], 60)
+        world.produce(100)
+        world.wait_until_done()
+        early.stop()
+        check(world.verify())
+
+
+@scenario("a broker that is killed twice under load and comes back loses nothing and repeats nothing", background=True)
+def broker_killed(harness):
+    with harness.brokers() as brokers:
+        world = harness.make_world("broker-killed", Cluster(brokers.start())).create_topics()
+        world.produce(4_000)
+        # Small transactions, so that one is open whenever the broker dies.
+        settings = world.settings("a") | {"commit.max-events": 20}
+        daemon = world.daemon("a", settings).start()
+        for _ in range(2):
+            before = sum(world.committed.values())
+            wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before + 100, [daemon])
+            brokers.kill()
+            brokers.start()
+        world.wait_until_done(120)
+        daemon.stop()
+        check(world.verify())
+
+
+@scenario("a broker that is away during an abort is waited for, for longer than a transaction call may take", background=True)
+def away_during_abort(harness):
+    debug_build = harness.require_debug_build()
+    with harness.brokers() as brokers:
+        world = harness.make_world("abort", Cluster(brokers.start())).create_topics()
+        world.produce(1_000)
+        settings = world.settings("a", transaction_timeout="5s", shutdown_timeout="5s")
+        daemon = world.daemon("a", settings, binary=debug_build)
+        # It is stopped once with a transaction open, and finds the broker gone when it then aborts.
+        daemon.variables = {"CARILLON_FAULT": "stop@after-produce:1/1,abort@before-commit:1/1"}
+        daemon.start()
+        wait_for_daemons("a transaction is open", lambda: daemon.is_stopped, [daemon])
+        brokers.kill()
+        daemon.signal(signal.SIGCONT)
+        wait_for_daemons("an abort got no answer", lambda: daemon.has_line("makes its producer anew"), [daemon])
+        # The watchdog of transaction calls ends it after twice the transaction's time-out and 20 s.
+        began = time.monotonic()
+        wait_for_daemons("40 s have passed", lambda: time.monotonic() - began > 40, [daemon])
+        aborts = daemon.log().count("fault: abort")
+        brokers.start()
+        wait_for_daemons("it works again", lambda: daemon.log().count("fault: abort") > aborts, [daemon])
+        daemon.stop()
+
+
+@scenario("an unreachable broker is waited for, and the line says so; SIGTERM then ends it with 0", background=True)
+def unreachable(harness):
+    world = harness.make_world("unreachable")
+    daemon = world.daemon("a", world.settings("a") | {"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}"}).start()
+    # Longer than the 30 s after which a mistake ends it.
+    began = time.monotonic()
+    wait_for_daemons("a line says that the broker is waited for", lambda: daemon.has_line("wait"), [daemon], 30)
+    wait_for_daemons("35 s have passed", lambda: time.monotonic() - began > 35, [daemon], 60)
+    lines = [line for line in daemon.log().splitlines() if "wait" in line.lower()]
+    if len(lines) > 8:
+        raise Failure(f"{len(lines)} lines in 35 s, one in 10 s is enough:\n{daemon.last_lines()}")
+    daemon.stop()
+
+
+@scenario("a wrong configuration ends it with 78, with every problem at once")
+def wrong_configuration(harness):
+    code, _, errors = harness.run("run", settings={"workers": "many", "commit.interval": "soon", "kafka.group.id": "mine"})
+    if code != EXIT_CONFIGURATION:
+        raise Failure(f"it ended with {code}: {errors}")
+    for word in ("workers", "commit.interval", "group.id"):
+        if word not in errors:
+            raise Failure(f"no word of {word}: {errors}")
+
+
+if __name__ == "__main__":
+    sys.exit(main("operations", __doc__, globals()))

@@ -1,0 +1,99 @@
+"""`carillon render` over generated events, against the independent reading of the rules. No broker."""
+
+import argparse
+import os
+import random
+import sys
+from typing import NamedTuple, Optional
+
+from generator.events import Events, Mix
+from generator.inputs import iso
+from generator.subscriptions import make_subscriptions, well_formed
+from harness.harness import Harness
+from harness.rendering import has_text_headers, records_of, render
+from harness.waiting import Failure
+from model.partitions import murmur2_partition
+from model.records import Record, Settings
+from model.verify import Run, verify
+
+
+class Case(NamedTuple):
+    name: str
+    settings: Settings
+    # For how long after the last record timers still fire; None: no timer fires.
+    hours: Optional[int]
+    flags: tuple = ()
+
+
+CASES = (
+    Case("no timer fires", Settings("Europe/Berlin"), None),
+    Case("timers, as they are due", Settings("Europe/Berlin"), 80),
+    # Much is forgotten meanwhile.
+    Case(
+        "a short memory",
+        Settings("America/New_York", horizon_seconds=43_200, retention_seconds=3_600, spread_seconds=90),
+        20,
+        ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s"),
+    ),
+    Case(
+        "status changes from snapshots",
+        Settings("Europe/Berlin", infer_status_changes=True),
+        None,
+        ("--set", "infer-status-changes=on"),
+    ),
+    Case("schedule=off", Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
+)
+
+
+def check(harness, case, records, table):
+    """The number of differences between what `carillon render` writes and what the rules say."""
+    arguments = ["--time-zone", case.settings.time_zone, *case.flags]
+    until = None
+    if case.hours is not None:
+        until = records[-1].timestamp + case.hours * 3_600_000
+        arguments += ["--until", iso(until)]
+    values = [each.value for each in table]
+    output, again = (render(harness, records, values, *arguments) for _ in range(2))
+    written = records_of(output)
+    report = verify(
+        Run(
+            settings=case.settings,
+            events=records,
+            subscriptions=[Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(table)],
+            dispatch=[record for record in written if record.topic == "notifications.dispatch"],
+            dead_letters=[record for record in written if record.topic == "notifications.dead-letters"],
+            journal=[],
+            dispatch_partitions=1,
+            until=until,
+        )
+    )
+    if again != output:
+        report.add("not pure", "the same input gave other bytes at the second time")
+    print(f"{case.name}:")
+    report.print()
+    return len(report.differences)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="render", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser.add_argument("--events", type=int, default=3_000)
+    options = parser.parse_args()
+    print(f"seed {options.seed}: render --seed {options.seed} --events {options.events}", flush=True)
+    harness = Harness(options.seed, os.environ)
+    places, subscriptions = make_subscriptions(options.seed, places=200, crowd=50)
+    table = well_formed(subscriptions)
+    events = Events(options.seed, places, Mix(poison_rate=0.02, snapshot_rate=0.2))
+    made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
+    records = [
+        Record("orders.events", murmur2_partition(each.key or b"", 3), at, now, *each) for at, (now, each) in enumerate(made)
+    ]
+    try:
+        return 1 if sum([check(harness, case, records, table) for case in CASES]) else 0
+    except Failure as failure:
+        print(f"FAILED: {failure}", flush=True)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

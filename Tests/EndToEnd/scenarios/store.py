@@ -1,0 +1,392 @@
+"""The store's faults: a full disk, a truncated file, bytes changed after a kill; transactions upstream that nobody ends; and a
+subscriptions topic that is compacted, gets partitions or is created again."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from generator.inputs import event_about, subscription, unsubscription
+from generator.subscriptions import make_subscriptions
+from harness.brokers import free_port
+from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, wait_for_daemons
+from harness.prometheus import fetch
+from harness.scenario import main, scenario
+from harness.waiting import Failure, Skipped, wait_for
+from harness.world import check
+from model.report import Report
+
+MEGABYTE = 1 << 20
+
+
+def table(world):
+    """The folder of the table of the only instance."""
+    return world.folder / "a" / "subscriptions"
+
+
+def strangers(world, number):
+    """Subscriptions of places that have no events: the table is written, and what is expected stays the same."""
+    _, records = make_subscriptions(f"strangers {world.harness.seed} {number}", places=400, crowd=100)
+    world.cluster.produce(world.topics["subscriptions"], [each for each in records if each.value is None or each.value[:1] == b"{"])
+
+
+def killed(world, daemon, number, events=300):
+    """Under load, with the table being written."""
+    strangers(world, number)
+    world.produce(events)
+    before = sum(world.committed.values())
+    wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before, [daemon])
+    daemon.kill()
+
+
+def verify(world):
+    """Every push follows from the table where the journal says it stood, and the table is the fold of its topic."""
+    report = world.verify(max_table_age_ms=60_000)
+    world.check_tables({"a": world.folder / "a"}, report)
+    check(report)
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    """A file system of so many bytes for a folder."""
+    folder.mkdir(mode=0o700)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "carillon-test", folder], capture_output=True, text=True
+    )
+    if made.returncode:
+        raise Skipped(f"no file system can be mounted here: {made.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill_up(folder, leaving=0):
+    """Leaves so many pages free on the file system of a folder; returns the file that takes the room."""
+    filler = folder / "filler"
+    with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as out:
+        while out.write(bytes(4096)):
+            pass
+    os.truncate(filler, filler.stat().st_size - leaving * 4096)
+    return filler
+
+
+@scenario(
+    "a transaction upstream that nobody ends is reported once a minute, and the events after it are sent when it ends",
+    background=True,
+)
+def hung_transaction(harness):
+    world = harness.make_world("hung").create_topics()
+    daemon = world.started()
+    world.produce(100)
+    world.wait_until_done()
+    topic, opened_at = world.topics["events"], world.ends[0]
+    upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
+    upstream.init_transactions(30)
+    upstream.begin_transaction()
+    for _ in range(5):
+        each = world.events.next()
+        upstream.produce(topic, key=each.key, value=each.value, headers=list(each.headers), partition=0)
+    upstream.flush(30)
+    world.produce(100, partition=0)
+    world.produce(100, partition=1)
+    began = time.monotonic()
+    warning = ("a transaction upstream", f"{topic}/0", str(opened_at))
+    wait_for_daemons("a line says that a transaction upstream is open", lambda: daemon.has_line(*warning), [daemon], 100)
+    if time.monotonic() - began < 55:
+        raise Failure("it was reported before a minute had passed")
+    if world.committed != {0: opened_at, 1: world.ends[1]}:
+        raise Failure(f"it stands at {world.committed}; partition 0 is open from {opened_at}, partition 1 ends at {world.ends[1]}")
+    lines = daemon.log().splitlines()
+    for word in ("anew", "waiting", "failed"):
+        if found := [line for line in lines if word in line]:
+            raise Failure(f"it did not just wait: {found[0]}")
+    if len(lines) > 40:
+        raise Failure(f"{len(lines)} lines:\n{daemon.last_lines()}")
+    upstream.commit_transaction(30)
+    # After the transaction's own marker, which takes an offset.
+    world.produce(100, partition=0)
+    world.wait_until_done()
+    daemon.stop()
+    check(world.verify())
+
+
+def device(place, token):
+    return subscription(place, token, app="a", environment="production")
+
+
+def notify(world, place, number):
+    """Produces an event of a place; the tokens of the devices that get it."""
+    order = {"id": f"o{number}", "place_id": place, "status": "pending"}
+    at = world.ends[0]
+    world.cluster.produce(world.topics["events"], [event_about(order, f"e{number}")], 0)
+    world.wait_until_done()
+    source = f"{world.topics['events']}/0/{at}".encode()
+    return {
+        json.loads(each.value)["message"]["token"]
+        for each in world.cluster.read(world.topics["dispatch"])
+        if dict(each.headers)["source"] == source
+    }
+
+
+@scenario(
+    "a device that unsubscribed while a process was stopped gets nothing afterwards, though the topic has forgotten both records",
+    background=True,
+)
+def forgotten_unsubscription(harness):
+    world = harness.make_world("forgotten").create_topics()
+    topic = world.topics["subscriptions"]
+    # Short segments, cleaned as soon as the broker's cleaner comes; it removes a tombstone in its second round.
+    world.cluster.configure(topic, {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.0", "delete.retention.ms": "100"})
+    leaving, staying = device("p1", "leaving"), device("p1", "staying")
+    world.cluster.produce(topic, [leaving, staying])
+    daemon = world.started(session_timeout="6s")
+    if (found := notify(world, "p1", 1)) != {"leaving", "staying"}:
+        raise Failure(f"the first event went to {found}")
+    daemon.signal(signal.SIGSTOP)
+    world.cluster.produce(topic, [unsubscription("p1", "leaving")])
+
+    def is_forgotten():
+        # A record rolls the segment, and only closed ones are cleaned.
+        for partition in world.cluster.partitions(topic):
+            world.cluster.produce(topic, [device("p2", "other")], partition)
+        return all(each.key != leaving.key for each in world.cluster.read(topic))
+
+    wait_for("the topic has forgotten the device", is_forgotten, 90)
+    daemon.signal(signal.SIGCONT)
+    wait_for_daemons("the table is read anew", lambda: daemon.has_line("read anew", "delete.retention.ms"), [daemon], 30)
+    if (found := notify(world, "p1", 2)) != {"staying"}:
+        raise Failure(f"the event after it went to {found}")
+    wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+    daemon.stop()
+
+
+@scenario("partitions that are added to the subscriptions of a running process end it with 78 within seconds")
+def partitions_added(harness):
+    world = harness.make_world("added").create_topics()
+    daemon = world.started()
+    world.produce(50)
+    world.wait_until_done()
+    world.cluster.add_partitions(world.topics["subscriptions"], 6)
+    began = time.monotonic()
+    daemon.expect_exit(EXIT_CONFIGURATION, "had 4 partitions and now has 6", "keys have moved", seconds=20)
+    if (took := time.monotonic() - began) > 15:
+        raise Failure(f"it took {took:.0f} s")
+    daemon.start().expect_exit(EXIT_CONFIGURATION, "had 4 partitions and now has 6", "keys have moved", seconds=20)
+
+
+def create_again(world, records):
+    """The subscriptions' topic with other records in it."""
+    cluster, topic = world.cluster, world.topics["subscriptions"]
+    cluster.delete_topic(topic)
+    cluster.create_topics({topic: (4, {"cleanup.policy": "compact"})})
+    cluster.produce(topic, records)
+
+
+def check_table(world):
+    report = Report()
+    world.check_tables({"a": world.folder / "a"}, report)
+    check(report)
+
+
+@scenario("a subscriptions topic that was created again with other records is recognised, and the table is read again")
+def created_again(harness):
+    world = harness.make_world("again").create_topics()
+    daemon = world.started()
+    daemon.stop()
+    before = world.ends_of("subscriptions")
+    daemon.start()
+    wait_for_daemons("the table goes on", lambda: daemon.has_line("the subscriptions table goes on"), [daemon], 30)
+    daemon.stop()
+    # Longer than before: by its offsets alone the table would fit.
+    create_again(world, [device(f"p{number % 40}", f"new-{number}") for number in range(2_000)])
+    after = world.ends_of("subscriptions")
+    if any(after[partition] < before[partition] for partition in before):
+        raise Failure(f"the topic is shorter than before: {after}, {before}")
+    daemon.start()
+    wait_for_daemons(
+        "a line says why it is read anew", lambda: daemon.has_line("read anew", "another record at offset"), [daemon], 30
+    )
+    if (found := notify(world, "p7", 1)) != {f"new-{number}" for number in range(7, 2_000, 40)}:
+        raise Failure(f"the event went to {len(found)} devices")
+    daemon.stop()
+    check_table(world)
+
+
+@scenario("one that is created again while a process runs, and shorter, is read again too")
+def created_again_while_running(harness):
+    world = harness.make_world("again-running").create_topics()
+    daemon = world.started()
+    create_again(world, [device("p1", "new")])
+    wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "created again"), [daemon], 60)
+    if (found := notify(world, "p1", 1)) != {"new"}:
+        raise Failure(f"the event went to {found}")
+    daemon.stop()
+    check_table(world)
+
+
+@scenario(
+    "a transaction on the subscriptions that nobody ends is reported once a minute; the records after it count when it ends",
+    background=True,
+)
+def hung_subscriptions(harness):
+    world = harness.make_world("hung-subscriptions").create_topics()
+    port = free_port()
+    daemon = world.started(http=f"127.0.0.1:{port}")
+    topic = world.topics["subscriptions"]
+    upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
+    upstream.init_transactions(30)
+    upstream.begin_transaction()
+    open_since = world.ends_of("subscriptions")[0]
+    upstream.produce(topic, key=b"place/p1|" + b"0" * 64, value=None, partition=0)
+    upstream.flush(30)
+    world.cluster.produce(topic, [device("p1", f"after-{number}") for number in range(100)])
+    warning = ("a transaction has been open on the subscriptions", f"{topic}/0", str(open_since))
+    wait_for_daemons("a line says that a transaction is open", lambda: daemon.has_line(*warning), [daemon], 100)
+    if 'carillon_hung_transactions{topic="subscriptions"} 1' not in fetch(f"http://127.0.0.1:{port}/metrics")[2]:
+        raise Failure("the gauge does not say so")
+    if len(notify(world, "p1", 1)) >= 100:
+        raise Failure("what follows the transaction was read")
+    upstream.commit_transaction(30)
+    wait_for_daemons("what follows it counts", lambda: len(notify(world, "p1", time.monotonic_ns())) == 100, [daemon], 30)
+    if 'carillon_hung_transactions{topic="subscriptions"} 0' not in fetch(f"http://127.0.0.1:{port}/metrics")[2]:
+        raise Failure("the gauge still says so")
+    daemon.stop()
+
+
+@scenario("a full disk stops no event and loses no subscription: it is waited for, ends at SIGTERM with 0, and refuses a start")
+def full_disk(harness):
+    world = harness.make_world("full-disk").create_topics()
+    folder = world.folder / "a"
+    with small_disk(folder, 8 * MEGABYTE):
+        daemon = world.daemon("a", world.settings("a") | {"subscriptions.max-lag": "2s"}).start()
+        wait_for_daemons("every partition has a committed offset", lambda: len(world.committed) == world.partitions, [daemon])
+        fill_up(folder)
+        for number in range(4):
+            strangers(world, number)
+        world.produce(200)
+        wait_for_daemons("a line says that the disk is full", lambda: daemon.has_line("no room", str(folder)), [daemon], 30)
+        wait_for_daemons("fan-out pauses", lambda: daemon.has_line("fan-out pauses"), [daemon], 30)
+        daemon.stop()
+        filler = fill_up(folder)
+        daemon.start().expect_exit(EXIT_DEFECT, "no room", str(folder), seconds=30)
+        filler.unlink()
+        daemon.start()
+        # All events may be done already: the disk is not to be full before the table is open.
+        wait_for_daemons("it has its partitions", lambda: daemon.has_line("assigned"), [daemon], 30)
+        world.wait_until_done()
+
+        filler = fill_up(folder)
+        for number in range(4, 8):
+            strangers(world, number)
+        world.produce(200)
+        wait_for_daemons("a line says that the disk is full", lambda: daemon.has_line("no room", str(folder)), [daemon], 30)
+        wait_for_daemons("fan-out pauses", lambda: daemon.has_line("fan-out pauses"), [daemon], 30)
+        filler.unlink()
+        wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+        world.wait_until_done()
+        daemon.stop()
+        verify(world)
+
+
+@scenario("a table that was truncated is read again, whether it was closed or not")
+def cut_off(harness):
+    chance = random.Random(f"cut off {harness.seed}")
+    world = harness.make_world("cut-off").create_topics()
+    daemon = world.started()
+    for number in range(3):
+        if number == 0:
+            strangers(world, number)
+            daemon.stop()
+        else:
+            killed(world, daemon, number)
+        file = table(world) / "data.mdb"
+        with open(file, "r+b") as data:
+            data.truncate(chance.randrange(file.stat().st_size // 2))
+        daemon.start()
+        wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "damaged"), [daemon], 30)
+        world.produce(200)
+        world.wait_until_done()
+    daemon.stop()
+    verify(world)
+
+
+@scenario("after a kill the table is checked; if the check itself was killed, it is read again")
+def marked(harness):
+    world = harness.make_world("marked").create_topics()
+    daemon = world.started()
+    killed(world, daemon, 0)
+    marker = table(world) / "in-use"
+    if (found := marker.read_text()) != "open":
+        raise Failure(f"the marker says {found!r} after a kill")
+    daemon.start()
+    wait_for_daemons("a line says that it was checked", lambda: daemon.has_line("was not closed", "sound"), [daemon], 30)
+    killed(world, daemon, 1)
+    marker.write_text("checking")
+    daemon.start()
+    wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "did not end"), [daemon], 30)
+    world.produce(200)
+    world.wait_until_done()
+    daemon.stop()
+    if marker.exists():
+        raise Failure("the marker is there after a clean end")
+    verify(world)
+
+
+@scenario("bytes of the table that change after a kill cause no wrong push: it is sound, read again, or ends the process")
+def flipped_bytes(harness):
+    chance = random.Random(f"flipped {harness.seed}")
+    world = harness.make_world("flipped").create_topics()
+    daemon = world.started()
+    anew = sound = 0
+    for number in range(8):
+        killed(world, daemon, number)
+        flip(table(world) / "data.mdb", chance, number)
+        daemon.start()
+        wait_for(
+            "it has opened its table",
+            lambda: not daemon.is_running or daemon.has_line("table is read anew") or daemon.has_line("every entry is sound"),
+            60,
+        )
+        if daemon.has_line("table is read anew"):
+            anew += 1
+        elif daemon.is_running:
+            sound += 1
+        else:
+            daemon.expect_exit(EXIT_DEFECT, "damaged")
+            daemon.start()
+        world.produce(100)
+        wait_until_done_or_rebuilt(world, daemon)
+    print(f"         the table was read again {anew} times, and {sound} times the bytes were not in use", flush=True)
+    daemon.stop()
+    verify(world)
+
+
+def wait_until_done_or_rebuilt(world, daemon):
+    """Damage that is found while the table is used ends the process with a message; the next start reads it again."""
+    try:
+        world.wait_until_done()
+    except Failure:
+        daemon.expect_exit(EXIT_DEFECT, "damaged", seconds=1)
+        daemon.start()
+        world.wait_until_done()
+
+
+def flip(file, chance, number):
+    """Changes some bytes: anywhere, in the two pages that everything starts from, or in the heads of pages."""
+    data = bytearray(file.read_bytes())
+    for _ in range(chance.randrange(1, 5)):
+        page = chance.randrange(len(data) // 4096) * 4096
+        place = (chance.randrange(len(data)), chance.randrange(2) * 4096 + chance.randrange(152), page + chance.randrange(48))[
+            number % 3
+        ]
+        data[place] ^= chance.randrange(1, 256)
+    file.write_bytes(data)
+
+
+if __name__ == "__main__":
+    sys.exit(main("store", __doc__, globals()))
