@@ -52,16 +52,16 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Digests", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload",
-                "OrderState", "Pipeline", "StateStore", "Subscriptions",
+                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient",
+                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
             ]),
 
         // What a host's tests need, and ours.
         .target(
             name: "CarillonTesting",
             dependencies: [
-                "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState",
-                "Pipeline", "Subscriptions",
+                "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload",
+                "OrderState", "Pipeline", "Subscriptions",
             ]),
 
         // What monitoring asks.
@@ -71,8 +71,8 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Console", "Digests", "Events", "Extraction", "FanOut", "HTTPServer", "KafkaClient",
-                "OrderState", "Pipeline", "Replay", "Subscriptions", "Telemetry",
+                "Arguments", "Console", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "HTTPServer",
+                "KafkaClient", "OrderState", "Pipeline", "Replay", "Subscriptions", "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -87,16 +87,17 @@ let package = Package(
         .testTarget(
             name: "FanOutTests",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "FanOut", "NotificationPayload", "StateStore", "Subscriptions",
-                "TestSupport",
+                "CarillonTesting", "Digests", "DispatchRecords", "Events", "FanOut", "NotificationPayload",
+                "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
-                "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry", "TestSupport",
+                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "KafkaClient",
+                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry",
+                "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",

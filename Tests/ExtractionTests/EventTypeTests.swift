@@ -1,6 +1,8 @@
 import NotificationPayload
 import Testing
 
+@testable import Extraction
+
 @Suite("Types of events")
 struct EventTypeTests {
     private func type(_ name: String) -> EventType? {

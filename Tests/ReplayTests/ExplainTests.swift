@@ -15,9 +15,9 @@ struct ExplainTests {
         let run = try ReplayRun(toy)
         let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
         for (offset, record) in toy.pushes.enumerated() {
-            try record.withEventHeaders { key, value, headers in
+            try record.withDispatchRecord { record in
                 try index.append(
-                    key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)))
+                    record, at: Coordinates(partition: 0, offset: Int64(offset)))
             }
         }
         try index.flush()

@@ -79,9 +79,9 @@ import TestSupport
     }
 
     private func note(_ record: RenderedRecord, _ planned: Planned) throws {
-        try record.withEventHeaders { key, value, headers in
+        try record.withDispatchRecord { record in
             try planned.news.note(
-                key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: 1_000))
+                record, at: Coordinates(partition: 0, offset: 1_000))
         }
         try planned.news.flush()
     }

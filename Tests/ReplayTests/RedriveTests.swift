@@ -28,9 +28,9 @@ struct RedriveTests {
         if let dispatched {
             let filled = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
             for (offset, record) in dispatched.enumerated() {
-                try record.withEventHeaders { key, value, headers in
+                try record.withDispatchRecord { record in
                     try filled.append(
-                        key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)))
+                        record, at: Coordinates(partition: 0, offset: Int64(offset)))
                 }
             }
             try filled.flush()

@@ -87,7 +87,7 @@ extension DeadLetter {
     }
 
     /// What was found, safe to print: at most 64 bytes, control characters as their code.
-    private static func quote(_ bytes: UnsafeRawBufferPointer) -> String {
+    package static func quote(_ bytes: UnsafeRawBufferPointer) -> String {
         var quoted = "\""
         for scalar in String(decoding: bytes.prefix(64), as: UTF8.self).unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -218,9 +218,8 @@ package struct PipelineCore: ~Copyable {
             counts.count(notification.sources)
             for position in prepared.devices {
                 let device = fanOut.recipient(position)
-                let message = renderer.render(device, audience: fanOut.audience(of: device))
-                try sink.dispatch(
-                    key: message.key, value: message.value, headers: message.headers, for: notification, from: event)
+                let push = renderer.render(device, audience: fanOut.audience(of: device))
+                try sink.dispatch(push, for: notification, from: event)
             }
         }
         counts.notifications += count

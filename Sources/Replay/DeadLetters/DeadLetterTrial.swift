@@ -12,7 +12,6 @@ struct DeadLetterTrial: ~Copyable {
     ]
     /// Says of an event which dead letter it was: `<topic>/<partition>/<offset>`.
     static let mark = "replay-of"
-    private static let id = "replay"
 
     enum Verdict {
         case left(DeadLetterLeft, code: String?, DeadLetter?)
@@ -81,7 +80,9 @@ struct DeadLetterTrial: ~Copyable {
         }
         var headers = all[..<reason.originalHeaders].map(copy)
         // It was put back before, and has failed again.
-        if headers.contains(where: { $0.name == mark }) { headers.removeAll { $0.name == mark || $0.name == id } }
+        if headers.contains(where: { $0.name == mark }) {
+            headers.removeAll { $0.name == mark || $0.name == RedriveProducer.header }
+        }
         if !headers.contains(where: { $0.name == coordinates[0] }) {
             headers += all[reason.originalHeaders...].map(copy).filter { coordinates.contains($0.name) }
         }

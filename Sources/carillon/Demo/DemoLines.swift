@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import Foundation
 import KafkaClient
@@ -12,7 +13,7 @@ enum DemoLines {
         let device = String(decoding: (record.key ?? []).prefix(8), as: UTF8.self)
         let data = payload(of: record)
         var parts = [
-            "push", headers["platform"] ?? "?", "device \(device)",
+            "push", headers[DispatchHeader.platform.text] ?? "?", "device \(device)",
             (data["event_type"] ?? "?").replacingOccurrences(of: "event_", with: ""),
             "order \(data["visible_id"] ?? "") at place \((data["place_id"] ?? "").prefix(8))",
         ]
