@@ -18,6 +18,8 @@ package struct MessageRenderer: ~Copyable {
     private var expiry = ByteWriter(capacity: 32)
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
     private var headers: MessageHeaders
+    /// Made once: a list made for each notification would be allocated.
+    private static let platforms = Platform.allCases
 
     package init(settings: RenderSettings) {
         timeToLive = settings.timeToLiveSeconds
@@ -43,7 +45,7 @@ package struct MessageRenderer: ~Copyable {
         expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
         let (deepLink, milliseconds) = (deepLink.bytes, expiry.bytes)
         let seconds = Self.seconds(ofMilliseconds: milliseconds)
-        for platform in Platform.allCases where platforms.contains(PlatformSet(platform)) {
+        for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
             switch platform {
             case .fcm: fcm.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
             case .apns: apns.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
@@ -68,7 +70,7 @@ package struct MessageRenderer: ~Copyable {
     }
 
     private func problem(_ notification: Notification, _ platforms: PlatformSet) -> DeadLetter? {
-        for platform in Platform.allCases where platforms.contains(PlatformSet(platform)) {
+        for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
             let problem =
                 switch platform {
                 case .fcm: FCMMessage.validate(notification, deepLink: deepLink.bytes)

@@ -1,6 +1,7 @@
 import NotificationPayload
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import Extraction
 

@@ -1,5 +1,6 @@
 import JSONReader
 import Testing
+
 @testable import Extraction
 
 @Suite("Names of members")

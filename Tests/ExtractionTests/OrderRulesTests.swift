@@ -1,5 +1,6 @@
 import NotificationPayload
 import Testing
+
 @testable import Events
 @testable import Extraction
 

@@ -2,6 +2,7 @@ import CarillonTesting
 import Foundation
 import NotificationPayload
 import Testing
+
 @testable import DispatchRecords
 @testable import Events
 @testable import FanOut

@@ -1,6 +1,7 @@
 import Foundation
 import NotificationPayload
 import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
@@ -95,7 +96,7 @@ extension SubscriptionTable {
     }
 
     @discardableResult
-    func subscribe(_ subscriptions: Subscription...) throws -> SubscriptionTableChange {
+    func store(_ subscriptions: Subscription...) throws -> SubscriptionTableChange {
         try apply(subscriptions.map { TableRecord($0) })
     }
 

@@ -1,4 +1,5 @@
 import Testing
+
 @testable import DispatchRecords
 @testable import Events
 @testable import FanOut

@@ -1,6 +1,7 @@
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Digests
 @testable import Events
 @testable import FanOut
@@ -25,7 +26,7 @@ struct SubscriptionTableTests {
     /// A closed table with two devices, up to offset 17.
     private func fill(_ topic: SubscriptionTopic, offsets: [Int64] = [17]) throws {
         let table = try open(topic).table
-        try table.subscribe(.fcm("a"), .fcm("b"))
+        try table.store(.fcm("a"), .fcm("b"))
         _ = try table.apply([], nextOffsets: offsets, at: noon)
         try table.close()
     }
@@ -68,7 +69,7 @@ struct SubscriptionTableTests {
         var later = Subscription.apns("00ff")
         later.environment = .development
         later.app = "com.example.Other"
-        let change = try table.subscribe(.apns("00ff"), .apns("00ff"), later)
+        let change = try table.store(.apns("00ff"), .apns("00ff"), later)
         #expect(change.upserts == 1)
         #expect(try table.count() == 1)
         var reader = try table.makeReader()
@@ -96,7 +97,7 @@ struct SubscriptionTableTests {
     @Test("an audience is not found by a prefix of its name, and a tombstone touches one audience alone")
     func audiences() throws {
         let table = SubscriptionTable.inMemory()
-        try table.subscribe(.fcm("a"), .fcm("a", of: "place/77"), .fcm("a", of: "user/7"))
+        try table.store(.fcm("a"), .fcm("a", of: "place/77"), .fcm("a", of: "user/7"))
         try table.apply([TableRecord(removing: .fcm("a"))])
         #expect(try table.tokens(of: "place/7").isEmpty)
         #expect(try table.tokens(of: "place/77") == ["a"])
@@ -137,7 +138,7 @@ struct SubscriptionTableTests {
     @Test("a malformed value leaves the subscription that was there")
     func malformedUpdate() throws {
         let table = SubscriptionTable.inMemory()
-        try table.subscribe(.fcm("a"))
+        try table.store(.fcm("a"))
         try table.apply([TableRecord(key: Array(Subscription.fcm("a").key.utf8), value: Array("[]".utf8))])
         #expect(try table.tokens(of: "place/7") == ["a"])
     }
@@ -291,7 +292,7 @@ struct SubscriptionTableTests {
         subscription.locale = "en-GB"
         subscription.registeredAt = EventTime(milliseconds: 1_700_000_000_000)
         let table = SubscriptionTable.inMemory()
-        try table.subscribe(subscription, .fcm("b"))
+        try table.store(subscription, .fcm("b"))
         let history = SubscriptionHistory(store: MemoryStore())
         for (offset, each) in [subscription, .fcm("b")].enumerated() {
             try Array(each.key.utf8).withUnsafeBytes { key in
@@ -330,7 +331,7 @@ struct SubscriptionTableTests {
         var subscription = Subscription.fcm("a")
         subscription.locale = locale
         let table = SubscriptionTable.inMemory()
-        #expect(try table.subscribe(subscription).upserts == 1)
+        #expect(try table.store(subscription).upserts == 1)
         var reader = try table.makeReader()
         try reader.begin()
         var list = DeviceList()
@@ -400,7 +401,7 @@ struct SubscriptionTableTests {
     @Test("a table that is read again shows no snapshot before it is whole, and snapshots from before stay as they are")
     func restart() throws {
         let table = SubscriptionTable.inMemory()
-        try table.subscribe(.fcm("a"), .fcm("b"))
+        try table.store(.fcm("a"), .fcm("b"))
         var before = try table.makeReader()
         try before.begin()
         try table.restart(at: [5], time: noon)
@@ -443,7 +444,7 @@ struct SubscriptionTableTests {
         func digest(_ subscriptions: Subscription...) throws -> String {
             let folder = TemporaryFolder()
             let table = try SubscriptionTable.open(directory: folder.path, topic: topic(), now: noon).table
-            for each in subscriptions { try table.subscribe(each) }
+            for each in subscriptions { try table.store(each) }
             try table.close()
             return try SubscriptionTable.inspect(directory: folder.path).digest
         }

@@ -1,4 +1,5 @@
 import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions

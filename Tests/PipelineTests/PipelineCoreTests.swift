@@ -1,5 +1,6 @@
 import CarillonTesting
 import Testing
+
 @testable import DispatchRecords
 @testable import Events
 @testable import FanOut

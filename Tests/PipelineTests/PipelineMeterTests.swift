@@ -1,5 +1,6 @@
 import Telemetry
 import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline

@@ -1,4 +1,5 @@
 import CarillonTesting
+
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions

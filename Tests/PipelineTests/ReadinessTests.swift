@@ -1,5 +1,6 @@
 import Telemetry
 import Testing
+
 @testable import Extraction
 @testable import Pipeline
 

@@ -1,8 +1,9 @@
 import Foundation
 import KafkaClient
 import Telemetry
-import Testing
 import TestSupport
+import Testing
+
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions

@@ -1,7 +1,8 @@
 import Foundation
 import Telemetry
-import Testing
 import TestSupport
+import Testing
+
 @testable import Extraction
 @testable import FanOut
 @testable import KafkaClient

@@ -1,6 +1,7 @@
 import KafkaClient
 import NotificationPayload
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import Extraction

@@ -5,8 +5,9 @@ import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("Dead letters that are put back")

@@ -2,8 +2,9 @@ import Digests
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("The difference between what was sent and what is rendered")

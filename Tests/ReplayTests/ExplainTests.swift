@@ -3,8 +3,9 @@ import Digests
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("Why it was sent, or not")

@@ -4,8 +4,9 @@ import Events
 import OrderState
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("The journal, read again")

@@ -1,5 +1,6 @@
 import Pipeline
 import Testing
+
 @testable import DispatchRecords
 @testable import Events
 @testable import FanOut

@@ -4,8 +4,9 @@ import Extraction
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 /// ADR 36: what came behind a plan, and which of its pushes that is the end of.

@@ -2,8 +2,9 @@ import CarillonTesting
 import Extraction
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Replay
 
 @Suite("What a re-drive sends")

@@ -8,6 +8,7 @@ import Pipeline
 import StateStore
 import Subscriptions
 import TestSupport
+
 @testable import Replay
 
 struct LoggedSubscription {

@@ -1,4 +1,5 @@
 import NotificationPayload
+
 @testable import Events
 @testable import Extraction
 

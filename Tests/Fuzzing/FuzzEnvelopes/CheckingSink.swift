@@ -1,5 +1,6 @@
 import FuzzSupport
 import JSONReader
+
 @testable import DispatchRecords
 @testable import Events
 @testable import Pipeline

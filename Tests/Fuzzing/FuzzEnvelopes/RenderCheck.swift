@@ -1,5 +1,6 @@
 import FuzzSupport
 import Glibc
+
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction

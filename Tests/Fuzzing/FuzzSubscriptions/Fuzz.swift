@@ -1,4 +1,5 @@
 import FuzzSupport
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions

@@ -1,6 +1,7 @@
 import Foundation
 import Telemetry
 import Testing
+
 @testable import OrderState
 @testable import Pipeline
 

@@ -1,5 +1,6 @@
 import StateStore
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import Extraction

@@ -1,5 +1,6 @@
 import CarillonTesting
 import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline

@@ -1,4 +1,5 @@
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import OrderState

@@ -1,6 +1,7 @@
 import CarillonTesting
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import Extraction
 @testable import FanOut

@@ -1,8 +1,9 @@
 import CarillonTesting
 import Foundation
 import NotificationPayload
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import OrderState

@@ -1,6 +1,7 @@
 import CarillonTesting
-import Testing
 import TestSupport
+import Testing
+
 @testable import Digests
 @testable import OrderState
 @testable import Pipeline

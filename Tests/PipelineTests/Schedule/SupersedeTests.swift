@@ -1,5 +1,6 @@
-import Testing
 import TestSupport
+import Testing
+
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline

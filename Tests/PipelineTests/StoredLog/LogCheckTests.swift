@@ -1,5 +1,6 @@
 import KafkaClient
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import Pipeline

@@ -3,6 +3,7 @@ import StateStore
 import Synchronization
 import Telemetry
 import Testing
+
 @testable import Events
 @testable import Extraction
 @testable import FanOut

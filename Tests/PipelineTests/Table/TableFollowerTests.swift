@@ -1,5 +1,6 @@
 import KafkaClient
 import Testing
+
 @testable import FanOut
 @testable import Pipeline
 
