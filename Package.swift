@@ -8,6 +8,7 @@ let package = Package(
         .library(name: "Pipeline", targets: ["Pipeline"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
+        .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
     targets: [
         // Debian's C libraries, one door each.
@@ -18,7 +19,7 @@ let package = Package(
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // Small machinery: each stands alone.
-        .target(name: "NotificationPayload"),
+        .target(name: "NotificationPayload", dependencies: ["Extraction"]),
         .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
         .target(name: "StateStore", dependencies: ["CLMDB"]),
@@ -55,6 +56,14 @@ let package = Package(
                 "OrderState", "Pipeline", "StateStore", "Subscriptions",
             ]),
 
+        // What a host's tests need, and ours.
+        .target(
+            name: "CarillonTesting",
+            dependencies: [
+                "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState",
+                "Pipeline", "Subscriptions",
+            ]),
+
         // What monitoring asks.
         .target(name: "Console", dependencies: ["HTTPServer", "Pipeline", "Telemetry"]),
 
@@ -86,14 +95,14 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
+                "CarillonTesting", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
                 "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "carillon", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
-                "OrderState", "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
+                "carillon", "CarillonTesting", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "OrderState",
+                "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),

@@ -10,7 +10,10 @@ let package = Package(
             dependencies: [.product(name: "Pipeline", package: "carillon")],
             // librdkafka allocates on one thread and frees on another: jemalloc saves a third of the CPU per record.
             linkerSettings: [.linkedLibrary("jemalloc")]
-        )
+        ),
+        .testTarget(
+            name: "EmbeddedServiceTests",
+            dependencies: ["embedded-service", .product(name: "CarillonTesting", package: "carillon")]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -33,6 +33,11 @@ package enum Hex {
         return true
     }
 
+    /// Whether these are 64 lower-case digits.
+    static func isHash(_ digits: UnsafeRawBufferPointer) -> Bool {
+        digits.count == 64 && digits.allSatisfy { value($0) != nil }
+    }
+
     private static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -30,8 +30,7 @@ public final class Histogram: Sendable {
 
     /// Records seconds.
     public func record(_ duration: Duration, times: Int = 1) {
-        let (seconds, attoseconds) = duration.components
-        record(Double(seconds) + Double(attoseconds) * 1e-18, times: times)
+        record(duration / .seconds(1), times: times)
     }
 
     var value: MetricsSnapshot.HistogramValue {

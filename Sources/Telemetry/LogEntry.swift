@@ -31,11 +31,7 @@ public struct LogTime: Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    public static func now() -> LogTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return LogTime(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
-    }
+    public static func now() -> LogTime { LogTime(milliseconds: WallClock.now) }
 
     /// `2026-11-21T16:14:01.042Z`.
     public var iso8601: String {

@@ -21,6 +21,27 @@ import Testing
         #expect(ProgressLine.grouped(1_234_567) == "1,234,567")
     }
 
+    private struct Document: Encodable {
+        struct Count: Encodable { var putBack: Int }
+
+        var tokenSHA256 = "9f"
+        var messageID: String? = "m/1"
+        var none: String?
+        var byType = ["ORDER_CREATED": Count(putBack: 1), "orderID": Count(putBack: 2)]
+        var devicesByHour = ["2026-11-21T10": 3, "lastSeenAt": 4]
+    }
+
+    @Test("members of JSON are in snake case and in their order, keys of dictionaries stay as they are")
+    func json() throws {
+        #expect(
+            try JSONOutput.text(Document()) == """
+                {"by_type":{"ORDER_CREATED":{"put_back":1},"orderID":{"put_back":2}},\
+                "devices_by_hour":{"2026-11-21T10":3,"lastSeenAt":4},"message_id":"m/1","token_sha256":"9f"}
+
+                """)
+        #expect(try JSONOutput.text(Document.Count(putBack: 1), keys: .useDefaultKeys) == "{\"putBack\":1}\n")
+    }
+
     @Test("columns are aligned, the last one is not padded")
     func table() {
         var table = TextTable(["A", "LONG"])

@@ -1,8 +1,8 @@
+import Events
 import Foundation
 import NotificationPayload
 import Testing
 
-@testable import Events
 
 @Suite("Envelopes (§4.1, §4.3, design §4)")
 struct EnvelopeTests {

@@ -1,9 +1,9 @@
 import NotificationPayload
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Events
 @testable import Extraction
+
 
 @Suite("Whatever the input")
 struct ExtractionPropertyTests {

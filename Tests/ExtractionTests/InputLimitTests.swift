@@ -1,6 +1,6 @@
+import Events
 import Testing
 
-@testable import Events
 
 @Suite("Input limits and broken input")
 struct InputLimitTests {

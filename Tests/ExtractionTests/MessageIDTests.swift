@@ -1,8 +1,7 @@
+import Events
 import NotificationPayload
 import Testing
 
-@testable import Events
-@testable import Extraction
 
 @Suite("§6: message ids")
 struct MessageIDTests {

@@ -1,6 +1,6 @@
+import Events
 import Testing
 
-@testable import Events
 
 @Suite("§5.3 row 9: ORDER_IDS_LISTED")
 struct OrderListTests {

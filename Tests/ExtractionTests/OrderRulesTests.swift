@@ -1,8 +1,7 @@
 import NotificationPayload
 import Testing
-
-@testable import Events
 @testable import Extraction
+
 
 @Suite("§5.3: the contradictions of document 1")
 struct OrderRulesTests {

@@ -1,6 +1,6 @@
+import Events
 import Testing
 
-@testable import Events
 
 @Suite("§5.2: time slots")
 struct TimeSlotTests {

@@ -1,11 +1,11 @@
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Digests
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
+
 
 @Suite("The subscriptions table")
 struct SubscriptionTableTests {

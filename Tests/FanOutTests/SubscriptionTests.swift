@@ -1,8 +1,8 @@
 import Testing
-
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
+
 
 @Suite("A subscription")
 struct SubscriptionTests {
@@ -102,6 +102,29 @@ struct SubscriptionTests {
         ])
     func refusedAudiences(audience: String) {
         #expect(throws: Subscription.Invalid.self) { try Subscription.fcm("t", of: audience).validate() }
+    }
+
+    @Test("a key is taken apart into what it was made of, also where the audience has a bar")
+    func key() throws {
+        for audience in ["place/7", "user/a|b", "channel/" + String(repeating: "ü", count: 500)] {
+            let subscription = Subscription.fcm("t", of: audience)
+            let key = try #require(SubscriptionKey(Array(subscription.key.utf8)))
+            #expect(key.audience == audience && key.tokenHash == subscription.tokenHash)
+            #expect(key.text == subscription.key && key == SubscriptionKey(audience: audience, token: "t"))
+        }
+    }
+
+    @Test("bytes that are no key of a subscription")
+    func noKey() {
+        let hash = Subscription.fcm("t").tokenHash
+        for text in [
+            "", "|", hash, "|\(hash)", "place/|\(hash)", "shop/7|\(hash)", "place/7|\(hash.uppercased())",
+            "place/7|\(hash.dropLast())", "place/7|\(hash)0", "place/7|\(hash.dropLast())g", "place/7/\(hash)",
+        ] {
+            #expect(SubscriptionKey(Array(text.utf8)) == nil, "\(text)")
+        }
+        #expect(SubscriptionKey(nil) == nil)
+        #expect(SubscriptionKey.isTokenHash(hash) && !SubscriptionKey.isTokenHash(hash.uppercased()))
     }
 
     @Test("a key that is not the value's is refused")

@@ -15,8 +15,8 @@ struct MockGroupTests {
         var revoked: [[TopicPartition]] = []
         var shares: [[TopicPartition]] = [assigned, []]
         let half = assigned.count / 2
-        let joined = Deadline(after: .seconds(90))
-        while shares.map(\.count) != [half, half], !joined.isOver {
+        let joined = ContinuousClock.now + .seconds(90)
+        while shares.map(\.count) != [half, half], .now < joined {
             switch first.nextEvent(timeout: .milliseconds(50)) {
             case .revoke(let partitions, let isLost):
                 #expect(!isLost)
@@ -62,8 +62,8 @@ struct MockGroupTests {
         // Everything arrives on the data queue: every record once, and every end, which may come before the last record.
         var count = 0
         var ends: Set<TopicPartition> = []
-        let deadline = Deadline(after: .seconds(30))
-        while count < 400 || ends.count < 4, !deadline.isOver {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while count < 400 || ends.count < 4, .now < deadline {
             let read = first.read(limit: 10, timeout: .milliseconds(100))
             count += read.records.count
             ends.formUnion(read.endsOfPartition.keys)

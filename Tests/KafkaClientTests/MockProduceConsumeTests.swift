@@ -153,8 +153,8 @@ struct MockProduceConsumeTests {
         var batch = RecordBatch()
         var consumer = try Consumer(assigning: .mock(cluster))
         try consumer.assign([TopicPartition(topic: "t", partition: 0): Offset(0)])
-        let deadline = Deadline(after: .seconds(20))
-        while batch.count < 10, !deadline.isOver { consumer.fill(&batch, limit: 10, timeout: .milliseconds(100)) }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while batch.count < 10, .now < deadline { consumer.fill(&batch, limit: 10, timeout: .milliseconds(100)) }
         var start = ContinuousClock.now
         consumer.close()
         #expect(start.duration(to: .now) < .seconds(15))

@@ -1,146 +1,176 @@
+import CarillonTesting
 import Testing
-
 @testable import Events
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions
 
+
 @Suite("The core without a broker: records in, records out")
 struct PipelineCoreTests {
     @Test("an event becomes one record for each device of its place, and none for others")
     func fanOut() throws {
-        var driver = try CoreDriver()
+        var driver = try PipelineTestDriver()
         try driver.subscribe("token-a", to: "p1")
         try driver.subscribe("token-b", to: "p1")
         try driver.subscribe("token-c", to: "p2")
-        driver.take([orderEvent("o1")])
-        _ = try driver.emitAll()
-        let tokens = driver.sink.records.map {
-            $0.value.contains("token-a") ? "a" : $0.value.contains("token-b") ? "b" : "?"
+        try driver.process(.order("o1", place: "p1", slot: "2025-07-07 14:00-16:00"))
+        let tokens = driver.output.records.map {
+            $0.text.contains("token-a") ? "a" : $0.text.contains("token-b") ? "b" : "?"
         }
         #expect(tokens.sorted() == ["a", "b"])
-        #expect(driver.sink.records.allSatisfy { $0.headers["source"] == "orders.events/0/0" })
-        #expect(driver.sink.records.allSatisfy { $0.key.count == 64 && $0.headers["platform"] == "fcm" })
-        #expect(driver.core.counts.events == 1)
-        #expect(driver.core.counts.notifications == 1)
-        #expect(driver.core.counts.dispatches == 2)
-        #expect(driver.core.counts.timeSlots(from: .slot) == 1)
+        #expect(driver.output.records.allSatisfy { $0.header("source") == "orders.events/0/0" })
+        #expect(driver.output.records.allSatisfy { $0.key?.count == 64 && $0.header("platform") == "fcm" })
+        #expect(driver.output.records.allSatisfy { $0.destination == .dispatch && $0.payload?.orderID == "o1" })
+        #expect(driver.counts.events == 1)
+        #expect(driver.counts.notifications == 1)
+        #expect(driver.counts.dispatches == 2)
+        #expect(driver.counts.timeSlots(from: .slot) == 1)
     }
 
     @Test("a place that nobody subscribed to is a counted reason, not a dead letter")
     func nobody() throws {
-        var driver = try CoreDriver()
-        driver.take([orderEvent("o1")])
-        _ = try driver.emitAll()
-        #expect(driver.sink.records.isEmpty)
-        #expect(driver.core.counts.suppressed(.noSubscriber) == 1)
-        #expect(driver.sink.suppressed == [.noSubscriber])
+        var driver = try PipelineTestDriver()
+        try driver.process(.order("o1", place: "p1"))
+        #expect(driver.output.records.isEmpty)
+        #expect(driver.counts.suppressed(.noSubscriber) == 1)
+        #expect(driver.output.suppressed.map(\.reason) == [.noSubscriber])
     }
 
     @Test("a bad event is dead-lettered with its own key, value and headers, its coordinates and its reason")
     func deadLetter() throws {
-        var driver = try CoreDriver()
-        driver.take([orderEvent("o1"), .init(value: "{\"half\":", key: "k2", headers: [("trace", "t1")])])
-        _ = try driver.emitAll()
-        let letter = try #require(driver.sink.records.first)
-        #expect(letter.isDeadLetter && letter.key == "k2" && letter.value == "{\"half\":")
-        #expect(letter.headers["trace"] == "t1")
-        #expect(letter.headers["x-error-code"] == "invalid_json")
-        #expect(letter.headers["__connect.errors.topic"] == "orders.events")
-        #expect(letter.headers["__connect.errors.partition"] == "0")
-        #expect(letter.headers["__connect.errors.offset"] == "1")
-        #expect(letter.headers["__connect.errors.exception.message"]?.isEmpty == false)
-        #expect(driver.core.counts.deadLetters(.invalidJSON) == 1)
-        #expect(driver.core.counts.events == 2)
+        var driver = try PipelineTestDriver()
+        try driver.process(
+            .order("o1", place: "p1"), SampleRecord(key: "k2", value: "{\"half\":", headers: [("trace", "t1")]))
+        let letter = try #require(driver.output.deadLetters.first)
+        #expect(letter.key == Array("k2".utf8) && letter.text == "{\"half\":")
+        #expect(letter.header("trace") == "t1")
+        #expect(letter.header("x-error-code") == "invalid_json")
+        #expect(letter.header("__connect.errors.topic") == "orders.events")
+        #expect(letter.header("__connect.errors.partition") == "0")
+        #expect(letter.header("__connect.errors.offset") == "1")
+        #expect(letter.header("__connect.errors.exception.message")?.isEmpty == false)
+        #expect(driver.counts.deadLetters(.invalidJSON) == 1)
+        #expect(driver.counts.events == 2)
     }
 
     @Test("a null value is a dead letter with a null value")
     func nullValue() throws {
-        var driver = try CoreDriver()
-        driver.take([.init(value: nil)])
-        _ = try driver.emitAll()
-        #expect(driver.sink.records.first?.headers["x-error-code"] == "null_value")
-        #expect(driver.sink.records.first?.value == "null")
+        var driver = try PipelineTestDriver()
+        try driver.process(SampleRecord(key: "k", value: nil))
+        #expect(driver.output.records.first?.header("x-error-code") == "null_value")
+        #expect(driver.output.records.count == 1 && driver.output.records.first?.value == nil)
     }
 
     @Test("an event without a place is a dead letter, and not also a reason for not notifying")
     func noPlace() throws {
-        var driver = try CoreDriver()
-        driver.take([orderEvent("o1", place: "")])
-        _ = try driver.emitAll()
-        #expect(driver.core.counts.deadLetters(.noPlace) == 1)
-        #expect(driver.sink.suppressed.isEmpty)
+        var driver = try PipelineTestDriver()
+        try driver.process(.order("o1", place: ""))
+        #expect(driver.counts.deadLetters(.noPlace) == 1)
+        #expect(driver.output.suppressed.isEmpty)
     }
 
     @Test("the output limit ends a transaction between events, never within one")
     func limit() throws {
-        var driver = try CoreDriver()
+        var driver = try PipelineTestDriver()
         for device in 0..<5 { try driver.subscribe("token-\(device)", to: "p1") }
-        driver.take((0..<4).map { orderEvent("o\($0)") })
-        #expect(try driver.emitAll(limit: 7) == [2, 4])
-        #expect(driver.sink.records.count == 20)
+        driver.extract((0..<4).map { .order("o\($0)", place: "p1") })
+        var sink = RecordingSink()
+        #expect(try driver.emitAll(limit: 7, into: &sink) == [2, 4])
+        #expect(sink.records.count == 20)
     }
 
     @Test("an event larger than the limit still goes, alone")
     func eventOverLimit() throws {
-        var driver = try CoreDriver()
+        var driver = try PipelineTestDriver()
         for device in 0..<5 { try driver.subscribe("token-\(device)", to: "p1") }
-        driver.take((0..<3).map { orderEvent("o\($0)") })
-        #expect(try driver.emitAll(limit: 1) == [1, 2, 3])
+        driver.extract((0..<3).map { .order("o\($0)", place: "p1") })
+        var sink = RecordingSink()
+        #expect(try driver.emitAll(limit: 1, into: &sink) == [1, 2, 3])
     }
 
     @Test("a new transaction in the middle of a batch sees the subscriptions as they are then")
     func freshSnapshot() throws {
-        var driver = try CoreDriver()
+        var driver = try PipelineTestDriver()
         try driver.subscribe("token-1", to: "p1")
-        driver.take([orderEvent("o1"), orderEvent("o2")])
+        driver.extract([.order("o1", place: "p1"), .order("o2", place: "p1")])
+        var sink = RecordingSink()
         try driver.core.beginTransaction()
-        #expect(try driver.core.emit(driver.batch, 0..<2, limit: 1, into: &driver.sink) == 1)
+        #expect(try driver.core.emit(driver.batch, 0..<2, limit: 1, into: &sink) == 1)
+        #expect(driver.core.tableOffsets == [1])
         try driver.subscribe("token-2", to: "p1")
         try driver.core.beginTransaction()
-        _ = try driver.core.emit(driver.batch, 1..<2, limit: 10, into: &driver.sink)
-        #expect(driver.sink.records.count == 3)
-        #expect(driver.core.tableOffsets == [1])
+        _ = try driver.core.emit(driver.batch, 1..<2, limit: 10, into: &sink)
+        #expect(sink.records.count == 3)
+        #expect(driver.core.tableOffsets == [2])
     }
 
     @Test("an event with more devices than fan-out.max-devices is dead-lettered before anything of it is written")
     func tooManyDevices() throws {
-        var driver = try CoreDriver(maxDevices: 3)
+        var configuration = try PipelineTestDriver.configuration()
+        configuration.maxDevicesPerEvent = 3
+        var driver = try PipelineTestDriver(configuration)
         for device in 0..<4 { try driver.subscribe("token-\(device)", to: "p1") }
         try driver.subscribe("token-9", to: "p2")
-        driver.take([orderEvent("o1"), orderEvent("o2", place: "p2")])
-        _ = try driver.emitAll()
-        #expect(driver.sink.records.map(\.isDeadLetter) == [true, false])
-        #expect(driver.core.counts.deadLetters(.tooManyDevices) == 1)
+        try driver.process(.order("o1", place: "p1"), .order("o2", place: "p2"))
+        #expect(driver.output.records.map(\.destination) == [.deadLetters, .dispatch])
+        #expect(driver.counts.deadLetters(.tooManyDevices) == 1)
     }
 
     @Test("a condemned event is dead-lettered in place of its notifications, and its neighbours go out")
     func condemned() throws {
-        var driver = try CoreDriver()
+        var driver = try PipelineTestDriver()
         try driver.subscribe("token-1", to: "p1")
-        driver.take([orderEvent("o1"), orderEvent("o2"), orderEvent("o3")])
+        driver.extract([.order("o1", place: "p1"), .order("o2", place: "p1"), .order("o3", place: "p1")])
         driver.core.condemn(record: 1, DeadLetter(.recordRefused, "refused"))
-        _ = try driver.emitAll()
-        #expect(driver.sink.records.map(\.isDeadLetter) == [false, true, false])
-        #expect(driver.sink.records[2].headers["source"] == "orders.events/0/2")
+        var sink = RecordingSink()
+        _ = try driver.emitAll(into: &sink)
+        #expect(sink.records.map(\.destination) == [.dispatch, .deadLetters, .dispatch])
+        #expect(sink.records[2].header("source") == "orders.events/0/2")
+    }
+
+    /// Fails at one record.
+    struct FailingSink: RecordSink {
+        struct Failure: Error {}
+        var left: Int
+
+        mutating func dispatch(
+            key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
+            for notification: Extraction.Notification, from event: EventRecord
+        ) throws {
+            guard left > 0 else { throw Failure() }
+            left -= 1
+        }
+
+        mutating func deadLetter(
+            _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+            headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+        ) {}
     }
 
     @Test("a batch that failed in the middle is taken again and gives the same bytes")
     func deterministic() throws {
-        var driver = try CoreDriver()
-        for device in 0..<3 { try driver.subscribe("token-\(device)", to: "p1") }
-        let events = (0..<20).map { orderEvent("o\($0)", type: $0 % 2 == 0 ? "ORDER_CREATED" : "ORDER_STATUS_CHANGED") }
-        driver.take(events)
-        _ = try driver.emitAll()
-        let first = driver.sink.records
-        driver.sink = CoreDriver.Sink(failsAfter: 31)
-        driver.take(events)
-        #expect(throws: CoreDriver.Failure.self) { _ = try driver.emitAll() }
-        driver.sink = CoreDriver.Sink()
-        driver.take(events)
-        _ = try driver.emitAll(limit: 10)
-        #expect(driver.sink.records == first)
-        #expect(first.count == 60)
+        let events = (0..<20).map {
+            SampleRecord.order(
+                "o\($0)", $0 % 2 == 0 ? "ORDER_CREATED" : "ORDER_STATUS_CHANGED", place: "p1", status: "pending",
+                eventID: "e\($0)")
+        }
+        var calm = try PipelineTestDriver()
+        var driver = try PipelineTestDriver()
+        for device in 0..<3 {
+            try calm.subscribe("token-\(device)", to: "p1")
+            try driver.subscribe("token-\(device)", to: "p1")
+        }
+        try calm.process(events)
+        driver.extract(events)
+        var failing = FailingSink(left: 31)
+        #expect(throws: FailingSink.Failure.self) { _ = try driver.emitAll(into: &failing) }
+        driver.core.rollBack()
+        driver.extract(events)
+        var sink = RecordingSink()
+        _ = try driver.emitAll(limit: 10, into: &sink)
+        #expect(sink.records == calm.output.records)
+        #expect(sink.records.count == 60)
     }
 
     struct Places: TokenResolver {
@@ -157,19 +187,18 @@ struct PipelineCoreTests {
 
     @Test("a user's resolver is asked once a batch, and has no table")
     func ownResolver() throws {
-        var driver = try CoreDriver(resolver: Places())
-        driver.take([orderEvent("o1"), orderEvent("o2", place: "p2")])
-        _ = try driver.emitAll()
-        #expect(driver.sink.records.map { $0.value.contains("own-place/p1") } == [true, false])
+        var driver = try PipelineTestDriver(resolver: Places())
+        try driver.process(.order("o1", place: "p1"), .order("o2", place: "p2"))
+        #expect(driver.output.records.map { $0.text.contains("own-place/p1") } == [true, false])
         #expect(driver.core.tableOffsets == nil)
     }
 
-    @Test("what a resolver throws ends the emission, and nothing of the event is counted as sent")
+    @Test("what a resolver throws aborts the transaction, and nothing of it counts")
     func resolverFails() throws {
-        var driver = try CoreDriver(resolver: Places(isDown: true))
-        driver.take([orderEvent("o1")])
-        #expect(throws: Places.Down.self) { _ = try driver.emitAll() }
+        var driver = try PipelineTestDriver(resolver: Places(isDown: true))
+        #expect(throws: Places.Down.self) { try driver.process(.order("o1", place: "p1")) }
         #expect(driver.core.counts.dispatches == 0)
+        #expect(driver.counts.events == 0 && driver.output.records.isEmpty && driver.journal.isEmpty)
     }
 
     struct Everyone: AudienceRule {
@@ -184,19 +213,12 @@ struct PipelineCoreTests {
 
     @Test("several audiences of one event are a union: each device once")
     func union() throws {
-        var driver = try CoreDriver(rule: Everyone())
+        var driver = try PipelineTestDriver(audienceRule: Everyone())
         try driver.subscribe("token-1", to: "p1")
         try driver.subscribe("token-2", to: "p1")
-        let both = Subscription(audience: "user/everyone", token: "token-2", platform: .fcm, app: "a")
-        try Array(both.key.utf8).withUnsafeBytes { key in
-            try both.encoded().withUnsafeBytes { value in
-                let record = SubscriptionRecord(partition: 0, offset: 9, key: key, value: value)
-                _ = try driver.table.apply([record], nextOffsets: [10], at: EventTime(milliseconds: 0))
-            }
-        }
-        driver.take([orderEvent("o1")])
-        _ = try driver.emitAll()
-        #expect(driver.sink.records.count == 2)
-        #expect(Set(driver.sink.records.map(\.key)).count == 2)
+        try driver.subscribe(Subscription(audience: "user/everyone", token: "token-2", platform: .fcm, app: "a"))
+        try driver.process(.order("o1", place: "p1"))
+        #expect(driver.output.records.count == 2)
+        #expect(Set(driver.output.records.map(\.key)).count == 2)
     }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import Telemetry
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Extraction
 @testable import FanOut
 @testable import KafkaClient
 @testable import Pipeline
 @testable import Subscriptions
+
 
 @Suite("The clients of a worker", .timeLimit(.minutes(2)))
 struct WorkerClientTests {
@@ -82,16 +82,35 @@ struct WorkerClientTests {
         var worker = try Worker(
             slot: Slot(instance: configuration.instanceID, number: 0), context: context,
             recipients: .resolver(DrainingResolver(context)), logger: .silent)
-        let value: [UInt8] = [1]
         try worker.begin()
         try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
-        try value.withUnsafeBytes { try worker.output.journal(key: "a", value: $0) }
+        try worker.output.journal(JournalEntry())
         try worker.discardTransaction()
 
         try worker.begin()
         try worker.recoverFully(from: KafkaError.anotherReason)
-        let charged = worker.isolation.lastError
+        let charged = worker.transaction.isolation.lastError
         #expect(charged == nil)
+        worker.close()
+    }
+
+    @Test("a worker that reads is ready again as soon as it has a new producer")
+    func readyWithNewProducer() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        let configuration = try PipelineConfiguration.onMock(cluster, folder)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        worker.assignment.assigned([0], barrier: 0, now: .now)
+        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
+        _ = try worker.assignment.located([0: (0, metadata)], folds: [:], partitionCount: 1)
+        _ = try worker.assignment.started(now: .now)
+        context.board.started()
+        try worker.replaceProducer(after: KafkaError.anotherReason)
+        #expect(context.board.readiness(isDraining: false, tableBehind: nil).reasons == [])
         worker.close()
     }
 }

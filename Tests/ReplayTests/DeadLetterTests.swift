@@ -1,13 +1,14 @@
+import CarillonTesting
 import Events
 import Extraction
 import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("Dead letters that are put back")
 struct DeadLetterTests {

@@ -1,12 +1,13 @@
+import CarillonTesting
 import Digests
 import Events
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("The difference between what was sent and what is rendered")
 struct DiffTests {
@@ -45,20 +46,20 @@ struct DiffTests {
     @Test("on unchanged rules it is zero, also after jumps and in part of the log", arguments: UInt64(20)..<24)
     func zero(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed, jumps: seed % 2 == 1)
-        let whole = try compare(toy, with: toy.output.records)
-        #expect(whole.isZero && whole.equal == toy.output.records.count, "seed \(seed): \(whole)")
-        let part = try compare(toy, with: toy.output.records, ranges: [0: 20..<60, 1: 0..<31])
+        let whole = try compare(toy, with: toy.pushes)
+        #expect(whole.isZero && whole.equal == toy.pushes.count, "seed \(seed): \(whole)")
+        let part = try compare(toy, with: toy.pushes, ranges: [0: 20..<60, 1: 0..<31])
         #expect(part.isZero && part.equal > 0, "seed \(seed): \(part)")
         var filter = FilterRules()
         filter.places = ["p1"]
-        let filtered = try compare(toy, with: toy.output.records, filter: filter)
+        let filtered = try compare(toy, with: toy.pushes, filter: filter)
         #expect(filtered.isZero && filtered.equal > 0 && filtered.equal < whole.equal, "seed \(seed): \(filtered)")
     }
 
     @Test("a record more, one less, one twice and a changed byte are each told")
     func planted() throws {
         let toy = try ToyPipeline.lived(seed: 30)
-        let records = toy.output.records
+        let records = toy.pushes
         let less = try compare(toy, with: Array(records.dropFirst()))
         #expect(
             less.missing == 1 && less.extra == 0 && less.missingExamples.first?.source == records[0].header("source"))
@@ -80,7 +81,7 @@ struct DiffTests {
     @Test("what a re-drive has sent is neither twice nor without a reason, and fills what is missing")
     func redriven() throws {
         let toy = try ToyPipeline.lived(seed: 32)
-        let records = toy.output.records
+        let records = toy.pushes
         func marked(_ record: RenderedRecord) -> RenderedRecord {
             var record = record
             record.headers.append(.init(name: "replay", value: Array("r1".utf8)))
@@ -106,7 +107,7 @@ struct DiffTests {
     @Test("a value that cannot be parsed is told by its size and hash, and a token never, wherever it stands")
     func secrets() throws {
         let toy = try ToyPipeline.lived(seed: 33)
-        let records = toy.output.records
+        let records = toy.pushes
         let at = try #require(records.firstIndex { PushPayload(value: $0.value)?["message.token"] != nil })
         let token = try #require(PushPayload(value: records[at].value)?["message.token"])
         let value = String(decoding: records[at].value, as: UTF8.self)
@@ -138,10 +139,10 @@ struct DiffTests {
         let toy = try ToyPipeline.lived(seed: 31)
         var other = toy.configuration
         other.rendering.timeToLive += .seconds(60)
-        let report = try compare(toy, with: toy.output.records, configuration: other)
-        #expect(report.unequal == toy.output.records.count && report.missing == 0 && report.extra == 0)
+        let report = try compare(toy, with: toy.pushes, configuration: other)
+        #expect(report.unequal == toy.pushes.count && report.missing == 0 && report.extra == 0)
         #expect(report.fields.fields.map(\.name).contains("header expires-at"))
-        #expect(report.fields.fields.first?.records == toy.output.records.count)
+        #expect(report.fields.fields.first?.records == toy.pushes.count)
     }
 }
 

@@ -1,11 +1,12 @@
+import CarillonTesting
 import Digests
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("Why it was sent, or not")
 struct ExplainTests {
@@ -14,7 +15,7 @@ struct ExplainTests {
     ) throws -> [Explanation] {
         let run = try ReplayRun(toy)
         let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
-        for (offset, record) in toy.output.records.enumerated() {
+        for (offset, record) in toy.pushes.enumerated() {
             try record.withEventHeaders { key, value, headers in
                 try index.append(
                     key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)))
@@ -44,10 +45,10 @@ struct ExplainTests {
         let all = try explain(toy)
         let events = all.filter { !$0.isTimer }
         #expect(events.count == toy.logs.reduce(0) { $0 + $1.count })
-        #expect(all.reduce(0) { $0 + $1.devices } == toy.output.records.count)
+        #expect(all.reduce(0) { $0 + $1.devices } == toy.pushes.count)
         for push in all.flatMap({ explanation in explanation.pushes.map { ($0, explanation) } }) {
             let place = try #require(push.0.places.first)
-            let record = toy.output.records[Int(place.offset)]
+            let record = toy.pushes[Int(place.offset)]
             #expect(
                 record.header("message-id") == push.0.messageID
                     && String(decoding: record.key, as: UTF8.self) == push.0.device)
@@ -80,7 +81,7 @@ struct ExplainTests {
                 {"event_id":"e\(number)","event_type":"ORDER_CREATED","order":{"id":"o\(number)","order_number":"N",\
                 "place_id":"p1","status":"pending"}}
                 """
-            toy.append(LoggedEvent(timestamp: toy.clock, key: "o\(number)", value: value), to: 0)
+            toy.append(SampleRecord(key: "o\(number)", value: value), to: 0)
             try toy.transact([1, 0, 0])
         }
         try toy.subscribe("other", to: "p1")
@@ -100,7 +101,7 @@ struct ExplainTests {
         if case .notSince = states[2] {} else { Issue.record("\(states)") }
         if case .stale = states[3] {} else { Issue.record("\(states)") }
         #expect(try explain(toy, .device(tokenHash: SHA256.hex(of: "nobody"))).isEmpty)
-        let id = try #require(toy.output.records.last?.header("message-id"))
+        let id = try #require(toy.pushes.last?.header("message-id"))
         let found = try explain(toy, .message(id: id))
         #expect(found.count == 1 && found.first?.order == "o4" && found.first?.pushes.count == 1)
     }

@@ -1,12 +1,13 @@
+import CarillonTesting
 import Digests
 import Events
 import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("The journal, read again")
 struct JournalTests {
@@ -37,6 +38,19 @@ struct JournalTests {
 
     private func steps(_ text: String) -> [JournalStep]? {
         if case .steps(let steps) = read(text) { steps } else { nil }
+    }
+
+    @Test("what the driver of a host's tests writes is one: transactions join, and timers say when they went")
+    func driver() throws {
+        var driver = try PipelineTestDriver()
+        try driver.process(.order("o1", place: "p1", status: "pending", slot: "2025-07-07 14:00-16:00"))
+        try driver.process(.order("o2", place: "p1"), .order("o3", place: "p1"))
+        try driver.advanceClock(by: .seconds(7 * 3_600))
+        let steps = try driver.journal.flatMap { try #require(self.steps($0)) }
+        #expect(steps.map { [$0.from, $0.to] } == [[0, 1], [1, 3], [3, 3]])
+        #expect(steps.map { $0.first?.offset } == [0, 1, nil] && steps.map(\.hasTick) == [false, false, true])
+        #expect(steps.last?.clock == driver.clock.milliseconds && steps.last?.until == driver.clock.milliseconds)
+        #expect(steps.allSatisfy { $0.group == "carillon" && $0.table == [0] && !$0.isIncomplete })
     }
 
     private static let second = """

@@ -1,3 +1,4 @@
+import CarillonTesting
 import Digests
 import Events
 import Extraction
@@ -6,11 +7,11 @@ import Foundation
 import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
-@testable import Replay
+import TestSupport
 @testable import carillon
+@testable import Replay
+
 
 /// A reason that is not in one of the `switch`es below does not compile; one that no event or timer here has fails.
 @Suite("Each reason for which nobody was notified, as carillon explain tells it")
@@ -228,7 +229,7 @@ struct ReasonTests {
         toy.order("sent", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "pending")
         toy.event(#"{"event_id":"l","event_type":"ORDER_IDS_LISTED","place_id":"shop","order_ids":[]}"#)
         for letter in Self.deadLetters {
-            toy.append(LoggedEvent(timestamp: toy.clock, key: "bad", value: letter), to: 0)
+            toy.append(SampleRecord(key: "bad", value: letter), to: 0)
         }
         for number in 0...bound { try toy.subscribe("crowd-\(number)", to: "crowd") }
         toy.order("crowded", place: "crowd", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "processing")
@@ -268,7 +269,7 @@ struct ReasonTests {
 
 extension ToyPipeline {
     fileprivate mutating func event(_ value: String) {
-        append(LoggedEvent(timestamp: clock, key: "l", value: value), to: 0)
+        append(SampleRecord(key: "l", value: value), to: 0)
     }
 
     /// - Parameter id: of the event; nil: a new one.
@@ -284,7 +285,7 @@ extension ToyPipeline {
             {"event_id":"\(identity)","event_type":"\(type)","occurred_at":\(clock),"order":{"id":"\(order)",\
             "order_number":"N","place_id":"\(place)"\(status.map { #","status":"\#($0)""# } ?? "")\(slot ?? "")}}
             """
-        append(LoggedEvent(timestamp: clock, key: order, value: value), to: 0)
+        append(SampleRecord(key: order, value: value), to: 0)
     }
 
     fileprivate mutating func unsubscribe(_ token: String, from place: String) throws {

@@ -1,12 +1,13 @@
+import CarillonTesting
 import Events
 import Extraction
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 /// ADR 36: what came behind a plan, and which of its pushes that is the end of.
 @Suite struct RedriveNewsTests {
@@ -47,7 +48,7 @@ import Testing
             {"event_id":"\(id)","event_type":"\(type)","occurred_at":\(toy.clock),"order":{"id":"\(order)",\
             "place_id":"\(place)","status":"\(status)"\(slot)}}
             """
-        toy.append(LoggedEvent(timestamp: toy.clock, key: order, value: value), to: 0)
+        toy.append(SampleRecord(key: order, value: value), to: 0)
         try toy.transact([10, 10, 10])
     }
 
@@ -105,7 +106,7 @@ import Testing
         var toy = try toy()
         let planned = try plan(toy)
         toy.append(toy.logs[0][0], to: 0)
-        toy.append(LoggedEvent(timestamp: toy.clock, key: "o1", value: "no JSON"), to: 0)
+        toy.append(SampleRecord(key: "o1", value: "no JSON"), to: 0)
         try Self.happen(&toy, "o1", id: "t", type: "TIMESLOT_STARTED")
         try follow(toy, from: 2, planned)
         #expect(try planned.reasons() == [nil, nil, nil])
@@ -126,8 +127,7 @@ import Testing
         try Self.happen(&toy, "o1", id: "a")
         let planned = try plan(toy)
         toy.append(
-            LoggedEvent(
-                timestamp: toy.clock, key: "o1", value: #"{"id":"o1","place_id":"p1","status":"picking"}"#), to: 0)
+            SampleRecord(key: "o1", value: #"{"id":"o1","place_id":"p1","status":"picking"}"#), to: 0)
         try follow(toy, from: 1, planned)
         #expect(try planned.reasons() == [.replaced])
     }
@@ -144,12 +144,12 @@ import Testing
             """
         try Self.happen(&toy, "o1", id: "s", type: "ORDER_STATUS_CHANGED", status: "processing", slot: slot)
         let planned = try plan(toy)
-        let before = toy.output.records.count
-        for record in toy.output.records { try note(record, planned) }
+        let before = toy.pushes.count
+        for record in toy.pushes { try note(record, planned) }
         #expect(try planned.reasons() == [nil, nil, nil])
         toy.pass(10 * ToyPipeline.minute)
         try toy.transact([0, 0, 0], ticks: [0])
-        let timer = try #require(toy.output.records[before...].first)
+        let timer = try #require(toy.pushes[before...].first)
         #expect(timer.header("source")?.hasPrefix("schedule/") == true)
         try note(timer, planned)
         let reasons = try planned.reasons()

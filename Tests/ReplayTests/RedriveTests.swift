@@ -1,10 +1,11 @@
+import CarillonTesting
 import Extraction
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
+
 
 @Suite("What a re-drive sends")
 struct RedriveTests {
@@ -62,7 +63,7 @@ struct RedriveTests {
                 {"event_id":"e\(index)","event_type":"\(type)","occurred_at":\(toy.clock),"order":{"id":"o\(order)",\
                 "order_number":"N\(order)","place_id":"p1","status":"\(status ?? "pending")"}}
                 """
-            toy.append(LoggedEvent(timestamp: toy.clock, key: "o\(order)", value: value), to: 0)
+            toy.append(SampleRecord(key: "o\(order)", value: value), to: 0)
             try toy.transact([10, 10, 10])
         }
         return toy
@@ -71,7 +72,7 @@ struct RedriveTests {
     @Test("of an order only the latest notification is sent")
     func collapse() throws {
         let toy = try toy([nil, "processing", "picking"], orders: [1, 1, 2])
-        let sent = toy.output.records
+        let sent = toy.pushes
         let found = try select(toy, dispatched: [])
         #expect(found.records == [sent[1], sent[2]])
         #expect(found.omitted(.replaced) == 1 && found.plan.devices == 2 && found.plan.plan.notifications == 2)
@@ -80,7 +81,7 @@ struct RedriveTests {
     @Test("where the latest was sent and an earlier one was missed, nothing is sent")
     func collapseBeforeSkip() throws {
         let toy = try toy([nil, "processing"])
-        let sent = toy.output.records
+        let sent = toy.pushes
         let found = try select(toy, dispatched: [sent[1]])
         #expect(found.records.isEmpty)
         #expect(found.omitted(.replaced) == 1 && found.omitted(.alreadySent) == 1)
@@ -94,17 +95,17 @@ struct RedriveTests {
         let filter = try select(toy, dispatched: []) { $0.filter.types = ["event_order_created"] }
         #expect(filter.records.isEmpty && filter.omitted(.replaced) == 1)
         let other = try select(toy, dispatched: []) { $0.filter.types = ["event_order_status_changed"] }
-        #expect(other.records == [toy.output.records[1]])
+        #expect(other.records == [toy.pushes[1]])
     }
 
     @Test("what was dispatched is not sent again, whoever wrote it, unless that is wanted", arguments: UInt64(40)..<43)
     func sent(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed, jumps: seed % 2 == 1)
         let all = try select(toy, dispatched: nil) { $0.now = 0 }
-        let none = try select(toy, dispatched: toy.output.records) { $0.now = 0 }
+        let none = try select(toy, dispatched: toy.pushes) { $0.now = 0 }
         #expect(all.plan.devices > 50 && none.plan.devices == 0, "seed \(seed)")
         #expect(none.omitted(.alreadySent) == all.plan.devices, "seed \(seed)")
-        var byReplay = toy.output.records
+        var byReplay = toy.pushes
         for index in byReplay.indices { byReplay[index].headers.append(.init(name: "replay", value: Array("x".utf8))) }
         #expect(try select(toy, dispatched: byReplay) { $0.now = 0 }.plan.devices == 0, "seed \(seed)")
     }
@@ -115,10 +116,10 @@ struct RedriveTests {
         var random = SeededGenerator(seed: seed)
         let latest = try select(toy, dispatched: nil) { $0.now = 0 }.records
         let lost = latest.filter { _ in Bool.random(using: &random) }
-        let there = toy.output.records.filter { !lost.contains($0) }
+        let there = toy.pushes.filter { !lost.contains($0) }
         let found = try select(toy, dispatched: there) { $0.now = 0 }
         #expect(found.records == lost && !lost.isEmpty, "seed \(seed)")
-        #expect(lost.allSatisfy { toy.output.records.contains($0) }, "seed \(seed)")
+        #expect(lost.allSatisfy { toy.pushes.contains($0) }, "seed \(seed)")
     }
 
     @Test("the list is in the same order in every run, and goes on behind any of its pushes")
@@ -146,12 +147,12 @@ struct RedriveTests {
             $0.now = toy.clock + 10
             $0.maxAge = ToyPipeline.minute + 10
         }
-        #expect(found.records == Array(toy.output.records[1...]) && found.omitted(.tooOld) == 1)
+        #expect(found.records == Array(toy.pushes[1...]) && found.omitted(.tooOld) == 1)
         let edge = try select(toy, dispatched: []) {
             $0.now = toy.clock + 11
             $0.maxAge = ToyPipeline.minute + 10
         }
-        #expect(edge.records == Array(toy.output.records[2...]) && edge.omitted(.tooOld) == 2)
+        #expect(edge.records == Array(toy.pushes[2...]) && edge.omitted(.tooOld) == 2)
         let lived = try ToyPipeline.lived(seed: 47)
         let timers = lived.output.records.filter { $0.header("source")?.hasPrefix("schedule/") == true }
         #expect(!timers.isEmpty)
@@ -162,9 +163,9 @@ struct RedriveTests {
     @Test("what is past its expires-at is left out and counted")
     func expired() throws {
         let toy = try toy([nil, nil], orders: [1, 2])
-        let expiry = toy.output.records.compactMap { $0.header("expires-at").flatMap { Int64($0) } }
+        let expiry = toy.pushes.compactMap { $0.header("expires-at").flatMap { Int64($0) } }
         let found = try select(toy, dispatched: []) { $0.now = expiry[0] }
-        #expect(found.records == [toy.output.records[1]] && found.omitted(.expired) == 1)
+        #expect(found.records == [toy.pushes[1]] && found.omitted(.expired) == 1)
         #expect(try select(toy, dispatched: []) { $0.now = expiry[0] - 1 }.plan.devices == 2)
     }
 

@@ -1,13 +1,13 @@
+import CarillonTesting
 import Digests
 import Events
-import Extraction
 import FanOut
 import Foundation
 import Pipeline
 import Replay
 import StateStore
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("What the journal says is done again, byte for byte")
 struct ReexecutionTests {
@@ -19,9 +19,9 @@ struct ReexecutionTests {
 
     private func check(_ toy: borrowing ToyPipeline, piece: Int, seed: UInt64) throws {
         let run = try ReplayRun(toy)
-        let again = try run.perform(toy, try run.plan(toy), piece: piece, into: KeepingSink())
-        let isSame = sorted(again.records) == sorted(toy.output.records)
-        #expect(isSame, "seed \(seed): \(again.records.count) records, \(toy.output.records.count) were written")
+        let again = try run.perform(toy, try run.plan(toy), piece: piece, into: RecordingSink())
+        let isSame = sorted(again.pushes) == sorted(toy.pushes)
+        #expect(isSame, "seed \(seed): \(again.pushes.count) records, \(toy.pushes.count) were written")
         #expect(again.letters.sorted() == toy.output.letters.sorted(), "seed \(seed)")
         #expect(again.reasons.sorted() == toy.output.reasons.sorted(), "seed \(seed)")
     }
@@ -29,7 +29,7 @@ struct ReexecutionTests {
     @Test("subscriptions that change, timers, several partitions in a transaction", arguments: UInt64(0)..<5)
     func again(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed)
-        #expect(toy.output.records.contains { $0.header("source")?.hasPrefix("schedule/") == true }, "seed \(seed)")
+        #expect(toy.pushes.contains { $0.header("source")?.hasPrefix("schedule/") == true }, "seed \(seed)")
         #expect(toy.output.letters.count > 3 && toy.output.reasons.count > 20, "seed \(seed)")
         try check(toy, piece: 7, seed: seed)
     }
@@ -53,7 +53,7 @@ struct ReexecutionTests {
     func parts(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed)
         let run = try ReplayRun(toy)
-        var sink = KeepingSink()
+        var sink = RecordingSink()
         for start in stride(from: Int64(0), to: 300, by: 37) {
             let ranges = Dictionary(
                 uniqueKeysWithValues: toy.logs.indices.map { partition in
@@ -61,8 +61,8 @@ struct ReexecutionTests {
                 })
             sink = try run.perform(toy, try run.plan(toy, ranges), into: sink)
         }
-        let isSame = sorted(sink.records) == sorted(toy.output.records)
-        #expect(isSame, "seed \(seed): \(sink.records.count) records, \(toy.output.records.count) were written")
+        let isSame = sorted(sink.pushes) == sorted(toy.pushes)
+        #expect(isSame, "seed \(seed): \(sink.pushes.count) records, \(toy.pushes.count) were written")
     }
 
     @Test("a second group with rules of its own on the same events and journal: each is done again by itself")
@@ -75,12 +75,12 @@ struct ReexecutionTests {
         let steps = live.journal + trial.journal
         let ofLive = try ReplayRun(live, steps: steps)
         let ofTrial = try ReplayRun(trial, steps: steps)
-        let isLive = try sorted(ofLive.perform(live, ofLive.plan(live), into: KeepingSink()).records)
-        #expect(isLive == sorted(live.output.records))
+        let isLive = try sorted(ofLive.perform(live, ofLive.plan(live), into: RecordingSink()).pushes)
+        #expect(isLive == sorted(live.pushes))
         let plan = try ofTrial.plan(trial)
         #expect(plan.lanes == 1 && plan.notes.isEmpty && plan.steps == trial.journal.count)
-        let isTrial = try sorted(ofTrial.perform(trial, plan, into: KeepingSink()).records)
-        #expect(!isTrial.isEmpty && isTrial == sorted(trial.output.records))
+        let isTrial = try sorted(ofTrial.perform(trial, plan, into: RecordingSink()).pushes)
+        #expect(!isTrial.isEmpty && isTrial == sorted(trial.pushes))
         #expect(
             plan.groupsSharing("trial.dispatch").isEmpty && plan.groupsSharing("notifications.dispatch") == ["carillon"]
         )
@@ -101,12 +101,12 @@ struct ReexecutionTests {
             let run = try ReplayRun(toy, steps: steps)
             let plan = try run.plan(toy)
             let refusal = try #require(throws: ReplayRefusal.self) {
-                _ = try run.perform(toy, plan, into: KeepingSink())
+                _ = try run.perform(toy, plan, into: RecordingSink())
             }
             #expect(refusal.description.contains("orders.events/1: at offset \(offset) stands another record"))
             // A part of the log without that transaction is done as ever.
             let part = try run.plan(toy, [0: 0..<Int64(toy.logs[0].count), 1: 0..<offset])
-            #expect(try !run.perform(toy, part, into: KeepingSink()).records.isEmpty)
+            #expect(try !run.perform(toy, part, into: RecordingSink()).pushes.isEmpty)
         }
     }
 
@@ -116,9 +116,9 @@ struct ReexecutionTests {
         let toy = try ToyPipeline.lived(seed: 3) { $0.maxDevicesPerEvent = 1_000 }
         let run = try ReplayRun(toy)
         let plan = try run.plan(toy)
-        let then = try run.perform(toy, plan, view: .asOfEvent, into: KeepingSink()).records
-        let now = try run.perform(toy, plan, view: .now, into: KeepingSink()).records
-        let both = try run.perform(toy, plan, view: .both, into: KeepingSink()).records
+        let then = try run.perform(toy, plan, view: .asOfEvent, into: RecordingSink()).pushes
+        let now = try run.perform(toy, plan, view: .now, into: RecordingSink()).pushes
+        let both = try run.perform(toy, plan, view: .both, into: RecordingSink()).pushes
         func identities(_ records: [RenderedRecord]) -> Set<String> {
             Set(records.map { "\($0.header("source") ?? "") \(String(decoding: $0.key, as: UTF8.self).prefix(8))" })
         }
@@ -136,9 +136,9 @@ struct ReexecutionTests {
         let input = try ReplayPlanner(journal: empty, isCut: true).plan([0: 0..<Int64(toy.logs[0].count)])
         #expect(input.isApproximate)
         let run = try ReplayRun(toy)
-        let sink = try run.perform(toy, input, view: .now, until: toy.clock, into: KeepingSink())
-        #expect(sink.records.contains { $0.header("source")?.hasPrefix("schedule/0/") == true })
-        #expect(!sink.records.contains { $0.header("source")?.hasPrefix("orders.events/1/") == true })
+        let sink = try run.perform(toy, input, view: .now, until: toy.clock, into: RecordingSink())
+        #expect(sink.pushes.contains { $0.header("source")?.hasPrefix("schedule/0/") == true })
+        #expect(!sink.pushes.contains { $0.header("source")?.hasPrefix("orders.events/1/") == true })
     }
 
     @Test("a filter selects by order, place, type and status")
@@ -149,7 +149,7 @@ struct ReexecutionTests {
         func pushes(_ change: (inout FilterRules) -> Void) throws -> [PushPayload] {
             var filter = FilterRules()
             change(&filter)
-            return try run.perform(toy, plan, filter: filter, into: KeepingSink()).records
+            return try run.perform(toy, plan, filter: filter, into: RecordingSink()).pushes
                 .compactMap { PushPayload(value: $0.value) }
         }
         let place = try pushes { $0.places = ["p2"] }
@@ -159,7 +159,7 @@ struct ReexecutionTests {
         let type = try pushes { $0.types = ["event_unpicked_orders_reminder"] }
         #expect(!type.isEmpty && type.allSatisfy { $0["event_type"] == "event_unpicked_orders_reminder" })
         let status = try pushes { $0.statuses = ["picked"] }
-        #expect(!status.isEmpty && status.count < toy.output.records.count)
+        #expect(!status.isEmpty && status.count < toy.pushes.count)
     }
 
     @Test("a plan counts what would be written")
@@ -167,8 +167,8 @@ struct ReexecutionTests {
         let toy = try ToyPipeline.lived(seed: 6)
         let run = try ReplayRun(toy)
         let plan = try run.perform(toy, try run.plan(toy), into: PlanSink()).plan
-        #expect(plan.devices == toy.output.records.count)
-        let sent = Set(toy.output.records.map { "\($0.header("source") ?? "") \($0.header("message-id") ?? "")" })
+        #expect(plan.devices == toy.pushes.count)
+        let sent = Set(toy.pushes.map { "\($0.header("source") ?? "") \($0.header("message-id") ?? "")" })
         #expect(plan.notifications == sent.count)
         #expect(plan.byType.values.reduce(0) { $0 + $1.devices } == plan.devices)
         #expect(plan.devicesByHour.values.reduce(0, +) == plan.devices)
@@ -197,12 +197,11 @@ struct ReexecutionTests {
 
             """)
         let subscriptions = try write("s.jsonl", #"{"audience":"place/p1","token":"t","platform":"fcm"}"# + "\n")
-        var configuration = PipelineConfiguration(
-            kafka: [:], stateDirectory: "", rules: try ExtractionRules(timeZone: "UTC"))
-        var replay = try FileReplay(
-            configuration, ReplayRequest(), files: [events], subscriptions: subscriptions,
-            scratch: Scratch(in: folder.path),
-            now: 1_800_000_000_000)
+        var configuration = try PipelineTestDriver.configuration()
+        let context = ReplayContext(
+            configuration: configuration, scratch: Scratch(in: folder.path), now: 1_800_000_000_000,
+            logger: { _ in })
+        var replay = try FileReplay(context, ReplayRequest(), files: [events], subscriptions: subscriptions)
         let plan = try replay.run(into: PlanSink()).plan
         #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
         // What it looks up stands where nobody finds it.

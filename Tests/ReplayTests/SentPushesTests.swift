@@ -1,6 +1,5 @@
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
 
 @testable import Replay
@@ -37,7 +36,7 @@ struct SentPushesTests {
             ).finish(dispatched: dispatched)
         }
         // As a mirror leaves them: at other offsets, and of a topic that may have another name.
-        var moved = toy.output.records
+        var moved = toy.pushes
         for at in moved.indices {
             let source = "\(at % 2 == 0 ? "orders.events" : "dc1.orders.events")/0/\(500_000 + at)"
             for header in moved[at].headers.indices where moved[at].headers[header].name == "source" {
@@ -52,7 +51,7 @@ struct SentPushesTests {
         let half = try plan(index(some, SentPushes(store: MemoryStore())))
         #expect(half.devices > 0 && half.devices + (half.omitted[.otherSource] ?? 0) == missed.devices, "seed \(seed)")
         // What has its own source counts as that.
-        let own = try plan(index(toy.output.records, SentPushes(store: MemoryStore())))
+        let own = try plan(index(toy.pushes, SentPushes(store: MemoryStore())))
         #expect(own.omitted[.otherSource] == nil && own.omitted[.alreadySent] == missed.devices, "seed \(seed)")
     }
 }

@@ -1,29 +1,15 @@
+import CarillonTesting
 import Events
 import Extraction
 import FanOut
 import KafkaClient
-import NotificationPayload
 import OrderState
 import Pipeline
-import Replay
 import StateStore
 import Subscriptions
 import TestSupport
+@testable import Replay
 
-struct LoggedEvent {
-    var timestamp: Int64
-    var key: String
-    /// Nil: none.
-    var value: [UInt8]?
-
-    init(timestamp: Int64, key: String, value: [UInt8]?) {
-        (self.timestamp, self.key, self.value) = (timestamp, key, value)
-    }
-
-    init(timestamp: Int64, key: String, value: String) {
-        self.init(timestamp: timestamp, key: key, value: Array(value.utf8))
-    }
-}
 
 struct LoggedSubscription {
     var partition: Int32
@@ -33,32 +19,28 @@ struct LoggedSubscription {
     var value: [UInt8]?
 }
 
-/// Keeps what is written, in order.
-struct KeepingSink: ReplaySink {
-    var records: [RenderedRecord] = []
-    var letters: [String] = []
-    var reasons: [String] = []
-
-    mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
-    ) {
-        records.append(RenderedRecord(key: key, value: value, headers: headers))
+/// It keeps what a replay writes as well.
+extension RecordingSink: ReplaySink {
+    /// The pushes, as a replay compares them.
+    var pushes: [RenderedRecord] {
+        dispatches.map { record in
+            RenderedRecord(
+                key: record.key ?? [], value: record.value ?? [],
+                headers: record.headers.map { RenderedRecord.Header(name: $0.name, value: $0.value) })
+        }
     }
 
-    mutating func deadLetter(
-        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
-    ) {
-        letters.append("\(event.partition)/\(event.offset) \(letter.code.label) \(letter.message)")
+    var letters: [String] {
+        deadLetters.map { letter in
+            func header(_ name: String) -> String { letter.header(name) ?? "" }
+            return "\(header("__connect.errors.partition"))/\(header("__connect.errors.offset"))"
+                + " \(header("x-error-code")) \(header("__connect.errors.exception.message"))"
+        }
     }
 
-    mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {
-        reasons.append("\(event.partition)/\(event.offset) \(reason.label)")
-    }
-
-    mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
-        reasons.append("\(timer.partition)/\(timer.offset) \(type) \(drop.label)")
+    var reasons: [String] {
+        suppressed.map { "\($0.partition)/\($0.offset) \($0.reason.label)" }
+            + dropped.map { "\($0.partition)/\($0.offset) \($0.type) \($0.reason.label)" }
     }
 }
 
@@ -73,37 +55,37 @@ struct ToyPipeline: ~Copyable {
     private let table: SubscriptionTable
     private var core: PipelineCore
     private let memory = Memory()
-    private(set) var logs: [[LoggedEvent]] = Array(repeating: [], count: Int(partitions))
+    private(set) var logs: [[SampleRecord]] = Array(repeating: [], count: Int(partitions))
     private(set) var subscriptions: [LoggedSubscription] = []
-    private var tableOffsets: [Int64] = [0, 0]
     private(set) var journal: [JournalStep] = []
-    private(set) var output = KeepingSink()
+    private(set) var output = RecordingSink()
+    private(set) var pushes: [RenderedRecord] = []
     private var committed = [Int](repeating: 0, count: Int(partitions))
     private var watermarks = [TimerWatermark](repeating: TimerWatermark(morning - 1), count: Int(partitions))
     private(set) var clock = morning
 
     init(_ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }) throws {
-        var configuration = PipelineConfiguration(
-            kafka: [:], stateDirectory: "", rules: try ExtractionRules(timeZone: "Europe/Berlin"))
+        var configuration = try PipelineTestDriver.configuration(ExtractionRules(timeZone: "Europe/Berlin"))
         configuration.orders.horizon = .seconds(86_400)
         configuration.orders.terminalRetention = .seconds(6 * 3_600)
         configuration.maxDevicesPerEvent = 4
         try adjust(&configuration)
         let table = SubscriptionTable.inMemory(partitions: 2)
-        let fanOut = try FanOut(
-            audienceRule: PlaceAudience(), recipients: .table(table), maxAge: configuration.subscriptionsMaxAge,
-            maxDevices: configuration.maxDevicesPerEvent)
+        let core = try PipelineCore(configuration, recipients: .table(table))
         self.configuration = configuration
         self.table = table
-        core = PipelineCore(
-            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+        self.core = core
         for partition in 0..<Self.partitions {
-            core.assign(partition, watermark: TimerWatermark(Self.morning - 1), newest: 0)
+            self.core.assign(partition, watermark: TimerWatermark(Self.morning - 1), newest: 0)
         }
     }
 
-    mutating func append(_ event: LoggedEvent, to partition: Int) { logs[partition].append(event) }
+    /// At the clock, where the record does not say when.
+    mutating func append(_ event: SampleRecord, to partition: Int) {
+        var event = event
+        event.timestamp = event.timestamp ?? EventTime(milliseconds: clock)
+        logs[partition].append(event)
+    }
 
     mutating func pass(_ time: Int64) { clock += time }
 
@@ -115,13 +97,16 @@ struct ToyPipeline: ~Copyable {
         var subscription = Subscription(audience: "place/\(place)", token: token, platform: .fcm, app: app ?? "")
         subscription.lastSeenAt = lastSeen.map(EventTime.init(milliseconds:))
         let change = LoggedSubscription(
-            partition: Int32(partition), offset: tableOffsets[partition], time: clock, key: subscription.key,
+            partition: Int32(partition), offset: table.appliedOffsets[partition], time: clock, key: subscription.key,
             value: app == nil ? nil : subscription.encoded())
         subscriptions.append(change)
-        tableOffsets[partition] += 1
-        try Self.withRecord(change) { record in
-            _ = try table.apply([record], nextOffsets: tableOffsets, at: EventTime(milliseconds: clock))
-        }
+        try apply(change)
+    }
+
+    private func apply(_ change: LoggedSubscription) throws {
+        try table.apply(
+            key: Array(change.key.utf8), value: change.value, partition: Int(change.partition),
+            at: EventTime(milliseconds: change.time))
     }
 
     static func withRecord(_ change: LoggedSubscription, _ body: (SubscriptionRecord) throws -> Void) throws {
@@ -143,18 +128,19 @@ struct ToyPipeline: ~Copyable {
             ends[partition] = min(logs[partition].count, committed[partition] + count)
             fill(&batch, partition, committed[partition]..<ends[partition])
         }
+        var sink = RecordingSink()
         try core.beginTransaction()
         var next = 0
         while next < batch.records.count {
             let end = core.extract(&batch, from: next)
-            next = try core.emit(batch, next..<end, limit: .max, into: &output)
+            next = try core.emit(batch, next..<end, limit: .max, into: &sink)
         }
         for partition in 0..<Int(Self.partitions) {
             let before = watermarks[partition]
             if ticks.contains(partition) {
                 let tick = Tick(
                     partition: Int32(partition), time: clock - 1_000, clock: clock, offset: Int64(ends[partition]))
-                watermarks[partition] = try core.fire(tick, TickSlice(maxTimers: 3), into: &output)
+                watermarks[partition] = try core.fire(tick, TickSlice(maxTimers: 3), into: &sink)
             }
             guard ends[partition] != committed[partition] || watermarks[partition] != before else { continue }
             journal.append(
@@ -170,14 +156,16 @@ struct ToyPipeline: ~Copyable {
         core.endTransaction()
         core.commit()
         committed = ends
+        output.append(sink)
+        pushes += sink.pushes
     }
 
     /// Of the first record of a range.
     private func fingerprint(_ partition: Int, _ range: Range<Int>) -> RecordFingerprint? {
         guard let offset = range.first else { return nil }
         let event = logs[partition][offset]
-        return Array(event.key.utf8).withUnsafeBytes {
-            RecordFingerprint(offset: Int64(offset), timestamp: event.timestamp, key: $0)
+        return Array((event.key ?? "").utf8).withUnsafeBytes {
+            RecordFingerprint(offset: Int64(offset), timestamp: event.timestamp?.milliseconds, key: $0)
         }
     }
 
@@ -194,11 +182,7 @@ struct ToyPipeline: ~Copyable {
         toy.clock = first.clock
         for change in first.subscriptions {
             toy.subscriptions.append(change)
-            toy.tableOffsets[Int(change.partition)] = change.offset + 1
-            try Self.withRecord(change) { record in
-                _ = try toy.table.apply(
-                    [record], nextOffsets: toy.tableOffsets, at: EventTime(milliseconds: change.time))
-            }
+            try toy.apply(change)
         }
         while toy.committed != toy.logs.map(\.count) {
             toy.pass(minute)
@@ -226,15 +210,9 @@ struct ToyPipeline: ~Copyable {
 
     private func fill(_ batch: inout EventBatch, _ partition: Int, _ range: Range<Int>) {
         for offset in range {
-            let event = logs[partition][offset]
-            let first = batch.headers.count
-            batch.headers.append(
-                EventHeader(name: memory.copy("traceparent"), value: memory.copy("00-\(event.key)-\(offset)")))
-            batch.records.append(
-                EventRecord(
-                    partition: Int32(partition), offset: Int64(offset),
-                    timestamp: EventTime(milliseconds: event.timestamp), key: memory.copy(event.key),
-                    value: event.value.map { memory.copy($0) }, headers: first..<batch.headers.count))
+            var event = logs[partition][offset]
+            event.headers = [("traceparent", "00-\(event.key ?? "")-\(offset)")]
+            memory.append(event, partition: Int32(partition), offset: Int64(offset), to: &batch)
         }
     }
 }
@@ -254,7 +232,7 @@ extension ToyPipeline {
             toy.append(event(order, index, at: toy.clock, &random), to: order % Int(partitions))
             if Int.random(in: 0..<10, using: &random) == 0, var again = toy.logs[order % Int(partitions)].last {
                 // A producer that sends twice.
-                again.timestamp = toy.clock
+                again.timestamp = nil
                 toy.append(again, to: order % Int(partitions))
             }
             if Int.random(in: 0..<100, using: &random) < 25 {
@@ -284,7 +262,7 @@ extension ToyPipeline {
 
     private static func event(
         _ order: Int, _ index: Int, at time: Int64, _ random: inout SeededGenerator
-    ) -> LoggedEvent {
+    ) -> SampleRecord {
         let types = ["ORDER_CREATED", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED", "ORDER_IDS_LISTED", "NONSENSE"]
         let type = types[min(Int.random(in: 0..<24, using: &random), 27) % 6 % 5]
         let statuses = ["pending", "processing", "picking", "picked", "cancelled"]
@@ -305,6 +283,6 @@ extension ToyPipeline {
                 "order_ids":["a\(index)","b\(index)"]}
                 """
         }
-        return LoggedEvent(timestamp: time, key: "o\(order)", value: value)
+        return SampleRecord(key: "o\(order)", value: value, at: EventTime(milliseconds: time))
     }
 }

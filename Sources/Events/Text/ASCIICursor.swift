@@ -6,15 +6,19 @@ package struct ASCIICursor {
     let bytes: UnsafeRawBufferPointer
     package var index = 0
 
+    @inlinable
     package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
+    @inlinable
     package var isAtEnd: Bool { index == bytes.count }
 
     /// The byte at this place; 0 at the end, which matches nothing.
+    @inlinable
     package var peek: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
+    @inlinable
     package mutating func skip(_ byte: UInt8) -> Bool {
         guard index < bytes.count, bytes[index] == byte else { return false }
         index += 1
@@ -22,6 +26,7 @@ package struct ASCIICursor {
     }
 
     /// Skips a letter in either case.
+    @inlinable
     package mutating func skip(letter: UInt8) -> Bool {
         guard index < bytes.count, bytes[index] | 0x20 == letter else { return false }
         index += 1
@@ -35,7 +40,7 @@ package struct ASCIICursor {
     }
 
     /// The number of exactly so many digits.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func digits(_ count: Int) -> Int? {
         guard index + count <= bytes.count else { return nil }
         var number = 0
@@ -49,11 +54,13 @@ package struct ASCIICursor {
     }
 
     /// The number of one or two digits, as many as there are.
+    @inlinable
     package mutating func oneOrTwoDigits() -> Int? {
         digits(2) ?? digits(1)
     }
 
     /// Skips one digit or more.
+    @inlinable
     package mutating func skipDigits() -> Bool {
         let start = index
         while index < bytes.count, bytes[index] &- UInt8(ascii: "0") <= 9 {

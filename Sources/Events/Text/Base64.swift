@@ -1,7 +1,7 @@
 /// Base64 with its padding (RFC 4648 §4): how a CloudEvent in structured mode carries data that its producer has as bytes.
-enum Base64 {
+package enum Base64 {
     /// The decoded bytes; nil where the text is no base64. Allocates: not for the hot path.
-    static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
         var bytes: [UInt8] = []

@@ -42,11 +42,11 @@ extension Admin {
 
     /// The topics that exist, with their settings, in the order of the names given; one that does not exist is not in the answer.
     public func describe(topics: [String], timeout: Duration = .seconds(30)) throws(KafkaError) -> [TopicDescription] {
-        let deadline = Deadline(after: timeout)
+        let deadline = ContinuousClock.now + timeout
         var found: [TopicDescription] = []
         for name in topics {
             do throws(KafkaError) {
-                let (partitions, replicas) = try handle.topicMetadata(name, timeout: deadline.remaining)
+                let (partitions, replicas) = try handle.topicMetadata(name, timeout: deadline - .now)
                 found.append(
                     TopicDescription(
                         name: name, partitions: Int32(clamping: partitions),
@@ -58,7 +58,7 @@ extension Admin {
         }
         if found.isEmpty { return [] }
         let configurations = try configurations(
-            found.map { (RD_KAFKA_RESOURCE_TOPIC, $0.name) }, timeout: deadline.remaining)
+            found.map { (RD_KAFKA_RESOURCE_TOPIC, $0.name) }, timeout: deadline - .now)
         for index in found.indices { found[index].configuration = configurations[found[index].name] ?? [:] }
         return found
     }

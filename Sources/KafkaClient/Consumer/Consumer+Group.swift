@@ -11,12 +11,12 @@ extension Consumer {
 
     /// The next event of the control queue; nil after `timeout`.
     public mutating func nextEvent(timeout: Duration) -> ConsumerEvent? {
-        let deadline = Deadline(after: timeout)
+        let deadline = ContinuousClock.now + timeout
         var wait = timeout.milliseconds
         while let event = rd_kafka_queue_poll(queues.control, wait) {
             defer { rd_kafka_event_destroy(event) }
             if let event = consumerEvent(event) { return event }
-            wait = deadline.remaining.milliseconds
+            wait = (deadline - .now).milliseconds
         }
         return nil
     }

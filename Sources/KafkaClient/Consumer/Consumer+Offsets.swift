@@ -29,12 +29,12 @@ extension Consumer {
     package func committedWhenStable(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        let deadline = Deadline(after: timeout)
+        let deadline = ContinuousClock.now + timeout
         while true {
             do throws(KafkaError) {
                 return try committed(partitions, timeout: .seconds(5))
             } catch {
-                guard error.recovery == .retry, !deadline.isOver else { throw error }
+                guard error.recovery == .retry, .now < deadline else { throw error }
             }
         }
     }
@@ -89,12 +89,12 @@ extension Consumer {
     public func offsets(
         at times: [TopicPartition: Timestamp], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        let deadline = Deadline(after: timeout)
+        let deadline = ContinuousClock.now + timeout
         var found = try offsets(
             times.mapValues(\.milliseconds), timeout: timeout, operation: "offsets_for_times")
         let pastTheEnd = times.keys.filter { found[$0] == nil }
         if pastTheEnd.isEmpty { return found }
-        found.merge(try endOffsets(pastTheEnd, timeout: max(deadline.remaining, .seconds(1)))) { $1 }
+        found.merge(try endOffsets(pastTheEnd, timeout: max(deadline - .now, .seconds(1)))) { $1 }
         return found
     }
 
@@ -128,17 +128,17 @@ extension Consumer {
         _ times: [TopicPartition: Int64], timeout: Duration, operation: String
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         if times.isEmpty { return [:] }
-        let deadline = Deadline(after: timeout)
+        let deadline = ContinuousClock.now + timeout
         var pauses = Self.pauses[...]
         while true {
             do throws(KafkaError) {
-                return try offsetsOnce(times, timeout: deadline.remaining, operation: operation)
+                return try offsetsOnce(times, timeout: deadline - .now, operation: operation)
             } catch {
-                guard let pause = pauses.popFirst(), deadline.remaining > pause, !error.isFatal,
+                guard let pause = pauses.popFirst(), deadline - .now > pause, !error.isFatal,
                     error.recovery != .giveUp
                 else { throw error }
                 usleep(UInt32(pause.milliseconds) * 1_000)
-                for topic in Set(times.keys.map(\.topic)) { try refresh(topic, timeout: deadline.remaining) }
+                for topic in Set(times.keys.map(\.topic)) { try refresh(topic, timeout: deadline - .now) }
             }
         }
     }

@@ -84,13 +84,13 @@ public struct Consumer: ~Copyable {
     /// The group goes by this and not by the memory: a client that a ``RecordBatch`` keeps alive would send heartbeats until `max.poll.interval.ms`, and the group would wait for it.
     /// A rebalance that this causes is answered here: commit before. Takes `timeout` at most; what is not done then is abandoned, and so is a consumer with a fatal error.
     package mutating func leave(timeout: Duration) {
-        let deadline = Deadline(after: timeout)
+        let deadline = ContinuousClock.now + timeout
         if let error = rd_kafka_consumer_close_queue(handle.pointer, queues.control) {
             // A fatal consumer cannot leave; it is abandoned.
             rd_kafka_error_destroy(error)
             return
         }
-        while rd_kafka_consumer_closed(handle.pointer) == 0, !deadline.isOver {
+        while rd_kafka_consumer_closed(handle.pointer) == 0, .now < deadline {
             guard let event = rd_kafka_queue_poll(queues.control, 20) else { continue }
             if rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE { _ = rd_kafka_assign(handle.pointer, nil) }
             rd_kafka_event_destroy(event)

@@ -30,8 +30,8 @@ extension Producer {
         let list = headers.isEmpty ? nil : makeHeaders(headers)
         var code = enqueue(topic, key, value, list, partition, timestamp, tag)
         if code == RD_KAFKA_RESP_ERR__QUEUE_FULL {
-            let deadline = Deadline(after: Self.fullQueueTimeout)
-            while code == RD_KAFKA_RESP_ERR__QUEUE_FULL, !deadline.isOver {
+            let deadline = ContinuousClock.now + Self.fullQueueTimeout
+            while code == RD_KAFKA_RESP_ERR__QUEUE_FULL, .now < deadline {
                 rd_kafka_poll(handle.pointer, 5)
                 code = enqueue(topic, key, value, list, partition, timestamp, tag)
             }

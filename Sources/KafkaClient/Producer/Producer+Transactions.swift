@@ -9,8 +9,8 @@ extension Producer {
     ///
     /// - Throws: `.retry` at the deadline; calling it again resumes.
     public mutating func initTransactions(deadline: Duration = .seconds(30)) throws(KafkaError) {
-        let end = Deadline(after: deadline)
-        try resume("init_transactions", end) { rd_kafka_init_transactions(handle.pointer, end.remaining.milliseconds) }
+        let end = ContinuousClock.now + deadline
+        try resume("init_transactions", end) { rd_kafka_init_transactions(handle.pointer, (end - .now).milliseconds) }
     }
 
     /// Opens a transaction. What an earlier one left in ``takeFailures()`` is dropped: its reports are all in by now, and would be taken for this one's.
@@ -32,12 +32,12 @@ extension Producer {
         _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata,
         deadline: Duration = .seconds(30)
     ) throws(KafkaError) {
-        let end = Deadline(after: deadline)
+        let end = ContinuousClock.now + deadline
         let list = PartitionList(offsets)
         let (offsets, group) = (list.pointer, group.pointer)
         let sentBefore = handle.callbacks.sent.offsetCommits
         try resume("send_offsets", end) {
-            rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, end.remaining.milliseconds)
+            rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, (end - .now).milliseconds)
         }
         if handle.callbacks.sent.offsetCommits > sentBefore + 1 { hasRepeatedRequests = true }
     }
@@ -48,9 +48,9 @@ extension Producer {
     ///   with its broker gone such a call never returned. A shorter one is for a caller that closes the client then.
     /// - Throws: `.retry` at the deadline: call it again or close the client, never abort. `.abortTransaction` when a record failed: see ``takeFailures()``.
     public mutating func commitTransaction(deadline: Duration? = nil) throws(KafkaError) {
-        let end = Deadline(after: deadline ?? longestCall)
+        let end = ContinuousClock.now + (deadline ?? longestCall)
         try resume("commit_transaction", end) {
-            rd_kafka_commit_transaction(handle.pointer, end.remaining.milliseconds)
+            rd_kafka_commit_transaction(handle.pointer, (end - .now).milliseconds)
         }
         noteRepeatedEnds()
     }
@@ -64,9 +64,9 @@ extension Producer {
     /// - Parameter deadline: as in ``commitTransaction(deadline:)``.
     /// - Throws: `.retry` at the deadline: call it again or close the client.
     public mutating func abortTransaction(deadline: Duration? = nil) throws(KafkaError) {
-        let end = Deadline(after: deadline ?? longestCall)
+        let end = ContinuousClock.now + (deadline ?? longestCall)
         deliverBeforeAbort()
-        try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, end.remaining.milliseconds) }
+        try resume("abort_transaction", end) { rd_kafka_abort_transaction(handle.pointer, (end - .now).milliseconds) }
         noteRepeatedEnds()
     }
 
@@ -81,21 +81,21 @@ extension Producer {
     /// Serves reports until all are in, or none has come for half a second: after an abortable error librdkafka sends no more.
     private mutating func deliverBeforeAbort() {
         var left = inFlight
-        var patience = Deadline(after: .milliseconds(500))
-        while left > 0, fatalError == nil, !patience.isOver {
+        var patience = ContinuousClock.now + .milliseconds(500)
+        while left > 0, fatalError == nil, .now < patience {
             rd_kafka_poll(handle.pointer, 2)
             let now = inFlight
-            if now < left { patience = Deadline(after: .milliseconds(500)) }
+            if now < left { patience = .now + .milliseconds(500) }
             left = now
         }
     }
 
     private func resume(
-        _ operation: String, _ deadline: Deadline, _ call: () -> OpaquePointer?
+        _ operation: String, _ deadline: ContinuousClock.Instant, _ call: () -> OpaquePointer?
     ) throws(KafkaError) {
         while let object = call() {
             let error = handle.error(consuming: object, operation: operation)
-            guard error.recovery == .retry, !deadline.isOver else { throw error }
+            guard error.recovery == .retry, .now < deadline else { throw error }
             // Some are retriable at once; this keeps the loop from spinning, and serves reports meanwhile.
             rd_kafka_poll(handle.pointer, 10)
         }

@@ -7,15 +7,3 @@ extension Duration {
         return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
-
-/// A moment on the monotonic clock that a wait may not pass.
-struct Deadline {
-    private let end: ContinuousClock.Instant
-
-    init(after duration: Duration) {
-        end = ContinuousClock.now.advanced(by: duration)
-    }
-
-    var remaining: Duration { ContinuousClock.now.duration(to: end) }
-    var isOver: Bool { remaining <= .zero }
-}

@@ -1,4 +1,3 @@
-import Digests
 import Events
 import Extraction
 import NotificationPayload
@@ -37,8 +36,8 @@ package final class PartitionOrders {
     /// The last records, by which a checkpoint recognises its log; nil where nobody asks.
     @exclusivity(unchecked) var recent: RecentRecords?
     /// Of the record at hand, in seconds since 1970, at least 1; 0 where it has none.
-    @exclusivity(unchecked) private var now: UInt32 = 0
-    @exclusivity(unchecked) private var found = OrderTable.Match.nothing
+    @exclusivity(unchecked) private(set) var now: UInt32 = 0
+    @exclusivity(unchecked) private(set) var found = OrderTable.Match.nothing
 
     init(
         partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning, limits: OrderLimits,
@@ -144,204 +143,12 @@ package final class PartitionOrders {
         self.newest = max(self.newest, newest)
     }
 
-    // MARK: Members
-
-    /// Whether what a record of this time said still counts. What is of an order's end goes earlier.
-    func isAlive(_ time: UInt32, _ header: OrderHeader, isOfEnd: Bool = false) -> Bool {
-        isAlive(time, header, at: newest, isOfEnd: isOfEnd)
-    }
-
-    private func isAlive(_ time: UInt32, _ header: OrderHeader, at newest: Int64, isOfEnd: Bool = false) -> Bool {
-        let isEnded = isOfEnd && header.flags.contains(.isTerminal)
-        return time != 0 && Int64(time) + (isEnded ? limits.terminalRetention : limits.horizon) > newest / 1000
-    }
-
-    private func isKnown(_ identity: UInt64) -> Bool {
-        let block = table.block(found.name)
-        let header = block.header
-        for index in (header.flags.contains(.hasEnd) ? 1 : 0)..<Int(header.markCount) {
-            let mark = block.mark(index)
-            if mark.value == identity, Int64(mark.until) > newest / 1000 { return true }
-        }
-        return false
-    }
-
     /// A duplicate changes nothing but how long it is remembered: the state never depends on what is too old to be read.
     private func repeatMarks(of event: OrderFacts, undo: inout UndoLog) {
         var draft = OrderDraft(reading: undo.noteChanged(table.block(found.name), of: partition))
         forgetExpired(&draft)
         note(event, in: &draft)
         write(&draft)
-    }
-
-    private func forgetExpired(_ draft: inout OrderDraft) {
-        let header = draft.header
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
-        var count = 0
-        for index in 0..<Int(header.markCount) {
-            if Int64(draft.marks[index].until) > newest / 1000 {
-                draft.marks[count] = draft.marks[index]
-                count += 1
-            } else if index == 0, header.flags.contains(.hasEnd) {
-                draft.header.flags.remove(.hasEnd)
-            }
-        }
-        draft.header.markCount = UInt8(count)
-        if !isAlive(header.timeAt, header, isOfEnd: true) { draft.header.timeAt = 0 }
-        if !isAlive(header.statusAt, header, isOfEnd: true) {
-            draft.header.statusAt = 0
-            draft.header.flags.subtract([.isTerminal, .isUnpicked])
-            draft.status = none
-        }
-        if !isAlive(header.slotAt, header) { draft.header.slotAt = 0 }
-        if !isAlive(header.dateAt, header) { draft.header.dateAt = 0 }
-        if !isAlive(header.orderDateAt, header) { draft.header.orderDateAt = 0 }
-        if !isAlive(header.typeAt, header) {
-            draft.header.typeAt = 0
-            draft.header.flags.subtract([.food, .d2d])
-        }
-        if !isAlive(header.placeAt, header) {
-            draft.header.placeAt = 0
-            draft.place = none
-        }
-        if !isAlive(header.visibleAt, header) {
-            draft.header.visibleAt = 0
-            draft.visibleID = none
-        }
-        if !isAlive(header.parentAt, header) {
-            draft.header.parentAt = 0
-            draft.parentID = none
-        }
-    }
-
-    /// The event time of the latest end, in milliseconds.
-    private func end(of draft: OrderDraft) -> Int64? {
-        draft.header.flags.contains(.hasEnd) ? Int64(bitPattern: draft.marks[0].value) : nil
-    }
-
-    /// Remembers the event's identity, and an end: whether the event is applied or not, so that what is known of the
-    /// last horizon never depends on the one before.
-    private func note(_ event: OrderFacts, in draft: inout OrderDraft) {
-        var first = draft.header.flags.contains(.hasEnd) ? 1 : 0
-        var count = Int(draft.header.markCount)
-        if let identity = event.identity {
-            var place = first
-            while place < count, draft.marks[place].value != identity { place += 1 }
-            if place == count, count < first + OrderDraft.maxMarks - 1 { count += 1 }
-            for index in stride(from: min(place, count - 1), to: first, by: -1) {
-                draft.marks[index] = draft.marks[index - 1]
-            }
-            draft.marks[first] = OrderMark(value: identity, until: later(limits.horizon))
-        }
-        if let status = event.status, limits.isTerminal(status) {
-            if first == 0 {
-                for index in stride(from: count, to: 0, by: -1) { draft.marks[index] = draft.marks[index - 1] }
-                count += 1
-                first = 1
-                draft.header.flags.insert(.hasEnd)
-            }
-            let until = later(limits.terminalRetention)
-            for index in first..<count { draft.marks[index].until = min(draft.marks[index].until, until) }
-            draft.marks[0] = OrderMark(value: UInt64(bitPattern: event.time.milliseconds), until: until)
-        }
-        draft.header.markCount = UInt8(count)
-    }
-
-    private func later(_ seconds: Int64) -> UInt32 { UInt32(clamping: Int64(now) + seconds) }
-
-    private func merge(_ event: OrderFacts, into draft: inout OrderDraft) -> SettledTimers {
-        let before = draft.header
-        draft.header.lastTime = event.time.milliseconds
-        draft.header.timeAt = now
-        if let status = event.status {
-            draft.status = status
-            draft.header.statusAt = now
-            draft.header.flags.subtract([.isTerminal, .isUnpicked])
-            if limits.isUnpicked(status) { draft.header.flags.insert(.isUnpicked) }
-            if limits.isTerminal(status) {
-                draft.header.flags.insert(.isTerminal)
-                return endOrder(&draft)
-            }
-        }
-        draft.place = event.place
-        draft.header.placeAt = now
-        if let visibleID = event.visibleID {
-            draft.visibleID = visibleID
-            draft.header.visibleAt = now
-        }
-        if let parentID = event.parentID {
-            draft.parentID = parentID
-            draft.header.parentAt = now
-        }
-        if let type = event.orderType {
-            draft.header.flags.subtract([.food, .d2d])
-            draft.header.flags.insert(type == .food ? .food : .d2d)
-            draft.header.typeAt = now
-        }
-        if let slot = event.slot {
-            draft.header.slotStart = slot.start
-            draft.header.slotEnd = slot.end
-            draft.header.slotAt = now
-            draft.header.flags.remove(.hasSlotDate)
-            if let date = event.slotDate {
-                draft.header.flags.insert(.hasSlotDate)
-                draft.header.slotDate = date
-            }
-        }
-        if let date = event.date {
-            draft.header.date = date
-            draft.header.dateAt = now
-        }
-        if let date = event.orderDate {
-            draft.header.orderDate = date
-            draft.header.orderDateAt = now
-        }
-        return moveTimers(of: &draft, isNew: before.timeAt == 0)
-    }
-
-    /// What is left of an order that has ended is its status and its identities.
-    private func endOrder(_ draft: inout OrderDraft) -> SettledTimers {
-        var settled = SettledTimers()
-        settled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(
-            after: watermark, hash: StoredHash(of: draft.id))
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
-        var header = OrderHeader()
-        header.lastTime = draft.header.lastTime
-        header.timeAt = draft.header.timeAt
-        header.statusAt = draft.header.statusAt
-        header.markCount = draft.header.markCount
-        header.flags = draft.header.flags.intersection([.isTerminal, .isUnpicked, .hasEnd, .isDirty])
-        draft.header = header
-        draft.place = none
-        draft.visibleID = none
-        draft.parentID = none
-        return settled
-    }
-
-    /// A slot that changes moves its timers; one that is said again does not.
-    private func moveTimers(of draft: inout OrderDraft, isNew: Bool) -> SettledTimers {
-        var settled = SettledTimers()
-        guard limits.isScheduled else { return settled }
-        let start = start(of: draft)
-        if start == 0, isNew { settled.noSlot = 1 }
-        guard start != draft.header.start else { return settled }
-        draft.header.start = start
-        draft.header.startSetAt = start == 0 ? 0 : now
-        if start != 0 {
-            let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
-            settled.alreadyStarted =
-                OrderTimers.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
-        }
-        return settled
-    }
-
-    /// When the slot starts, in seconds since 1970; 0 without a slot, a date and a place.
-    private func start(of draft: OrderDraft) -> UInt32 {
-        let header = draft.header
-        guard header.slotAt != 0, header.placeAt != 0, let date = header.deliveryDate else { return 0 }
-        let start = zones.instant(date: date, minute: header.slotStart, place: draft.place)
-        // Before 1970 and after 2105 nobody delivers.
-        return UInt32(exactly: start + OrderTimers.last + 120) == nil ? 0 : UInt32(clamping: start)
     }
 
     private func write(_ draft: inout OrderDraft) {
@@ -356,51 +163,5 @@ package final class PartitionOrders {
 
     func spread(of place: UnsafeRawBufferPointer) -> Int64 {
         limits.spread == 0 ? 0 : PlaceSpread.seconds(of: place, upTo: limits.spread)
-    }
-
-    /// Frees the memory of orders that have nothing left to say, as of the last commit; where that does not leave the
-    /// index half empty it grows, so that it takes many orders until the next look at all of them.
-    private func makeRoom() {
-        removeExpired()
-        table.growIfHalfFull()
-    }
-
-    private func removeExpired() {
-        var dead: [UInt32] = []
-        table.visit { name, block in
-            if !isAnythingAlive(in: block, at: settled) { dead.append(name) }
-        }
-        for name in dead { remove(name) }
-    }
-
-    private func remove(_ name: UInt32) {
-        noteChange(of: table.block(name).id)
-        table.remove(name)
-    }
-
-    private func isAnythingAlive(in block: OrderBlock, at newest: Int64) -> Bool {
-        let header = block.header
-        if isAlive(header.timeAt, header, at: newest, isOfEnd: true)
-            || isAlive(header.statusAt, header, at: newest, isOfEnd: true)
-        {
-            return true
-        }
-        for time in [
-            header.slotAt, header.dateAt, header.orderDateAt, header.placeAt, header.visibleAt, header.parentAt,
-            header.typeAt,
-        ] where isAlive(time, header, at: newest) {
-            return true
-        }
-        for index in 0..<Int(header.markCount) where Int64(block.mark(index).until) > newest / 1000 { return true }
-        return false
-    }
-}
-
-extension OrderHeader {
-    /// The delivery date, else the order's own, else that of the event that brought the slot.
-    var deliveryDate: Int32? {
-        if dateAt != 0 { return date }
-        if orderDateAt != 0 { return orderDate }
-        return flags.contains(.hasSlotDate) ? slotDate : nil
     }
 }

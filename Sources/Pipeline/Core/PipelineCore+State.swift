@@ -17,13 +17,13 @@ extension PipelineCore {
 
     /// What was emitted and fired is committed.
     package mutating func commit() {
-        orders.commit(keeping: max(0, firstExtracted + outcomes.count - nextRecord))
+        orders.commit(keeping: cursor.notEmitted)
     }
 
     /// What was extracted and fired since the last commit never was: the records come again.
     package mutating func rollBack() {
         orders.rollBack()
-        outcomes.removeAll(keepingCapacity: true)
+        cursor.restart()
     }
 
     /// Begins a partition that was assigned, with nothing known of its orders.

@@ -47,8 +47,7 @@ extension PipelineCore {
             reached = try emit(&run, slice, condemning: letter, into: &sink)
         }
         partition.due?.pass(to: run.next)
-        outcomes.removeAll(keepingCapacity: true)
-        nextRecord = 0
+        cursor.restart()
         orders.fired(partition: tick.partition, upTo: reached ?? end)
         return reached ?? end
     }
@@ -58,9 +57,7 @@ extension PipelineCore {
         _ run: inout TimerRun, of partition: PartitionOrders, _ tick: Tick, until end: TimerWatermark
     ) {
         run.removeAll()
-        firstExtracted = 0
-        nextNotification = 0
-        resolvedEnd = 0
+        cursor.restart()
         while !run.isAtEnd, run.timers.count < TimerRun.limit, !run.batch.isFull {
             let index = run.next
             guard partition.dueWatermark(at: index) <= end else {

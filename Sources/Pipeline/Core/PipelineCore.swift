@@ -24,15 +24,7 @@ package struct PipelineCore: ~Copyable {
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
     private let superseding: Set<EventType>
-    /// What came of each extracted record, from ``firstExtracted`` on, and the timers that it settled.
-    var outcomes: [ExtractionOutcome] = []
-    private var settledTimers: [SettledTimers] = []
-    var firstExtracted = 0
-    /// The records before this one have been emitted.
-    var nextRecord = 0
-    /// The notifications before this one have been emitted, or were skipped with their event.
-    var nextNotification = 0
-    var resolvedEnd = 0
+    var cursor = ExtractionCursor()
 
     /// What has been emitted since ``beginTransaction()``.
     package internal(set) var counts = Counts()
@@ -52,7 +44,7 @@ package struct PipelineCore: ~Copyable {
     /// Takes a new snapshot of the subscriptions and counts from zero.
     package mutating func beginTransaction() throws {
         counts = Counts()
-        resolvedEnd = nextNotification
+        cursor.forgetRecipients()
         try fanOut.beginTransaction()
     }
 
@@ -84,17 +76,12 @@ package struct PipelineCore: ~Copyable {
     private mutating func extract(_ batch: inout EventBatch, from first: Int, to end: Int) -> Int {
         batch.notifications.removeAll(keepingCapacity: true)
         batch.text.removeAll()
-        outcomes.removeAll(keepingCapacity: true)
-        settledTimers.removeAll(keepingCapacity: true)
-        firstExtracted = first
-        nextRecord = first
-        nextNotification = 0
-        resolvedEnd = 0
+        cursor.restart(at: first)
         var record = first
         while record < end, record == first || !batch.isFull {
             orders.begin(batch.records[record])
-            outcomes.append(extractor.extract(record, in: &batch, history: &orders))
-            settledTimers.append(orders.settled)
+            let outcome = extractor.extract(record, in: &batch, history: &orders)
+            cursor.append(outcome, settling: orders.settled)
             record += 1
         }
         return record
@@ -112,7 +99,7 @@ package struct PipelineCore: ~Copyable {
         let extracted = extract(&batch, from: first, supersedes: false)
         let fitting = try fanOut.fitting(batch, limit: limit)
         let end = fitting < batch.notifications.count ? batch.notifications[fitting].record : extracted
-        resolvedEnd = fitting
+        cursor.resolvedEnd = fitting
         if end < extracted {
             orders.rollBack(newest: extracted - first)
             extractor.notes = notes
@@ -130,7 +117,7 @@ package struct PipelineCore: ~Copyable {
                 partition: batch.records[notification.record].partition, orderID: batch.string(notification.orderID),
                 type: notification.eventType)
             if !newer.insert(push).inserted {
-                outcomes[notification.record - firstExtracted] = .suppressed(.superseded)
+                cursor[notification.record] = .suppressed(.superseded)
             }
         }
     }
@@ -143,21 +130,18 @@ package struct PipelineCore: ~Copyable {
         let notes = extractor.notes
         var next = 0
         while next < batch.records.count { next = extract(&batch, from: next, supersedes: false) }
-        outcomes.removeAll(keepingCapacity: true)
-        firstExtracted = 0
-        nextRecord = 0
-        nextNotification = 0
+        cursor.restart()
         extractor.notes = notes
         if !isOpen { commit() }
     }
 
     /// Dead-letters a record of the extracted batch, whatever came of it.
     package mutating func condemn(record: Int, _ letter: DeadLetter) {
-        outcomes[record - firstExtracted] = .deadLetter(letter)
+        cursor[record] = .deadLetter(letter)
     }
 
     package func isDeadLetter(record: Int) -> Bool {
-        if case .deadLetter = outcomes[record - firstExtracted] { true } else { false }
+        if case .deadLetter = cursor[record] { true } else { false }
     }
 
     /// Writes what these extracted records give, event by event, until `limit` records have been written
@@ -178,8 +162,8 @@ package struct PipelineCore: ~Copyable {
                 nextLook = written + Self.recordsBetweenLooks
             }
             counts.events += 1
-            settle(settledTimers[record - firstExtracted], batch.records[record], into: &sink)
-            switch outcomes[record - firstExtracted] {
+            settle(cursor.settledTimers(by: record), batch.records[record], into: &sink)
+            switch cursor[record] {
             case .deadLetter(let letter):
                 skipNotifications(of: record, in: batch)
                 try emit(letter, for: record, in: batch, into: &sink)
@@ -192,7 +176,7 @@ package struct PipelineCore: ~Copyable {
                 }
             }
             record += 1
-            nextRecord = record
+            cursor.nextRecord = record
         }
         return record
     }
@@ -206,11 +190,10 @@ package struct PipelineCore: ~Copyable {
     mutating func emit<Sink: RecordSink & ~Copyable>(
         _ count: Int, notificationsOf record: Int, in batch: borrowing EventBatch, limit: Int, into sink: inout Sink
     ) throws -> SuppressionReason? {
-        let notifications = nextNotification..<nextNotification + count
-        nextNotification = notifications.upperBound
-        if resolvedEnd < notifications.upperBound {
+        let notifications = cursor.takeNotifications(count)
+        if cursor.resolvedEnd < notifications.upperBound {
             let room = max(limit - written, 1)
-            resolvedEnd = try fanOut.resolve(batch, from: notifications.lowerBound, limit: room)
+            cursor.resolvedEnd = try fanOut.resolve(batch, from: notifications.lowerBound, limit: room)
             counts.rejectedDevices += fanOut.rejectedDevices
         }
         var prepared: Recipients
@@ -306,8 +289,10 @@ package struct PipelineCore: ~Copyable {
     }
 
     mutating func skipNotifications(of record: Int, in batch: borrowing EventBatch) {
-        while nextNotification < batch.notifications.count, batch.notifications[nextNotification].record == record {
-            nextNotification += 1
+        while cursor.nextNotification < batch.notifications.count,
+            batch.notifications[cursor.nextNotification].record == record
+        {
+            cursor.nextNotification += 1
         }
     }
 }

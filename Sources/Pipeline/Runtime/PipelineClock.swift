@@ -1,3 +1,5 @@
+import Telemetry
+
 /// The time that the pipeline goes by: the wall clock as it was at the start, and what has gone since then by the
 /// machine's own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is), so that a wall clock that is set moves no timer.
 /// Any thread.
@@ -5,7 +7,7 @@ struct PipelineClock: Sendable {
     private let wall: Int64
     private let began: ContinuousClock.Instant
 
-    init(wall: Int64 = WallClock.now(), began: ContinuousClock.Instant = .now) {
+    init(wall: Int64 = WallClock.now, began: ContinuousClock.Instant = .now) {
         self.wall = wall
         self.began = began
     }

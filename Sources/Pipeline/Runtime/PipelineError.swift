@@ -21,3 +21,10 @@ public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+extension PipelineError {
+    /// What happened fits neither the worker's assignment nor its transaction as they are.
+    static func misfit(_ input: String, while phase: String) -> PipelineError {
+        .defect("a defect of the worker: \(input) while \(phase)")
+    }
+}

@@ -43,7 +43,7 @@ struct Supervision {
 
     /// - Returns: why the pipeline ends, to begin anew with the wall clock as it is now.
     private func check(_ watch: inout ClockWatch) -> PipelineError? {
-        let finding = watch.look(drift: .milliseconds(WallClock.now() - context.clock.now()))
+        let finding = watch.look(drift: .milliseconds(WallClock.now - context.clock.now()))
         switch finding {
         case .good:
             context.board.clockIsOff(nil)
@@ -83,7 +83,7 @@ struct StatusReport {
     var isDue: Bool { .now - lastTime >= .seconds(10) }
 
     mutating func next(_ reading: PipelineMeter.Reading) -> String {
-        let seconds = max(0.001, (ContinuousClock.now - lastTime).seconds)
+        let seconds = max(0.001, (ContinuousClock.now - lastTime) / .seconds(1))
         defer {
             last = reading
             lastTime = .now
@@ -97,10 +97,6 @@ struct StatusReport {
 
     func total(_ reading: PipelineMeter.Reading) -> String {
         "ended: \(reading.counts.events) events, \(reading.counts.dispatches) dispatches, "
-            + "dead letters \(reading.counts.deadLetters), in \(Int((ContinuousClock.now - start).seconds)) s"
+            + "dead letters \(reading.counts.deadLetters), in \(Int((ContinuousClock.now - start) / .seconds(1))) s"
     }
-}
-
-extension Duration {
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -1,13 +1,19 @@
 import KafkaClient
 
 /// The transaction that a worker has open.
-struct OpenTransaction {
+struct OpenTransaction: Equatable {
+    /// The events of a batch that have a timestamp.
+    struct Batch: Equatable {
+        /// Their oldest timestamp, in milliseconds since 1970.
+        var oldest: Int64
+        var events: Int
+    }
+
     let began: ContinuousClock.Instant
     /// When it began, in milliseconds since 1970: what the journal calls its clock.
     let clock: Int64
     var events = 0
-    /// The events of each batch that have a timestamp, and the oldest timestamp, in milliseconds since 1970.
-    var batches: [(oldest: Int64, events: Int)] = []
+    var batches: [Batch] = []
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false
@@ -68,6 +74,30 @@ struct Fencings {
     /// The consumer was made anew. Fenced again without a further loss of contact, it has a rival.
     mutating func noteNewConsumer() {
         contactLost = nil
+    }
+
+    enum Verdict: Equatable {
+        /// Its own transaction had timed out.
+        case newProducer
+        /// Another process has its slot, says this error.
+        case slotTaken(KafkaError)
+        /// Nobody has it, and it was fenced for the third time in 10 minutes.
+        case tooOften
+    }
+
+    /// The producer was fenced (design §6, "Slots").
+    ///
+    /// - Parameters:
+    ///   - consumer: the fatal error of the consumer, which a static member gets where its slot was taken.
+    ///   - isStatic: without static membership nothing tells the two apart.
+    mutating func judge(
+        _ error: KafkaError, consumer: KafkaError?, isStatic: Bool, now: ContinuousClock.Instant = .now
+    ) -> Verdict {
+        if isStatic, let consumer, consumer.kind == .fencedInstanceID, !mayBeOwnDoing(now: now) {
+            return .slotTaken(consumer)
+        }
+        guard isTooMany(now: now) else { return .newProducer }
+        return isStatic ? .tooOften : .slotTaken(error)
     }
 
     /// Counts one of the producer; whether it is the third in 10 minutes.

@@ -1,5 +1,5 @@
 /// How far a worker is with folding the state of its orders again, for the log.
-struct RefoldReport {
+struct RefoldReport: Equatable {
     private let began: ContinuousClock.Instant
     private let total: Int64
     private var saidAt: ContinuousClock.Instant
@@ -18,7 +18,7 @@ struct RefoldReport {
     mutating func line(left: Int64, now: ContinuousClock.Instant = .now) -> String? {
         guard now - saidAt >= .seconds(10) else { return nil }
         saidAt = now
-        let seconds = (now - began).seconds
+        let seconds = (now - began) / .seconds(1)
         let done = max(1, total - left)
         let rate = Int(Double(records) / seconds)
         let wait = Int((seconds * Double(left) / Double(done)).rounded(.up))
@@ -26,7 +26,7 @@ struct RefoldReport {
     }
 
     func end(now: ContinuousClock.Instant = .now) -> String {
-        let seconds = (now - began).seconds
+        let seconds = (now - began) / .seconds(1)
         return "the state of orders is whole: \(records) records in \(Int(seconds.rounded())) s"
     }
 }

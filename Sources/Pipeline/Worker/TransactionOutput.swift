@@ -1,5 +1,6 @@
 import Events
 import KafkaClient
+import NotificationPayload
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.
 ///
@@ -12,12 +13,19 @@ struct TransactionOutput: ~Copyable, RecordSink {
     private let dispatch: ProducerTopic
     private let deadLetters: ProducerTopic
     private let journal: ProducerTopic
+    private let journalKey: String
+    private let journalOrigin: JournalEntry.Origin
+    private var journalText = ByteWriter()
     private var headers: [HeaderView] = []
     /// Cut dead letters to ``truncatedSize``.
     var truncatesDeadLetters = false
 
     /// Makes the producer and fetches the metadata of its topics, so that the first commit does not wait for it.
-    init(configuration: PipelineConfiguration, slot: Slot, logger: @escaping ClientLog.Sink) throws(KafkaError) {
+    ///
+    /// - Parameter origin: what every journal entry of the process has.
+    init(
+        configuration: PipelineConfiguration, slot: Slot, origin: JournalEntry.Origin, logger: @escaping ClientLog.Sink
+    ) throws(KafkaError) {
         var settings = configuration.kafka
         settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.wholeMilliseconds)
         // librdkafka wants it no longer than the transaction's.
@@ -33,6 +41,8 @@ struct TransactionOutput: ~Copyable, RecordSink {
         self.dispatch = dispatch
         self.deadLetters = deadLetters
         self.journal = journal
+        journalKey = slot.description
+        journalOrigin = origin
     }
 
     mutating func dispatch(
@@ -66,8 +76,12 @@ struct TransactionOutput: ~Copyable, RecordSink {
     }
 
     /// Writes the transaction's record in the journal.
-    mutating func journal(key: String, value: UnsafeRawBufferPointer) throws(KafkaError) {
-        try producer.produce(ProducerRecord(key: Array(key.utf8), value: Array(value)), to: journal, tag: EventTag.none)
+    mutating func journal(_ entry: JournalEntry) throws(KafkaError) {
+        journalText.removeAll()
+        entry.append(to: &journalText, origin: journalOrigin)
+        try producer.produce(
+            ProducerRecord(key: Array(journalKey.utf8), value: Array(journalText.bytes)), to: journal,
+            tag: EventTag.none)
     }
 
     private mutating func write(

@@ -1,16 +1,5 @@
 import KafkaClient
 
-/// What is left to do before the partitions of an assignment are read.
-struct AssignmentProgress {
-    var partitions: [Int32] = []
-    /// The table's barrier that fan-out waits for.
-    var barrier = 0
-    var isDone = true
-    /// The partitions are read already, and only go back.
-    var isRewind = false
-    var began = ContinuousClock.now
-}
-
 extension Worker {
     /// Serves what the group says, and the producer's reports.
     mutating func serveControl(timeout: Duration) throws {
@@ -40,10 +29,12 @@ extension Worker {
         }
         var lag: [Int32: Int] = [:]
         for each in statistics.partitions {
-            guard let position = positions[each.partition.partition], let end = each.lastStableOffset else { continue }
+            guard let position = assignment.positions[each.partition.partition], let end = each.lastStableOffset else {
+                continue
+            }
             lag[each.partition.partition] = Int(max(0, end.value - position.reached))
             guard let watermark = each.highWatermark,
-                hungTransactions.observe(
+                health.hungTransactions.observe(
                     partition: each.partition.partition, lastStable: end.value, highWatermark: watermark.value)
             else { continue }
             logger.warning(
@@ -51,23 +42,24 @@ extension Worker {
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         guard !lag.isEmpty else { return }
-        context.meter.setLag(lag, hungTransactions: hungTransactions.hung.count, worker: slot.number)
+        context.meter.setLag(lag, hungTransactions: health.hungTransactions.hung.count, worker: slot.number)
     }
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) throws {
         logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
-        refusal = nil
-        context.board.set(.positioning, worker: slot.number)
-        assignment = AssignmentProgress(
-            partitions: partitions.map(\.partition).sorted(), barrier: context.gate.requestBarrier(), isDone: false)
+        health.refusal = nil
+        assignment.assigned(partitions.map(\.partition), barrier: context.gate.requestBarrier(), now: .now)
+        showPhase()
         // An unanswered assignment would hold up the whole group, for as long as the committed offsets take.
         try consumer.assign([:])
     }
 
     /// Finishes and commits what is open, then lets the partitions go; what is lost is dropped (kafka-rules 8).
     private mutating func revoke(isLost: Bool) throws {
-        if isLost { fencings.noteLostContact() }
-        logger.info(isLost ? "lost its partitions" : "gives its partitions back", ["partitions": "\(positions.owned)"])
+        if isLost { health.fencings.noteLostContact() }
+        logger.info(
+            isLost ? "lost its partitions" : "gives its partitions back",
+            ["partitions": "\(assignment.positions.owned)"])
         do {
             try context.reach(.inRevoke, worker: slot.number)
             if !isLost { try commit() }
@@ -81,13 +73,11 @@ extension Worker {
 
     mutating func releaseAssignment() throws {
         noteFolds()
-        positions.revokeAll()
+        assignment.released()
         ticks.removeAll()
-        assignment = AssignmentProgress()
-        isolation.reset()
-        hungTransactions = HungTransactionWatch()
-        group = nil
-        context.board.set(.joining, worker: slot.number)
+        transaction.forgetRefusals()
+        health.hungTransactions = HungTransactionWatch()
+        showPhase()
         context.meter.setPartitions(0, worker: slot.number)
         try consumer.unassign()
     }
@@ -96,11 +86,10 @@ extension Worker {
     mutating func rewind() {
         noteFolds()
         ticks.removeAll()
-        guard !positions.isEmpty else { return }
-        context.board.set(.positioning, worker: slot.number)
-        assignment = AssignmentProgress(
-            partitions: positions.owned, barrier: assignment.barrier, isDone: false,
-            isRewind: assignment.isDone || assignment.isRewind)
+        switch assignment.rewound(now: .now) {
+        case .nothing: break
+        case .locate: showPhase()
+        }
     }
 
     /// The same where the log no longer has the next offset of a partition: librdkafka has stopped to read it, and seeks in
@@ -108,20 +97,22 @@ extension Worker {
     mutating func rewindFromOutOfRange() throws {
         rewind()
         try consumer.unassign()
-        assignment.isRewind = false
+        assignment.stoppedReading()
     }
+
+    func showPhase() { context.board.set(assignment.readiness, worker: slot.number) }
 
     /// Asks for the committed offsets and starts to read there, once they are known.
     ///
     /// Outside any callback and in slices, since the answer waits for a dead predecessor's open transaction
     /// (kafka-rules 8). Until then nothing is read.
     mutating func advanceAssignment() throws {
-        guard !assignment.isDone else { return }
+        guard let search = assignment.search else { return }
         do {
-            try startReading()
+            try startReading(search)
         } catch let error as KafkaError where error.recovery == .retry {
-            let isLate = .now - assignment.began > context.configuration.transactionTimeout + .seconds(10)
-            if isLate, context.patience.isDue("committed") {
+            let limit = context.configuration.transactionTimeout + .seconds(10)
+            if try assignment.unanswered(longerThan: limit, now: .now), context.patience.isDue("committed") {
                 logger.warning(
                     "still waiting for the committed offsets: a transaction that wrote offsets of this group has not ended: \(error)"
                 )
@@ -129,43 +120,33 @@ extension Worker {
         }
     }
 
-    private mutating func startReading() throws {
+    private mutating func startReading(_ search: AssignmentMachine.Search) throws {
         let topic = context.configuration.topics.events
-        let partitions = assignment.partitions.map { TopicPartition(topic: topic, partition: $0) }
-        if partitions.isEmpty {
-            assignment.isDone = true
-            context.board.set(.reading, worker: slot.number)
-            return
-        }
-        let starts = try startOffsets(of: partitions)
+        let starts = try startOffsets(of: search.partitions.of(topic))
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
         let checked = try StartRules.check(starts, partitionCount: count, now: context.clock.now())
         try prepareOrders(checked.positions, log: try checkRange(starts))
-        group = try consumer.groupMetadata()
-        positions.assign(checked.positions, folds: folds.offsets, partitionCount: count)
-        let reading = Dictionary(
-            uniqueKeysWithValues: positions.owned.map { partition in
-                (TopicPartition(topic: topic, partition: partition), Offset(positions[partition]?.folded ?? 0))
-            })
-        if assignment.isRewind {
-            try consumer.seek(to: reading, timeout: .seconds(5))
-        } else {
-            try consumer.assign(reading)
+        assignment.group = try consumer.groupMetadata()
+        switch try assignment.located(checked.positions, folds: folds.offsets, partitionCount: count) {
+        case .assign(let offsets): try consumer.assign(offsets.of(topic))
+        case .seek(let offsets): try consumer.seek(to: offsets.of(topic), timeout: .seconds(5))
         }
-        assignment.isDone = true
-        context.meter.setPartitions(partitions.count, worker: slot.number)
-        considerWatermarks(checked.positions)
-        beginRefold()
-        watch.progressed()
+        let whole = try assignment.started(now: .now)
+        context.meter.setPartitions(search.partitions.count, worker: slot.number)
+        considerWatermarks(checked.positions, isRewind: search.isRewind)
+        beginRefold(whole: whole)
+        health.watch.progressed()
         reportReset(checked.reset)
     }
 
     /// Tells of watermarks that are ahead of the clock: their partitions' timers stay silent until it has come so far.
-    private func considerWatermarks(_ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)]) {
+    private func considerWatermarks(
+        _ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], isRewind: Bool
+    ) {
         guard context.configuration.orders.schedule != nil else { return }
         context.meter.setWatermarks(positions.mapValues(\.metadata), clock: context.clock, worker: slot.number)
         let ahead = StartRules.aheadWatermarks(positions, now: context.clock.now())
-        guard !ahead.isEmpty, !assignment.isRewind else { return }
+        guard !ahead.isEmpty, !isRewind else { return }
         logger.warning(
             "the timer watermark is ahead of the clock and of every record: the timers of these partitions that are due "
                 + "before it are not sent; see `carillon offsets set --watermark`",
@@ -181,15 +162,25 @@ extension Worker {
         of partitions: [TopicPartition]
     ) throws -> [TopicPartition: CommittedOffset] {
         var starts = try consumer.committed(partitions, timeout: .seconds(1))
-        let missing = partitions.filter { starts[$0] == nil }
-        guard !missing.isEmpty else { return starts }
-        guard let from = context.configuration.from else {
-            throw StartRules.noStart(missing, group: context.configuration.groupID)
+        let topic = context.configuration.topics.events
+        let committed = Set(starts.keys.map(\.partition))
+        switch try assignment.answered(committed, from: context.configuration.from) {
+        case .locate: break
+        case .refuse(let missing):
+            throw StartRules.noStart(missing.of(topic), group: context.configuration.groupID)
+        case .begin(let missing, at: let start):
+            starts.merge(try begin(missing.of(topic), at: start)) { _, new in new }
         }
+        return starts
+    }
+
+    private mutating func begin(
+        _ missing: [TopicPartition], at start: PipelineConfiguration.StartPosition
+    ) throws -> [TopicPartition: CommittedOffset] {
         let topic = context.configuration.topics.events
         let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
         let offsets =
-            switch from {
+            switch start {
             case .earliest: try consumer.startOffsets(missing, timeout: .seconds(5))
             case .latest: try consumer.endOffsets(missing, timeout: .seconds(5))
             case .time(let milliseconds):
@@ -201,8 +192,7 @@ extension Worker {
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
         try consumer.commit(new, timeout: .seconds(5))
         logger.info("starts \(missing.count) partitions that had no committed offset", ["partitions": missing.list])
-        starts.merge(new) { _, new in new }
-        return starts
+        return new
     }
 
     /// An offset outside the log is a person's to decide: what was lost is said, and nothing is skipped.
@@ -228,6 +218,20 @@ extension Worker {
             "committed offsets have no readable watermark (were they reset by hand?): timers count from now",
             ["partitions": partitions.list])
         context.meter.count { $0.missingWatermarks += partitions.count }
+    }
+}
+
+extension [Int32] {
+    /// As partitions of a topic.
+    func of(_ topic: String) -> [TopicPartition] {
+        map { TopicPartition(topic: topic, partition: $0) }
+    }
+}
+
+extension [Int32: Int64] {
+    fileprivate func of(_ topic: String) -> [TopicPartition: Offset] {
+        [TopicPartition: Offset](
+            uniqueKeysWithValues: map { (TopicPartition(topic: topic, partition: $0), Offset($1)) })
     }
 }
 

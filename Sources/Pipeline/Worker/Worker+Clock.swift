@@ -42,10 +42,10 @@ extension Worker {
     ///
     /// - Returns: whether timers may go.
     mutating func isClockRight() throws -> Bool {
-        guard clockAhead != nil else { return true }
+        guard ticks.clockAhead != nil else { return true }
         try commit()
         try begin()
-        guard let open = transaction else { return false }
+        guard let open = transaction.open else { return false }
         _ = try writeJournal(of: open)
         let appended = try output.deliver(deadline: context.configuration.transactionTimeout)
         try endProbe()
@@ -53,7 +53,7 @@ extension Worker {
             holdTimers(ahead)
             return false
         }
-        clockAhead = nil
+        ticks.clockAhead = nil
         context.meter.setClockAhead(0, worker: slot.number)
         logger.notice("the clock fits the broker's again: timers go")
         return true
@@ -61,7 +61,7 @@ extension Worker {
 
     /// Nothing has been processed in the transaction, so there is nothing to go back to.
     private mutating func endProbe() throws {
-        transaction = nil
+        try transaction.probed()
         core.endTransaction()
         do {
             try abort()
@@ -71,7 +71,7 @@ extension Worker {
     }
 
     private mutating func holdTimers(_ ahead: ClockAhead) {
-        clockAhead = ahead
+        ticks.clockAhead = ahead
         context.meter.setClockAhead(ahead.milliseconds / 1000, worker: slot.number)
         if context.patience.isDue("clock-ahead") {
             logger.warning(

@@ -4,25 +4,6 @@ import OrderState
 import StateStore
 import Telemetry
 
-/// Where the state of the orders that a worker has in memory stands, beside what it does with it.
-struct OrderFolds {
-    /// By partition: the state holds every record below this offset, with nothing open. A partition that was taken away
-    /// stays until the next assignment, which often gives it back.
-    var offsets: [Int32: Int64] = [:]
-    var report: RefoldReport?
-    /// The partitions whose incomplete state has been told of, and what it lacks.
-    var told: [Int32: FoldBeginning] = [:]
-    /// The partitions whose state became whole with the batch at hand.
-    var finished: [Int32] = []
-    var savesAt = ContinuousClock.now
-    /// How long the slices of the checkpoint at hand have taken.
-    var saving = Duration.zero
-
-    static let saveInterval = Duration.seconds(10)
-    /// How many orders are written at once, and how long events wait for it: some 50 ms.
-    static let saveSlice = 10_000
-}
-
 extension Worker {
     /// Opens the checkpoint of this worker's orders; without one they are folded from the log.
     static func openCheckpoint(slot: Slot, context: WorkerContext, logger: Logger) -> OrderCheckpoint? {
@@ -56,20 +37,11 @@ extension Worker {
     mutating func prepareOrders(
         _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], log: LogBounds
     ) throws {
-        for partition in folds.offsets.keys where committed[partition] == nil {
-            core.revoke(partition)
-            folds.offsets[partition] = nil
-            folds.told[partition] = nil
-        }
+        for partition in folds.forget(except: Set(committed.keys)) { core.revoke(partition) }
         let topic = context.configuration.topics.events
-        var needed: [TopicPartition: ClosedRange<Int64>] = [:]
-        for (partition, start) in committed {
-            let id = TopicPartition(topic: topic, partition: partition)
-            let first = log.first[id]?.value ?? 0
-            let usable = first...max(start.offset, first)
-            if let fold = folds.offsets[partition], usable.contains(fold) { continue }
-            needed[id] = usable
-        }
+        let needed = folds.needed(
+            committed.mapValues(\.offset),
+            first: Dictionary(uniqueKeysWithValues: log.first.map { ($0.key.partition, $0.value.value) }), of: topic)
         let foreign = try foreignCheckpoints(of: needed, log: log)
         var missing: [TopicPartition: Timestamp] = [:]
         for (id, usable) in needed.sorted(by: { $0.key < $1.key }) {
@@ -98,7 +70,7 @@ extension Worker {
         let beginning = FoldBeginning(
             at: offset, first: first, committed: start.offset, newest: start.metadata.newestTimestamp)
         core.assign(partition, watermark: start.metadata.watermark, newest: 0, beginning: beginning)
-        if checkpoint != nil { core.orders.trackChanges(of: partition) }
+        if folds.checkpoint != nil { core.orders.trackChanges(of: partition) }
         folds.offsets[partition] = min(max(offset, first), start.offset)
     }
 
@@ -110,7 +82,7 @@ extension Worker {
     ) throws(KafkaError) -> Set<TopicPartition> {
         var recent: [TopicPartition: RecentFingerprints] = [:]
         for (id, usable) in partitions {
-            guard let mark = checkpoint?.marks[id.partition], usable.contains(mark.offset) else { continue }
+            guard let mark = folds.checkpoint?.marks[id.partition], usable.contains(mark.offset) else { continue }
             recent[id] = mark.recent
         }
         guard !recent.isEmpty else { return [] }
@@ -132,14 +104,14 @@ extension Worker {
         of partition: Int32, watermark: TimerWatermark, _ usable: ClosedRange<Int64>?
     ) -> Int64? {
         do throws(StoreError) {
-            if let mark = checkpoint?.marks[partition], usable?.contains(mark.offset) == true {
+            if let mark = folds.checkpoint?.marks[partition], usable?.contains(mark.offset) == true {
                 core.assign(partition, watermark: watermark, newest: mark.newest, beginning: mark.beginning)
-                if try checkpoint?.load(partition, into: &core.orders) == true {
+                if try folds.checkpoint?.load(partition, into: &core.orders) == true {
                     core.orders.trackChanges(of: partition, recent: mark.recent)
                     return mark.offset
                 }
             }
-            try checkpoint?.remove(partition)
+            try folds.checkpoint?.remove(partition)
         } catch {
             giveUpCheckpoint(after: error)
         }
@@ -147,54 +119,51 @@ extension Worker {
     }
 
     /// Begins to fold what the states lack, once the positions are known.
-    mutating func beginRefold() {
-        folds.report = nil
-        for partition in positions.owned where positions[partition]?.isFolding == false { finishFold(of: partition) }
+    ///
+    /// - Parameter whole: the partitions whose states lack nothing.
+    mutating func beginRefold(whole: [Int32]) {
+        for partition in whole { finishFold(of: partition) }
         showRefold()
-        guard positions.foldingCount > 0 else { return reportIncomplete() }
-        let left = positions.leftToFold
-        folds.report = RefoldReport(total: left)
+        guard assignment.isRefolding else { return reportIncomplete() }
         logger.info(
             "folds the state of orders up to the committed offsets",
-            ["partitions": "\(positions.foldingCount)", "offsets": "\(left)"])
+            [
+                "partitions": "\(assignment.positions.foldingCount)", "offsets": "\(assignment.positions.leftToFold)",
+            ])
     }
 
-    /// Folds what ``takeOver()`` has set aside, and says how far it is.
+    /// Folds what was set aside for it, and says how far it is.
     mutating func refold() throws {
-        guard folds.report != nil else { return }
-        if !refoldBatch.records.isEmpty {
-            core.refold(&refoldBatch, isOpen: transaction != nil)
-            folds.report?.add(refoldBatch.records.count)
-            context.meter.count { $0.refolded += refoldBatch.records.count }
+        guard assignment.isRefolding else { return }
+        let records = intake.refoldBatch.records.count
+        if records > 0 {
+            core.refold(&intake.refoldBatch, isOpen: !transaction.isIdle)
+            context.meter.count { $0.refolded += records }
         }
-        if transaction == nil { positions.settleFolds() }
-        for partition in folds.finished { finishFold(of: partition) }
-        folds.finished.removeAll(keepingCapacity: true)
-        if positions.foldingCount == 0 {
-            if let line = folds.report?.end() { logger.info("\(line)") }
-            folds.report = nil
-            reportIncomplete()
-        } else if let line = folds.report?.line(left: positions.leftToFold) {
+        if transaction.isIdle { assignment.positions.settleFolds() }
+        for partition in assignment.takeFinishedFolds() { finishFold(of: partition) }
+        switch try assignment.folded(records, now: .now) {
+        case .goOn(let line):
+            if let line { logger.info("\(line)") }
+        case .finish(let line):
             logger.info("\(line)")
+            reportIncomplete()
         }
         showRefold()
-        if positions.foldingCount > 0, !refoldBatch.records.isEmpty {
-            try context.reach(.inRefold, worker: slot.number)
-        }
+        if assignment.isRefolding, records > 0 { try context.reach(.inRefold, worker: slot.number) }
     }
 
     private func showRefold() {
-        let left = positions.leftToFold
-        context.meter.setRefold(Int(left), worker: slot.number)
-        context.board.set(positions.foldingCount > 0 ? .refolding : .reading, worker: slot.number)
+        context.meter.setRefold(Int(assignment.positions.leftToFold), worker: slot.number)
+        showPhase()
     }
 
     /// The state is that of the committed offset: it goes on with what is committed there.
     private mutating func finishFold(of partition: Int32) {
-        guard let position = positions[partition] else { return }
+        guard let position = assignment.positions[partition] else { return }
         let newest = core.resume(
             partition, watermark: position.committedWatermark, newest: position.newestTimestamp)
-        positions.raiseNewest(partition: partition, to: newest)
+        assignment.positions.raiseNewest(partition: partition, to: newest)
     }
 
     /// Warns of the partitions whose state may lack something, once for each.
@@ -202,8 +171,8 @@ extension Worker {
         var known: [String] = []
         let now = context.clock.now()
         let horizon = context.configuration.orders.horizon.wholeMilliseconds
-        for partition in positions.owned {
-            let newest = positions[partition]?.newestTimestamp ?? 0
+        for partition in assignment.positions.owned {
+            let newest = assignment.positions[partition]?.newestTimestamp ?? 0
             let beginning = core.beginning(of: partition, newest: newest)
             guard beginning.isWorthTelling(newest: newest, now: now, horizon: horizon),
                 folds.told.updateValue(beginning, forKey: partition) != beginning
@@ -223,31 +192,26 @@ extension Worker {
     /// Remembers where the states stand, before the positions are forgotten or found anew.
     mutating func noteFolds() {
         core.rollBack()
-        // While an assignment is being prepared, the states may be newer than the positions.
-        guard assignment.isDone else { return }
-        folds.offsets.merge(positions.settledFolds) { $1 }
+        if let settled = assignment.settledFolds { folds.offsets.merge(settled) { $1 } }
     }
 
     /// Writes the checkpoint when it is due and nothing is open: every 10 s, or so much less often that it takes no more
     /// than a fiftieth of the time. What is much goes slice by slice, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transaction == nil, assignment.isDone, isLast || .now >= folds.savesAt, core.orders.isSettled else {
-            return
-        }
+        guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.isSettled,
+            let settled = assignment.settledFolds
+        else { return }
         let began = ContinuousClock.now
         context.meter.setOrders(core.orders.count, bytes: core.orders.usedBytes, worker: slot.number)
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
-        for (partition, offset) in positions.settledFolds { marks[partition] = mark(of: partition, at: offset) }
+        for (partition, offset) in settled { marks[partition] = mark(of: partition, at: offset) }
         var isWhole = true
         do throws(StoreError) {
-            isWhole = try checkpoint?.save(marks, of: &core.orders, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
+            isWhole = try folds.checkpoint?.save(marks, of: &core.orders, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
         } catch {
             giveUpCheckpoint(after: error)
         }
-        let taken = .now - began
-        folds.saving += taken
-        folds.savesAt = .now + (isWhole ? max(OrderFolds.saveInterval, folds.saving * 50) : taken)
-        if isWhole { folds.saving = .zero }
+        folds.saved(isWhole: isWhole, began: began, now: .now)
     }
 
     /// - Returns: nil for a state that has nothing in it and does not know yet what it lacks.
@@ -260,7 +224,8 @@ extension Worker {
         case .nextRecord: return nil
         }
         return OrderCheckpoint.Mark(
-            offset: offset, watermark: positions[partition]?.committedWatermark ?? TimerWatermark(0), newest: newest,
+            offset: offset, watermark: assignment.positions[partition]?.committedWatermark ?? TimerWatermark(0),
+            newest: newest,
             foldedFrom: foldedFrom, recent: core.orders.recentRecords(of: partition, below: offset))
     }
 
@@ -268,7 +233,7 @@ extension Worker {
     /// knows what has changed since then.
     private mutating func giveUpCheckpoint(after error: StoreError) {
         logger.warning("the state of orders is no longer saved, a restart has more to fold: \(error)")
-        checkpoint = nil
+        folds.checkpoint = nil
         for partition in folds.offsets.keys { core.orders.stopTracking(partition) }
     }
 }

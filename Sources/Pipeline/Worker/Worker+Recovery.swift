@@ -30,89 +30,69 @@ extension Worker {
             if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is tried again: \(error)") }
             try discardTransaction()
             rewind()
-            try pause(backoff.next())
+            try pause(health.backoff.next())
         }
     }
 
     private mutating func recover(from error: KafkaError) throws {
-        fencings.consider(error)
+        health.fencings.consider(error)
         // The reports that say which record it was.
         output.poll()
-        if let refusal = takeRefusal(error) {
-            logger.warning("a record was refused: \(refusal.error)", ["of": refusal.event ?? "unknown"])
+        let remedy = Remedy(
+            after: error, refusals: output.takeRefusals(), alone: transaction.alone, consumer: consumer.fatalError)
+        switch remedy {
+        case .isolate(let refusal):
+            let topic = context.configuration.topics.events
+            let event = refusal.event.map { "\(topic)/\($0.partition)/\($0.offset)" }
+            logger.warning("a record was refused: \(refusal.error)", ["of": event ?? "unknown"])
             try isolate(refusal.error)
-            return
-        }
-        if let fatal = consumer.fatalError {
+        case .replaceFailedConsumer(let fatal):
             // What the group said during a long call is still to be heard: partitions that it took explain a fencing (ADR 16).
             try serveGroup(timeout: .zero)
-            return try replaceConsumer(after: fatal)
+            try replaceConsumer(after: fatal)
+        case .replaceConsumer:
+            try report(error)
+            try replaceConsumer(after: error)
+        case .rewind(let isOutOfRange):
+            try report(error)
+            try endTransaction(after: error)
+            if isOutOfRange { try rewindFromOutOfRange() } else { rewind() }
+            try pause(health.backoff.next())
         }
+    }
+
+    private func report(_ error: KafkaError) throws {
         if let line = try context.consider(error) {
             logger.warning("\(line)", ["recovery": "\(error.recovery)"])
-        }
-        if error.isOfConsumer { return try replaceConsumer(after: error) }
-        try endTransaction(after: error)
-        if error.kind == .offsetOutOfRange { try rewindFromOutOfRange() } else { rewind() }
-        try pause(backoff.next())
-    }
-
-    /// What was refused for good of the open transaction, if that is what went wrong.
-    private mutating func takeRefusal(_ error: KafkaError) -> (event: String?, error: KafkaError)? {
-        let refusals = output.takeRefusals() + [(transaction?.alone, error)]
-        let refusal = refusals.first { $0.error.kind == .messageTooLarge || $0.error.kind == .invalidRecord }
-        let topic = context.configuration.topics.events
-        return refusal.map { ($0.event.map { "\(topic)/\($0.partition)/\($0.offset)" }, $0.error) }
-    }
-
-    /// Ends the open transaction without effect, as its error asks for.
-    mutating func endTransaction(after error: KafkaError) throws {
-        switch error.recovery {
-        case .abortTransaction, .giveUp:
-            try discardTransaction()
-        case .retry, .recreateClient:
-            // An indefinite outcome: a delayed EndTxn may complete a later transaction (kafka-rules 4).
-            if transaction != nil { forgetTransaction() }
-            try replaceProducer(after: error)
         }
     }
 
     /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
-        if transaction?.hasTick == true {
-            let limit = transaction?.tickLimit
-            if isolation.tickRefused(timers: core.counts.timers, limit: limit) {
-                throw PipelineError.unplaceableRecord("not even the dead letter of a timer is taken: \(refusal)")
-            }
-            if limit != nil {
-                try discardTransaction()
-                return rewind()
-            }
-        }
         var ends: [Int32: Int64] = [:]
-        for partition in positions.owned {
-            ends[partition] = positions[partition]?.next
-        }
-        for record in batch.records {
+        for partition in assignment.positions.owned { ends[partition] = assignment.positions[partition]?.next }
+        for record in intake.batch.records {
             ends[record.partition] = max(ends[record.partition] ?? 0, record.offset + 1)
         }
-        let action = isolation.recordRefused(
-            error: refusal.name, batch: ends, alone: transaction?.alone,
-            wasDeadLetter: transaction?.aloneIsDeadLetter ?? false)
-        if case .giveUp(let event) = action {
+        switch transaction.refused(refusal.name, timers: core.counts.timers, ends: ends) {
+        case .giveUpTimer:
+            throw PipelineError.unplaceableRecord("not even the dead letter of a timer is taken: \(refusal)")
+        case .giveUp(let event):
             throw PipelineError.unplaceableRecord(
                 "partition \(event.partition), offset \(event.offset): not even a cut dead letter is taken: \(refusal)")
+        case .retry:
+            try discardTransaction()
+            rewind()
         }
-        try discardTransaction()
-        rewind()
     }
 
     /// Makes the producer anew under the same transactional id, which ends whatever its predecessor left open.
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("makes its producer anew after: \(error)")
-        if !positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
+        if !assignment.positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
         output = try Self.makeOutput(slot: slot, context: context, logger: logger)
+        showPhase()
         context.meter.count { $0.recreatedClients += 1 }
     }
 
@@ -125,27 +105,24 @@ extension Worker {
                 if consumer.fatalError?.kind == .fencedInstanceID { break }
                 try serveGroup(timeout: .milliseconds(100))
             }
-            if let fatal = consumer.fatalError, fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() {
-                throw slotTaken(fatal)
-            }
         }
-        guard fencings.isTooMany() else { return }
-        if isStatic {
-            throw PipelineError.defect("slot \(slot) was fenced three times in 10 minutes: \(error)")
+        switch health.fencings.judge(error, consumer: consumer.fatalError, isStatic: isStatic) {
+        case .newProducer: return
+        case .slotTaken(let error): throw slotTaken(error)
+        case .tooOften: throw PipelineError.defect("slot \(slot) was fenced three times in 10 minutes: \(error)")
         }
-        throw slotTaken(error)
     }
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
-        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
+        if fatal.kind == .fencedInstanceID, !health.fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
         logger.notice("makes its consumer anew after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
         // The old one first: its records would keep it in the group, which would wait for it until max.poll.interval.ms.
-        releaseRecords()
+        intake.removeAll()
         consumer.leave(timeout: .seconds(10))
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
-        fencings.noteNewConsumer()
+        health.fencings.noteNewConsumer()
         context.meter.count { $0.recreatedClients += 1 }
     }
 
@@ -156,19 +133,19 @@ extension Worker {
     /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
-            fencings.consider(error)
+            health.fencings.consider(error)
             if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
-            if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
+            if error.kind == .fencedInstanceID, !health.fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange { throw KafkaError.overtaken(error) }
             if error.isFatal { throw error }
             if let line = try context.consider(error) { logger.warning("\(line); waiting") }
-            if error.kind == .authorization, context.patience.isStarting { refusal = error }
+            if error.kind == .authorization, context.patience.isStarting { health.refusal = error }
         }
     }
 
     /// Looks again at what was refused at the start, until there is a sign that it no longer is.
     mutating func considerRefusal() throws {
-        if let refusal { try considerErrors([refusal]) }
+        if let refusal = health.refusal { try considerErrors([refusal]) }
     }
 
     /// Waits, and serves the group meanwhile.
@@ -183,7 +160,8 @@ extension Worker {
     static func makeOutput(slot: Slot, context: WorkerContext, logger: Logger) throws -> TransactionOutput {
         try context.untilItWorks(logger) { () throws(KafkaError) in
             var output = try TransactionOutput(
-                configuration: context.configuration, slot: slot, logger: logger.clientSink)
+                configuration: context.configuration, slot: slot, origin: context.journalOrigin,
+                logger: logger.clientSink)
             try output.initTransactions(deadline: .seconds(10))
             return output
         }
@@ -221,6 +199,4 @@ extension KafkaError {
         error.operation = ""
         return error
     }
-
-    fileprivate var isOfConsumer: Bool { operation == "consume" }
 }

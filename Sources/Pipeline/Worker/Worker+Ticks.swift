@@ -18,6 +18,8 @@ struct PendingTicks {
     var pending: [Int32: Pending] = [:]
     /// A slice has been committed, and events have waited meanwhile: it is their turn.
     var yieldsToEvents = false
+    /// Timers wait for the clock; nil: they go.
+    var clockAhead: ClockAhead?
     /// The partition that has had the latest slice; the next one is behind it.
     private var latest: Int32 = -1
     private var lookedAt: ContinuousClock.Instant?
@@ -77,7 +79,9 @@ extension Worker {
         if ticks.isLookDue(schedule.tick), try isClockRight() {
             let now = context.clock.now()
             try ask(
-                positions.owned.filter { ticks.pending[$0] == nil && canFire($0) && core.isDue(in: $0, at: now) },
+                assignment.positions.owned.filter {
+                    ticks.pending[$0] == nil && canFire($0) && core.isDue(in: $0, at: now)
+                },
                 at: now)
         }
         guard !ticks.pending.isEmpty, !ticks.yieldsToEvents else { return }
@@ -86,27 +90,25 @@ extension Worker {
         if !stale.isEmpty { try ask(stale, at: now) }
         let reached = reachedTicks
         guard let newest = reached.compactMap({ ticks.pending[$0]?.time }).max() else { return }
-        let timers = isolation.tickLimit
-        // A transaction has one clock, which no tick in it is ahead of; and its bounds count from its begin.
-        if let open = transaction, timers != nil || open.clock < newest || isFull(open) { try commit() }
+        if transaction.mustCommit(beforeTimersAt: newest, isFull: { isFull($0) }) { try commit() }
         try begin()
-        transaction?.tickLimit = timers
+        try transaction.takesTimers()
+        let timers = transaction.isolation.tickLimit
         for partition in reached {
-            transaction?.hasTick = true
             try fire(partition, maxTimers: timers ?? .max)
             // Timers that are tried alone are of one partition.
             if timers != nil { break }
-            if let open = transaction, isFull(open) { break }
+            if let open = transaction.open, isFull(open) { break }
         }
         try commitTick()
         ticks.yieldsToEvents = !ticks.pending.isEmpty
     }
 
     private var reachedTicks: [Int32] {
-        ticks.reached { partition in canFire(partition) ? positions[partition]?.reached : nil }
+        ticks.reached { partition in canFire(partition) ? assignment.positions[partition]?.reached : nil }
     }
 
-    private func canFire(_ partition: Int32) -> Bool { positions[partition]?.isFolding == false }
+    private func canFire(_ partition: Int32) -> Bool { assignment.positions[partition]?.isFolding == false }
 
     /// Whether the transaction has reached one of its bounds: nothing more is begun in it.
     func isFull(_ open: OpenTransaction) -> Bool {
@@ -118,8 +120,7 @@ extension Worker {
         guard !partitions.isEmpty else { return }
         let topic = context.configuration.topics.events
         do {
-            let ids = partitions.map { TopicPartition(topic: topic, partition: $0) }
-            for (id, end) in try consumer.endOffsets(ids, timeout: .seconds(2)) {
+            for (id, end) in try consumer.endOffsets(partitions.of(topic), timeout: .seconds(2)) {
                 let questions = ticks.pending[id.partition]?.questions ?? 0
                 ticks.pending[id.partition] = .init(time: time, end: end.value, questions: questions + 1)
             }
@@ -134,10 +135,11 @@ extension Worker {
 
     /// Sends a slice of a partition's timers.
     private mutating func fire(_ partition: Int32, maxTimers: Int) throws {
-        guard let pending = ticks.pending[partition], let position = positions[partition], let open = transaction else {
-            return
-        }
+        guard let pending = ticks.pending[partition], let position = assignment.positions[partition],
+            let open = transaction.open
+        else { return }
         let configuration = context.configuration
+        let isolation = transaction.isolation
         let refused = DeadLetter(
             .recordRefused, "the broker refuses what this timer gives: \(isolation.lastError ?? "")")
         let watermark = try core.fire(
@@ -146,7 +148,7 @@ extension Worker {
                 open.isOld(configuration)
             },
             condemning: isolation.tickTreatment == .deadLetter ? refused : nil, into: &output)
-        positions.fire(partition: partition, upTo: watermark, tick: pending.time)
+        assignment.positions.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)
     }

@@ -3,19 +3,28 @@ import KafkaClient
 extension Worker {
     /// Opens a transaction, unless one is open, with a fresh snapshot of the subscriptions.
     mutating func begin() throws {
-        guard transaction == nil else { return }
-        if output.hasRepeatedRequests { try replaceProducer(after: .repeatedRequest) }
+        switch try transaction.begin(hasRepeatedRequests: output.hasRepeatedRequests) {
+        case .nothing: return
+        case .begin: break
+        case .replaceProducerAndBegin: try replaceProducer(after: .repeatedRequest)
+        }
         try output.beginTransaction()
-        transaction = OpenTransaction(began: .now, clock: context.clock.now())
+        try transaction.begun(now: .now, clock: context.clock.now())
         try core.beginTransaction()
     }
 
     /// Commits the open transaction with its journal entry and its offsets, if there is one.
     ///
-    /// - Throws: what ``recover(from:)`` can deal with; the transaction is then still open.
+    /// - Throws: what ``recover(from:)`` can deal with; the transaction is then still to be ended.
     mutating func commit() throws {
-        guard let open = transaction else { return }
-        if context.configuration.orders.schedule == nil { positions.passTimers(until: open.clock) }
+        switch transaction.commit() {
+        case .nothing: return
+        case .commit(let open): try commit(open)
+        }
+    }
+
+    private mutating func commit(_ open: OpenTransaction) throws {
+        if context.configuration.orders.schedule == nil { assignment.positions.passTimers(until: open.clock) }
         let offsets = try writeJournal(of: open)
         try context.reach(.beforeCommit, worker: slot.number)
         if open.hasTick { try checkClock(of: open) }
@@ -25,15 +34,13 @@ extension Worker {
         try context.reach(.afterSendOffsets, worker: slot.number)
         try output.commitTransaction()
         try context.reach(.afterCommit, worker: slot.number)
-        transaction = nil
         core.endTransaction()
-        positions.commit()
+        assignment.positions.commit()
         core.commit()
-        isolation.committed { positions[$0]?.next }
-        if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
+        try transaction.committed { assignment.positions[$0]?.next }
         if open.events > 0 { ticks.yieldsToEvents = false }
         output.truncatesDeadLetters = false
-        backoff.reset()
+        health.backoff.reset()
         context.patience.hasWorked()
         context.board.brokersAreDown(nil, worker: slot.number)
         reportCommit(of: open)
@@ -44,7 +51,7 @@ extension Worker {
         var entry = JournalEntry()
         var offsets: [TopicPartition: CommittedOffset] = [:]
         let topic = context.configuration.topics.events
-        positions.forEachUncommitted { partition, position in
+        assignment.positions.forEachUncommitted { partition, position in
             entry.ranges.append(
                 JournalEntry.Range(
                     partition: partition, from: position.committed, to: position.next, first: position.first,
@@ -52,19 +59,17 @@ extension Worker {
                     watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
                     until: position.tickTime))
             offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
-                offset: Offset(position.next), metadata: positions.metadata(of: position).text)
+                offset: Offset(position.next), metadata: assignment.positions.metadata(of: position).text)
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets
-        journalText.removeAll()
-        entry.append(to: &journalText, origin: journalOrigin)
-        try output.journal(key: slot.description, value: journalText.bytes)
+        try output.journal(entry)
         return offsets
     }
 
     private mutating func sendOffsets(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {
         let deadline = context.configuration.transactionTimeout
-        switch group {
+        switch assignment.group {
         case .some(let group): try output.sendOffsets(offsets, group, deadline: deadline)
         case .none: throw KafkaError.lostAssignment
         }
@@ -83,13 +88,31 @@ extension Worker {
 
     /// Ends the open transaction without effect, if there is one; the producer is usable afterwards.
     mutating func discardTransaction() throws {
-        guard transaction != nil else { return }
-        forgetTransaction()
-        output.truncatesDeadLetters = false
-        do {
-            try abort()
-        } catch {
-            // Not under the watch, which would end the process: a new producer waits for the broker as long as it takes.
+        try end(transaction.dropped())
+    }
+
+    /// The same, as its error asks for.
+    mutating func endTransaction(after error: KafkaError) throws {
+        try end(transaction.failed(error))
+    }
+
+    private mutating func end(_ action: TransactionMachine.EndAction) throws {
+        switch action {
+        case .nothing:
+            return
+        case .abort:
+            forgetTransaction()
+            output.truncatesDeadLetters = false
+            do {
+                try abort()
+            } catch {
+                // Not under the watch, which would end the process: a new producer waits for the broker as long as it takes.
+                try replaceProducer(after: error)
+            }
+        case .replaceProducer(let error):
+            try replaceProducer(after: error)
+        case .forgetAndReplaceProducer(let error):
+            forgetTransaction()
             try replaceProducer(after: error)
         }
     }
@@ -101,10 +124,9 @@ extension Worker {
     }
 
     /// Goes back to the last commit in everything but the producer.
-    mutating func forgetTransaction() {
-        transaction = nil
+    private mutating func forgetTransaction() {
         core.endTransaction()
-        positions.rollBack()
+        assignment.positions.rollBack()
         _ = core.takeNotes()
         context.meter.count { $0.aborts += 1 }
     }

@@ -9,24 +9,13 @@ import StateStore
 /// One owner, one thread. Memory grows with the dead letters that could be put back, by some hundred bytes each; their
 /// bytes are in a ``Scratch``.
 package struct DeadLetterRedrive: ~Copyable {
-    /// What it is at, for a person who waits.
-    package enum Stage: String, Sendable {
-        case deadLetters = "dead letters"
-        case events
-    }
-
-    package typealias Progress = (Stage, Int, Double) -> Void
-
     /// No more are kept in memory.
     private static let mostCandidates = 1_000_000
 
-    private let configuration: PipelineConfiguration
+    private let context: ReplayContext
     private var request: DeadLetterRequest
     private let id: String?
     private let store: DeadLetterStore
-    private let logger: ClientLog.Sink
-    private let isStopped: @Sendable () -> Bool
-    private let progress: Progress
     private var log: KafkaLog
     /// By partition of the dead letters; of a run that goes on.
     private var cursors: [Int32: DeadLetterCursor] = [:]
@@ -39,22 +28,17 @@ package struct DeadLetterRedrive: ~Copyable {
     private var eventPartitions = 0
 
     /// - Parameter id: of the run; nil: nothing is to be sent.
-    package init(
-        _ configuration: PipelineConfiguration, _ request: DeadLetterRequest, id: String?, scratch: Scratch,
-        logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool = { false },
-        progress: @escaping Progress = { _, _, _ in }
-    ) throws {
-        let store = DeadLetterStore(try scratch.store("dead-letters"))
-        let log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
-        self.configuration = configuration
+    package init(_ context: ReplayContext, _ request: DeadLetterRequest, id: String?) throws {
+        let store = DeadLetterStore(try context.scratch.store("dead-letters"))
+        let log = try KafkaLog(context)
+        self.context = context
         self.request = request
         self.id = id
         self.store = store
-        self.logger = logger
-        self.isStopped = isStopped
-        self.progress = progress
         self.log = log
     }
+
+    private var configuration: PipelineConfiguration { context.configuration }
 
     /// Goes on where the id stands.
     ///
@@ -182,7 +166,7 @@ package struct DeadLetterRedrive: ~Copyable {
                 }
             }
         } progress: {
-            progress(.deadLetters, $0, $1)
+            context.progress(.deadLetters, $0, $1)
         }
         try store.flush()
         problems += named.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }.map {
@@ -213,7 +197,7 @@ package struct DeadLetterRedrive: ~Copyable {
                 partitions.note(partition: record.partition, key: key, time: time)
             }
         } progress: {
-            progress(.events, $0, $1)
+            context.progress(.events, $0, $1)
         }
         ends = behind.mapValues(\.upperBound)
         eventPartitions = bounds.count
@@ -290,8 +274,7 @@ package struct DeadLetterRedrive: ~Copyable {
         var watch: DeadLetterWatch?
         if let index, !left.isEmpty {
             watch = try DeadLetterWatch(
-                index, request, from: ends, partitions: eventPartitions, configuration, logger: logger,
-                isStopped: isStopped)
+                index, request, from: ends, partitions: eventPartitions, context)
         }
         var sender = DeadLetterSender(
             request, store: store, ranges: ranges, confirmed: confirmed, tallies: cursors.mapValues(\.tally),

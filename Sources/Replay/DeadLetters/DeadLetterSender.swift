@@ -7,7 +7,6 @@ import StateStore
 struct DeadLetterWatch: ~Copyable {
     private let index: PutBackIndex
     private let request: DeadLetterRequest
-    private let isStopped: @Sendable () -> Bool
     private var follower: LogFollower
 
     /// - Parameters:
@@ -16,24 +15,22 @@ struct DeadLetterWatch: ~Copyable {
     ///   - partitions: how many the events' topic has.
     init(
         _ index: PutBackIndex, _ request: DeadLetterRequest, from ends: [Int32: Int64], partitions: Int,
-        _ configuration: PipelineConfiguration, logger: @escaping ClientLog.Sink,
-        isStopped: @escaping @Sendable () -> Bool
+        _ context: ReplayContext
     ) throws {
-        let topic = configuration.topics.events
+        let topic = context.configuration.topics.events
         var starts: [TopicPartition: Offset] = [:]
         for (partition, offset) in ends { starts[TopicPartition(topic: topic, partition: partition)] = Offset(offset) }
-        follower = try LogFollower(starts, partitionCounts: [topic: partitions], configuration, logger: logger)
+        follower = try LogFollower(starts, partitionCounts: [topic: partitions], context)
         self.index = index
         self.request = request
-        self.isStopped = isStopped
     }
 
     /// Takes what has come since the last look.
     ///
-    /// - Throws: what ``LogFollower/advance(isStopped:tell:take:)`` throws.
+    /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
         let index = index
-        try follower.advance(isStopped: isStopped, tell: tell) { records in
+        try follower.advance(tell: tell) { records in
             for at in 0..<records.count {
                 index.note(records[at], headers: records.headers[records[at].headers].map { EventHeader($0) })
             }

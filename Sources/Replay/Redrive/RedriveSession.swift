@@ -1,4 +1,3 @@
-import KafkaClient
 import Pipeline
 
 /// What a re-drive is asked for.
@@ -23,31 +22,25 @@ package struct RedriveSession: ~Copyable {
     private let list: RedriveList
     private var session: ReplaySession
     private let id: String
-    private let now: Int64
-    private let logger: ClientLog.Sink
-    private let isStopped: @Sendable () -> Bool
     /// Where ``plan()`` has stopped reading.
     private var ends = RedriveWatch.Ends()
     /// What it has found in the dispatch topic, where that matters.
     private var dispatched: DispatchIndex?
 
-    /// - Parameters:
-    ///   - resume: what an interrupted run of the same id has left; nil: there was none.
-    ///   - now: the clock, in milliseconds since 1970.
+    /// - Parameter resume: what an interrupted run of the same id has left; nil: there was none.
     /// - Throws: ``ReplayRefusal`` where the run that is resumed was asked for something else.
     package init(
-        _ configuration: PipelineConfiguration, _ request: RedriveRequest, id: String, resuming resume: RedriveResume?,
-        scratch: Scratch, now: Int64, logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool,
-        progress: @escaping ReplaySession.Progress = { _, _, _ in }
+        _ context: ReplayContext, _ request: RedriveRequest, id: String, resuming resume: RedriveResume?
     ) throws {
         try resume?.check(request, id: id)
         var replay = request.replay
         let filter = replay.filter
         // What is not selected may still replace what is, so all of it is done again.
         replay.filter = FilterRules()
-        var log = try KafkaLog(configuration, logger: logger, isStopped: isStopped)
+        var log = try KafkaLog(context)
         // Before anything else is read: what these cover is then in the journal and in the dispatch topic.
-        replay.committed = try log.committed(of: configuration.topics.events, by: configuration.groupID)
+        replay.committed = try log.committed(
+            of: context.configuration.topics.events, by: context.configuration.groupID)
         if let resume {
             replay.known = resume.ranges
             replay.from = resume.cursor.from
@@ -56,12 +49,11 @@ package struct RedriveSession: ~Copyable {
         rules.filter = filter
         rules.maxAge = request.maxAge
         rules.includesSent = request.includesSent
-        rules.now = now
-        rules.began = resume?.cursor.began ?? now
+        rules.now = context.now
+        rules.began = resume?.cursor.began ?? context.now
         rules.sentUpTo = resume?.cursor.key ?? []
-        let session = try ReplaySession(
-            configuration, replay, scratch: scratch, now: now, logger: logger, isStopped: isStopped, progress: progress)
-        let list = try RedriveList(store: try scratch.store("list"))
+        let session = try ReplaySession(context, replay)
+        let list = try RedriveList(store: try context.scratch.store("list"))
         var kept = request
         kept.replay = replay
         self.request = kept
@@ -70,9 +62,6 @@ package struct RedriveSession: ~Copyable {
         self.list = list
         self.session = session
         self.id = id
-        self.now = now
-        self.logger = logger
-        self.isStopped = isStopped
     }
 
     /// Finds out what is to be sent. Notifies nobody.
@@ -92,7 +81,7 @@ package struct RedriveSession: ~Copyable {
                 "\(topic) has records of --id \(id), and the broker has forgotten how far it came: choose another --id")
         }
         let sink = try RedriveSink(
-            rules, session.configuration, list: list, latest: try session.scratch.store("latest"))
+            rules, session.configuration, list: list, latest: try session.context.scratch.store("latest"))
         var plan = try session.run(into: sink, with: nil).finish(
             dispatched: rules.includesSent ? nil : dispatched)
         plan.input = session.input
@@ -131,7 +120,7 @@ package struct RedriveSession: ~Copyable {
         if resume == nil {
             cursor.request = request.digest
             cursor.from = request.replay.from
-            cursor.began = now
+            cursor.began = session.context.now
             cursor.devices = devices
             // Whoever goes on has to know the ranges and the number before anything is sent.
             var positions: [Int32: RedrivePosition] = [:]
@@ -160,8 +149,8 @@ package struct RedriveSession: ~Copyable {
         let news = try RedriveNews(
             rules, configuration, planned: ends.events,
             table: (0..<Int32(table.count)).map { table[$0] ?? 0 }, dispatched: dispatched,
-            subscriptions: session.subscriptions, store: try session.scratch.store("newer"))
-        return try RedriveWatch(news, from: ends, configuration, logger: logger, isStopped: isStopped)
+            subscriptions: session.subscriptions, store: try session.context.scratch.store("newer"))
+        return try RedriveWatch(news, from: ends, session.context)
     }
 }
 
@@ -182,6 +171,6 @@ extension ReplaySession {
                         + "what was sent then is not known; choose a later --from, or --include-sent")
             }
         }
-        return try readDispatch(topic, sent: try SentPushes(store: try scratch.store("sent")))
+        return try readDispatch(topic, sent: try SentPushes(store: try context.scratch.store("sent")))
     }
 }

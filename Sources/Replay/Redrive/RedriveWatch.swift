@@ -20,15 +20,11 @@ struct RedriveWatch: ~Copyable {
     }
 
     private let topics: PipelineConfiguration.Topics
-    private let isStopped: @Sendable () -> Bool
     private var follower: LogFollower
     private let news: RedriveNews
 
-    init(
-        _ news: RedriveNews, from ends: Ends, _ configuration: PipelineConfiguration,
-        logger: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool
-    ) throws {
-        let topics = configuration.topics
+    init(_ news: RedriveNews, from ends: Ends, _ context: ReplayContext) throws {
+        let topics = context.configuration.topics
         var starts: [TopicPartition: Offset] = [:]
         for (topic, offsets) in [
             (topics.events, ends.events), (topics.dispatch, ends.dispatch), (topics.subscriptions, ends.subscriptions),
@@ -41,20 +37,19 @@ struct RedriveWatch: ~Copyable {
             topics.events: ends.eventPartitions, topics.dispatch: ends.dispatch.count,
             topics.subscriptions: ends.subscriptions.count,
         ]
-        follower = try LogFollower(starts, partitionCounts: counts, configuration, logger: logger)
+        follower = try LogFollower(starts, partitionCounts: counts, context)
         self.topics = topics
-        self.isStopped = isStopped
         self.news = news
     }
 
     /// Takes what has come since the last look.
     ///
-    /// - Throws: what ``LogFollower/advance(isStopped:tell:take:)`` throws.
+    /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
         let (topics, news) = (topics, news)
         var batch = EventBatch(topic: topics.events)
         var headers: [EventHeader] = []
-        try follower.advance(isStopped: isStopped, tell: tell) { records in
+        try follower.advance(tell: tell) { records in
             batch.removeAll()
             for header in records.headers { batch.headers.append(EventHeader(header)) }
             for index in 0..<records.count {

@@ -12,11 +12,9 @@ package struct RedriveProducer: ~Copyable {
     package typealias Tell = (String) -> Void
 
     package let id: String
-    private let configuration: PipelineConfiguration
+    private let context: ReplayContext
     private let source: String
     private let target: String
-    private let sink: ClientLog.Sink
-    private let isStopped: @Sendable () -> Bool
     let tell: Tell
     private let owner: String
     /// Who may have committed what is there: this process, and whom it took over from.
@@ -33,19 +31,15 @@ package struct RedriveProducer: ~Copyable {
     ///   - id: see ``RedriveID``.
     ///   - source: the topic whose positions it commits.
     ///   - target: the topic that it writes to, partitions as the pipeline chooses them.
-    ///   - isStopped: asked between two attempts; true ends them with ``ReplayStopped``.
     package init(
-        id: String, from source: String, to target: String, _ configuration: PipelineConfiguration,
-        logger sink: @escaping ClientLog.Sink, isStopped: @escaping @Sendable () -> Bool, tell: @escaping Tell
+        id: String, from source: String, to target: String, _ context: ReplayContext, tell: @escaping Tell
     ) throws {
-        let client = try RedriveClient(id: id, to: target, configuration, logger: sink)
+        let client = try RedriveClient(id: id, to: target, context.configuration, logger: context.logger)
         let owner = String(UUID().uuidString.prefix(13))
         self.id = id
-        self.configuration = configuration
+        self.context = context
         self.source = source
         self.target = target
-        self.sink = sink
-        self.isStopped = isStopped
         self.tell = tell
         self.owner = owner
         owners = [owner]
@@ -83,7 +77,7 @@ package struct RedriveProducer: ~Copyable {
             try attempt(records, next)
         } catch let error as KafkaError {
             guard try settle(error, next) else {
-                if isStopped() { throw ReplayStopped() }
+                if context.isStopped() { throw ReplayStopped() }
                 return false
             }
         }
@@ -94,13 +88,13 @@ package struct RedriveProducer: ~Copyable {
 
     /// Waits between two transactions, serving what comes meanwhile; ends early when it is stopped.
     package mutating func wait(until time: ContinuousClock.Instant) {
-        while .now < time, !isStopped() {
+        while .now < time, !context.isStopped() {
             client.producer.poll(timeout: min(.milliseconds(100), time - .now))
         }
     }
 
     /// Whether it was stopped from outside.
-    package var mustStop: Bool { isStopped() }
+    package var mustStop: Bool { context.isStopped() }
 
     // MARK: One transaction
 
@@ -122,19 +116,19 @@ package struct RedriveProducer: ~Copyable {
             try client.producer.produce(record, to: client.topic)
         }
         try client.producer.sendOffsets(
-            offsets, try client.reader.groupMetadata(), deadline: configuration.transactionTimeout)
+            offsets, try client.reader.groupMetadata(), deadline: context.configuration.transactionTimeout)
         try commit()
     }
 
     /// In slices, so that a person hears of a broker that is away.
     private mutating func commit() throws {
-        let deadline = ContinuousClock.now + configuration.transactionTimeout + .seconds(10)
+        let deadline = ContinuousClock.now + context.configuration.transactionTimeout + .seconds(10)
         while true {
             do {
                 return try client.producer.commitTransaction(deadline: .seconds(3))
             } catch {
                 guard error.recovery == .retry, .now < deadline else { throw error }
-                if isStopped() { throw ReplayStopped() }
+                if context.isStopped() { throw ReplayStopped() }
                 tell("\(error); waiting")
             }
         }
@@ -151,7 +145,9 @@ package struct RedriveProducer: ~Copyable {
             throw RecordRefused(error: refusal)
         }
         // A transaction that the broker ended for its age looks the same as a successor.
-        if error.kind == .fenced, .now - began < configuration.transactionTimeout { throw RedriveTakenOver(id: id) }
+        if error.kind == .fenced, .now - began < context.configuration.transactionTimeout {
+            throw RedriveTakenOver(id: id)
+        }
         if error.needsAPerson { throw error }
         guard error.recovery == .abortTransaction, aborts < Self.mostAborts else {
             aborts = 0
@@ -180,10 +176,12 @@ package struct RedriveProducer: ~Copyable {
         tell("makes its producer anew after: \(reason)")
         try untilItWorks { me throws in
             // Who has taken it over is not to be shut out in turn.
-            let reader = try RedriveClient.reader(me.id, me.configuration, "read_uncommitted", me.sink)
+            let reader = try RedriveClient.reader(
+                me.id, me.context.configuration, "read_uncommitted", me.context.logger)
             let found = try RedriveClient.positions(of: me.source, reader, me.id)
             guard found.values.allSatisfy({ me.owners.contains($0.owner) }) else { throw RedriveTakenOver(id: me.id) }
-            me.client = try RedriveClient(id: me.id, to: me.target, me.configuration, logger: me.sink)
+            me.client = try RedriveClient(
+                id: me.id, to: me.target, me.context.configuration, logger: me.context.logger)
             try me.client.producer.initTransactions(deadline: .seconds(10))
         }
         let owned = try readPositions()
@@ -215,7 +213,7 @@ package struct RedriveProducer: ~Copyable {
                 // A broker that has only just come back may not know its topics yet.
                 let isComingBack = error.kind == .unknownTopicOrPartition && !positions.isEmpty
                 if !isComingBack, error.needsAPerson || error.recovery == .giveUp { throw error }
-                if isStopped() { throw ReplayStopped() }
+                if context.isStopped() { throw ReplayStopped() }
                 if lastTold.map({ .now - $0 > .seconds(10) }) ?? true {
                     lastTold = .now
                     tell("\(error); waiting")

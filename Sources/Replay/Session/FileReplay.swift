@@ -7,36 +7,28 @@ import Subscriptions
 /// A replay from files of JSON lines, as `kcat -J` prints them: each record by itself, timers at the moment at which they are
 /// due, the subscriptions as a file has them. Always approximate. One owner, one thread.
 package struct FileReplay: ~Copyable, ReplaySource {
-    private let configuration: PipelineConfiguration
+    private let context: ReplayContext
     private let request: ReplayRequest
     private let files: [String]
-    private let scratch: Scratch
     private let subscriptions: SubscriptionHistory
-    private let now: Int64
-    private let isStopped: @Sendable () -> Bool
     package private(set) var input = ReplayInput()
 
     /// - Parameters:
     ///   - files: `-` is standard input, which can be read once only.
-    ///   - subscriptions: a file of them.
-    ///   - now: until when timers go, in milliseconds since 1970.
+    ///   - subscriptions: a file of them. Timers go until the clock of the context.
     package init(
-        _ configuration: PipelineConfiguration, _ request: ReplayRequest, files: [String], subscriptions: String,
-        scratch: Scratch, now: Int64, isStopped: @escaping @Sendable () -> Bool = { false }
+        _ context: ReplayContext, _ request: ReplayRequest, files: [String], subscriptions: String
     ) throws {
-        let history = SubscriptionHistory(store: try scratch.store("subscriptions"))
+        let history = SubscriptionHistory(store: try context.scratch.store("subscriptions"))
         let problems = try RenderRun.readSubscriptions(subscriptions) { record in
             try history.append(record, at: 0)
             return []
         }
         try history.flush()
-        self.configuration = configuration
+        self.context = context
         self.request = request
         self.files = files
-        self.scratch = scratch
         self.subscriptions = history
-        self.now = now
-        self.isStopped = isStopped
         input.approximations = ["the events come from files, without a journal"]
         input.notes = problems.map { "\(subscriptions): \($0)" }
     }
@@ -46,11 +38,12 @@ package struct FileReplay: ~Copyable, ReplaySource {
     ) throws -> Sink {
         input.spans = []
         input.ranges = [:]
+        let configuration = context.configuration
         var pass = try Reexecution(
             other ?? configuration, spans: [],
             journal: JournalIndex(
                 store: MemoryStore(), selection: JournalSelection(group: configuration.groupID)),
-            history: try subscriptions.makeReader(.now), filter: request.filter, until: now, sink: sink)
+            history: try subscriptions.makeReader(.now), filter: request.filter, until: context.now, sink: sink)
         var batch = EventBatch(topic: configuration.topics.events)
         var line = RecordLine()
         var number: Int64 = 0
@@ -59,7 +52,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
             while let text = try lines.next() {
                 defer { number += 1 }
                 if text.isEmpty { continue }
-                if isStopped() { throw ReplayStopped() }
+                if context.isStopped() { throw ReplayStopped() }
                 line.read(text, bareTopic: configuration.topics.events, bareOffset: number)
                 if request.partitions?.contains(line.partition) == false { continue }
                 if input.ranges[line.partition] == nil { try begin(line.partition, in: &pass) }
@@ -72,7 +65,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        try compare(with: other, eventsTopic: configuration.topics.events, scratch: scratch)
+        try compare(with: other, eventsTopic: context.configuration.topics.events, scratch: context.scratch)
     }
 
     private mutating func begin<Sink: ReplaySink & ~Copyable>(

@@ -12,6 +12,10 @@ package struct KafkaLog: ~Copyable {
     private var asker: Consumer
     private static let patience: Duration = .seconds(30)
 
+    package init(_ context: ReplayContext) throws(KafkaError) {
+        try self.init(context.configuration, logger: context.logger, isStopped: context.isStopped)
+    }
+
     package init(
         _ configuration: PipelineConfiguration, logger sink: @escaping ClientLog.Sink,
         isStopped: @escaping @Sendable () -> Bool

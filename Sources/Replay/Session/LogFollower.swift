@@ -12,21 +12,22 @@ struct LogFollower: ~Copyable {
     private var positions: [TopicPartition: Offset]
     /// Of each topic.
     private let partitionCounts: [String: Int]
+    private let isStopped: @Sendable () -> Bool
 
     /// - Parameters:
     ///   - starts: where to begin; partitions that are not in it are not read.
     ///   - partitionCounts: how many partitions each of the topics is known to have.
     init(
-        _ starts: [TopicPartition: Offset], partitionCounts: [String: Int], _ configuration: PipelineConfiguration,
-        logger sink: @escaping ClientLog.Sink
+        _ starts: [TopicPartition: Offset], partitionCounts: [String: Int], _ context: ReplayContext
     ) throws {
-        var settings = configuration.kafka
+        var settings = context.configuration.kafka
         settings["auto.offset.reset"] = "error"
-        var consumer = try Consumer(assigning: settings, logger: sink)
+        var consumer = try Consumer(assigning: settings, logger: context.logger)
         try consumer.assign(starts)
         self.consumer = consumer
         positions = starts
         self.partitionCounts = partitionCounts
+        isStopped = context.isStopped
     }
 
     /// Reads up to the ends seen now. Waits for a broker that is away.
@@ -36,9 +37,9 @@ struct LogFollower: ~Copyable {
     ///   - tell: what a person who waits is told, a line each time.
     /// - Throws: ``ReplayRefusal`` where a topic has got more partitions, ``ReplayStopped``, and what waiting does not mend.
     mutating func advance(
-        isStopped: () -> Bool, tell: (String) -> Void, take: (borrowing RecordBatch) throws -> Void
+        tell: (String) -> Void, take: (borrowing RecordBatch) throws -> Void
     ) throws {
-        let ends = try ends(isStopped, tell)
+        let ends = try ends(tell)
         var records = RecordBatch()
         var lastTold = ContinuousClock.now
         while !isThere(ends) {
@@ -68,9 +69,7 @@ struct LogFollower: ~Copyable {
         positions[partition] = max(positions[partition] ?? offset, offset)
     }
 
-    private mutating func ends(
-        _ isStopped: () -> Bool, _ tell: (String) -> Void
-    ) throws -> [TopicPartition: Offset] {
+    private mutating func ends(_ tell: (String) -> Void) throws -> [TopicPartition: Offset] {
         while true {
             do {
                 for (topic, known) in partitionCounts.sorted(by: { $0.key < $1.key }) {

@@ -68,9 +68,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         let fanOut = FanOut(
             audienceRule: PlaceAudience(), history: history, maxAge: configuration.subscriptionsMaxAge,
             maxDevices: configuration.maxDevicesPerEvent)
-        var core = PipelineCore(
-            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+        var core = PipelineCore(configuration, fanOut: fanOut)
         var runs: [Int32: PartitionRun] = [:]
         let heldTopic = core.needsWholeBatches ? configuration.topics.events : nil
         for span in spans {

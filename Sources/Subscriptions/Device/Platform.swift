@@ -46,6 +46,7 @@ public enum PushEnvironment: String, CaseIterable, Sendable {
 }
 
 /// A set of platforms, as small as a byte.
+@frozen
 package struct PlatformSet: OptionSet, Sendable {
     package let rawValue: UInt8
 

@@ -35,16 +35,13 @@ package struct SubscriptionChanges: ~Copyable {
 
     /// Adds a record; the last one of a key counts. A malformed one is counted, described by hashes, and skipped.
     package mutating func append(_ record: SubscriptionRecord) {
-        guard let key = SubscriptionKey(record.key) else {
+        guard let key = SubscriptionKey.View(record.key) else {
             skip(record, [SubscriptionKey.problem])
             return
         }
         withUnsafeTemporaryAllocation(byteCount: TableEntry.keyCount, alignment: 8) { tableKey in
             guard let target = tableKey.baseAddress else { return }
-            guard TableEntry.writeKey(key, to: target) else {
-                skip(record, [SubscriptionKey.problem])
-                return
-            }
+            TableEntry.writeKey(key, to: target)
             let entry = UnsafeRawBufferPointer(tableKey)
             if let value = record.value {
                 upsert(record, key, entry, value)
@@ -62,7 +59,7 @@ package struct SubscriptionChanges: ~Copyable {
     }
 
     private mutating func upsert(
-        _ record: SubscriptionRecord, _ key: SubscriptionKey, _ entry: UnsafeRawBufferPointer,
+        _ record: SubscriptionRecord, _ key: SubscriptionKey.View, _ entry: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer
     ) {
         let document: JSONValue
@@ -146,10 +143,11 @@ package struct SubscriptionChanges: ~Copyable {
 }
 
 extension TableEntry {
-    /// Writes the table's key of a record's key; false where the hash is not one.
-    static func writeKey(_ key: SubscriptionKey, to target: UnsafeMutableRawPointer) -> Bool {
+    /// Writes the table's key of a record's key.
+    static func writeKey(_ key: SubscriptionKey.View, to target: UnsafeMutableRawPointer) {
         writeAudience(key.audience, to: target)
-        return Hex.read(key.tokenHash, to: target + audienceCount)
+        // A view has checked that it is one.
+        _ = Hex.read(key.tokenHash, to: target + audienceCount)
     }
 
     /// Writes the first 16 bytes of the audience's SHA-256. `target` has room for 32.
@@ -158,7 +156,9 @@ extension TableEntry {
     }
 
     /// Whether a record's key belongs to its value: else nothing could ever unsubscribe it.
-    static func isKey(_ key: SubscriptionKey, _ entry: UnsafeRawBufferPointer, of fields: SubscriptionFields) -> Bool {
+    static func isKey(
+        _ key: SubscriptionKey.View, _ entry: UnsafeRawBufferPointer, of fields: SubscriptionFields
+    ) -> Bool {
         guard sameBytes(key.audience, fields.audience) else { return false }
         return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
             guard let start = hash.baseAddress else { return false }

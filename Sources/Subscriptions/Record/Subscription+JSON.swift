@@ -1,4 +1,3 @@
-import Digests
 import Events
 import JSONReader
 import NotificationPayload
@@ -19,17 +18,10 @@ extension Subscription {
     }
 
     /// The SHA-256 of the token in hex: how a token is called wherever people look.
-    public var tokenHash: String {
-        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let start = hash.baseAddress else { return "" }
-            var token = token
-            token.withUTF8 { SHA256.hash(UnsafeRawBufferPointer($0), into: start) }
-            return Hex.string(start)
-        }
-    }
+    public var tokenHash: String { SubscriptionKey.tokenHash(of: token) }
 
     /// The record's key: `<audience>|<SHA-256 of the token in hex>`.
-    public var key: String { "\(audience)|\(tokenHash)" }
+    public var key: String { SubscriptionKey(audience: audience, token: token).text }
 
     /// The record's value: JSON with the members in the order of design §4, without those that are nil.
     public func encoded() -> [UInt8] {

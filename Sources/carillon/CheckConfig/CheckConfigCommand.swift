@@ -18,7 +18,8 @@ struct CheckConfigCommand: ParsableCommand {
 
     func run() async throws {
         let loaded = options.load()
-        Terminal.write(json ? try JSONOutput.text(ConfigurationReport(loaded)) : Self.text(loaded))
+        Terminal.write(
+            json ? try JSONOutput.text(ConfigurationReport(loaded), keys: .useDefaultKeys) : Self.text(loaded))
         _ = try loaded.checked()
     }
 
@@ -32,7 +33,7 @@ struct CheckConfigCommand: ParsableCommand {
     }
 }
 
-/// The document of `check-config --json`.
+/// The document of `check-config --json`. Scripts read its member names as they are: `ignoredVariables`.
 private struct ConfigurationReport: Encodable {
     struct Entry: Encodable {
         var key: String

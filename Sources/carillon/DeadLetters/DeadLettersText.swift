@@ -67,11 +67,6 @@ struct DeadLettersText {
         struct Count: Encodable {
             var deadLetters: Int
             var putBack: Int
-
-            enum CodingKeys: String, CodingKey {
-                case deadLetters = "dead_letters"
-                case putBack = "put_back"
-            }
         }
 
         struct Example: Encodable {
@@ -79,11 +74,6 @@ struct DeadLettersText {
             var code: String
             var orderID: String?
             var at: String
-
-            enum CodingKeys: String, CodingKey {
-                case time, code, at
-                case orderID = "order_id"
-            }
         }
 
         var id: String
@@ -96,14 +86,6 @@ struct DeadLettersText {
         var stillDead: [String: Int]
         var first: Example?
         var last: Example?
-
-        enum CodingKeys: String, CodingKey {
-            case id, events, done, left, first, last
-            case deadLetters = "dead_letters"
-            case byCode = "by_code"
-            case byType = "by_type"
-            case stillDead = "still_dead"
-        }
     }
 
     var document: Document {

@@ -4,7 +4,7 @@ import Replay
 
 /// Putting dead letters back as the command does it: the plan, the confirmation, the writing, and what is said of each.
 struct DeadLettersWork {
-    let configuration: PipelineConfiguration
+    let context: ReplayContext
     let request: DeadLetterRequest
     let id: String
     /// It was made by this process.
@@ -15,19 +15,21 @@ struct DeadLettersWork {
     let confirmed: Int?
     let isJSON: Bool
 
+    private var configuration: PipelineConfiguration { context.configuration }
+
     /// Shows what would be put back.
-    func plan(_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws {
-        var run = try makeRun(nil, scratch, isStopped)
+    func plan() throws {
+        var run = try DeadLetterRedrive(context, request, id: nil)
         try show(try run.plan())
     }
 
     /// Puts back what is confirmed.
-    func perform(_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws {
+    func perform() throws {
         Terminal.complain("Dead letters, \(id). Interrupted, it goes on with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
-            id: id, from: configuration.topics.deadLetters, to: configuration.topics.events, configuration,
-            logger: configuration.clientSink, isStopped: isStopped, tell: { Terminal.complain("carillon: \($0)\n") })
-        var run = try makeRun(id, scratch, isStopped)
+            id: id, from: configuration.topics.deadLetters, to: configuration.topics.events, context,
+            tell: { Terminal.complain("carillon: \($0)\n") })
+        var run = try DeadLetterRedrive(context, request, id: id)
         let before = try run.resume(try producer.takeOver())
         if let before, before.isDone {
             var result = DeadLetterResult()
@@ -48,18 +50,18 @@ struct DeadLettersWork {
                     + "\(Self.count(request.maxEvents)); nothing was put back")
         }
         let number = before?.confirmed ?? plan.events
-        try confirm(number, isStopped)
+        try confirm(number)
         var result = DeadLetterResult()
         if let before { result.tally = before.tally }
         try send(number, result, &run, &producer)
     }
 
-    private func confirm(_ number: Int, _ isStopped: () -> Bool) throws {
+    private func confirm(_ number: Int) throws {
         do {
             try NotifyConfirmation(count: number, unit: "events", option: "--confirm-events", given: confirmed)
-                .check { TypedLine.read(isStopped: isStopped) }
+                .check { TypedLine.read(isStopped: context.isStopped) }
         } catch {
-            if isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was put back") }
+            if context.isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was put back") }
             throw error
         }
     }
@@ -71,7 +73,7 @@ struct DeadLettersWork {
         var line = ProgressLine(unit: "events")
         defer { line.clear() }
         do {
-            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { ReplayWork.now })
+            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { WallClock.now })
             try run.send(number, with: &producer, pace: pace, clock: clock) { now in
                 result = now
                 let settled = now.tally.settled
@@ -91,18 +93,6 @@ struct DeadLettersWork {
         }
         line.clear()
         try finish(result, number, isNew: true)
-    }
-
-    private func makeRun(
-        _ id: String?, _ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool
-    ) throws -> DeadLetterRedrive {
-        let lines = ReplayProgress()
-        return try DeadLetterRedrive(
-            configuration, request, id: id, scratch: scratch, logger: configuration.clientSink, isStopped: isStopped,
-            progress: { stage, count, fraction in
-                lines.show(stage.rawValue, count, fraction)
-                if fraction >= 1 { lines.clear() }
-            })
     }
 
     // MARK: What is said
@@ -161,10 +151,5 @@ struct DeadLettersOutcome: Encodable {
         refused = result.refusals.map {
             Refusal(at: "\(topic)/\($0.place.partition)/\($0.place.offset)", reason: $0.message)
         }
-    }
-
-    enum CodingKeys: String, CodingKey {
-        case id, confirmed, left, refused
-        case putBack = "put_back"
     }
 }

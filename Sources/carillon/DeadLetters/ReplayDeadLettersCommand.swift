@@ -84,14 +84,15 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let now = ReplayWork.now
+        let now = WallClock.now
         let chosen = RedriveOptions.replayID(id, now: now)
         do {
-            let work = DeadLettersWork(
-                configuration: configuration, request: try request(configuration, now), id: chosen.text,
-                isNewID: id == nil, rate: rate ?? 100, confirmed: confirmEvents, isJSON: json)
-            try ReplayWork.withScratch { scratch, isStopped in
-                if dryRun { try work.plan(scratch, isStopped) } else { try work.perform(scratch, isStopped) }
+            let request = try self.request(configuration, now)
+            try ReplayWork.withContext(configuration, now: now) { context in
+                let work = DeadLettersWork(
+                    context: context, request: request, id: chosen.text, isNewID: id == nil, rate: rate ?? 100,
+                    confirmed: confirmEvents, isJSON: json)
+                try dryRun ? work.plan() : work.perform()
             }
         } catch let error as UnfitRepairs {
             throw CommandFailure(.configuration, lines: error.problems + ["nothing was put back"])

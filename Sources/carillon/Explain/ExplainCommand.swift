@@ -1,5 +1,4 @@
 import Arguments
-import Foundation
 import Pipeline
 import Replay
 
@@ -48,7 +47,7 @@ struct ExplainCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        var request = selection.request(view: .asOfEvent, now: Int64(Date().timeIntervalSince1970 * 1_000))
+        var request = selection.request(view: .asOfEvent, now: WallClock.now)
         if let time = at.flatMap(TimeText.milliseconds) {
             request.from = time - 3_600_000
             request.to = time + 3_600_000
@@ -69,6 +68,6 @@ struct ExplainCommand: ParsableCommand {
         if let messageID { return .message(id: messageID) }
         guard let deviceTokenFile else { return .events }
         let token = try TokenOptions.read(deviceTokenFile, of: "--device-token-file")
-        return .device(tokenHash: SubscriptionKey(audience: "user/-", token: token).tokenHash)
+        return .device(tokenHash: SubscriptionKey.tokenHash(of: token))
     }
 }

@@ -111,11 +111,6 @@ struct ExplanationText {
             var device: String
             var at: [String]
             var redriven: [Redriven]
-
-            enum CodingKeys: String, CodingKey {
-                case device, at, redriven
-                case messageID = "message_id"
-            }
         }
 
         struct Transaction: Encodable {
@@ -145,16 +140,6 @@ struct ExplanationText {
         var settledTimers: [String: Int]
         var redrives: [String: Int]
         var transaction: Transaction?
-
-        enum CodingKeys: String, CodingKey {
-            case source, timer, time, status, outcome, reason, message, devices, pushes, fields, subscribed, transaction
-            case eventType = "event_type"
-            case orderID = "order_id"
-            case deadLetter = "dead_letter"
-            case placeID = "place_id"
-            case redrives
-            case settledTimers = "settled_timers"
-        }
     }
 
     var document: Document {

@@ -1,5 +1,4 @@
 import Arguments
-import Foundation
 import KafkaClient
 import Pipeline
 
@@ -66,7 +65,7 @@ struct OffsetsSetCommand: ParsableCommand {
         let positions = try consumer.explaining { consumer throws(KafkaError) in
             try GroupPositions(of: configuration.topics.events, consumer, timeout: patience)
         }
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         let move = OffsetMove(
             positions, targets: try targets(positions, consumer, timeout: patience),
             watermarks: watermarks(positions, now: now), acceptPartitions: acceptPartitions,

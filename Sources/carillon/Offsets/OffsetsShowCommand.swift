@@ -25,7 +25,7 @@ struct OffsetsShowCommand: ParsableCommand {
                 of: configuration.topics.events, consumer, timeout: configuration.transactionTimeout + .seconds(10))
         }
         let rows = positions.partitions.map(PositionRow.init)
-        Terminal.write(json ? try JSONOutput.text(rows) : Self.text(rows))
+        Terminal.write(json ? try JSONOutput.text(rows, keys: .useDefaultKeys) : Self.text(rows))
     }
 
     private static func text(_ rows: [PositionRow]) -> String {
@@ -43,6 +43,7 @@ struct OffsetsShowCommand: ParsableCommand {
     }
 }
 
+/// Scripts read its member names as they are: `newestRecord`.
 private struct PositionRow: Encodable {
     var topic: String
     var partition: Int32

@@ -43,7 +43,7 @@ struct OrdersListEventCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked(needsBroker: !dryRun)
         let request = ListRequest(
-            eventID: eventID ?? UUID().uuidString.lowercased(), time: Int64(Date().timeIntervalSince1970 * 1_000),
+            eventID: eventID ?? UUID().uuidString.lowercased(), time: WallClock.now,
             place: place, ids: try ids.flatMap(Self.ids), date: date, start: start, end: end)
         let count = try request.check(configuration.rules, topic: configuration.topics.events)
         let event = try request.encoded()

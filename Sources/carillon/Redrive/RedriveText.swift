@@ -32,11 +32,6 @@ struct RedriveText {
         var plan: PlanText.Document
         var leftOut: [String: Int]
         var resumed: Resumed?
-
-        enum CodingKeys: String, CodingKey {
-            case id, plan, resumed
-            case leftOut = "left_out"
-        }
     }
 
     var document: Document {

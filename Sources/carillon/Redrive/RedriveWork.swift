@@ -4,30 +4,28 @@ import Replay
 
 /// A re-drive as the command does it: the plan, the confirmation, the sending, and what is said of each.
 struct RedriveWork {
-    let configuration: PipelineConfiguration
+    let context: ReplayContext
     let request: RedriveRequest
     let options: RedriveOptions
     let id: String
     let isJSON: Bool
-    /// Milliseconds since 1970.
-    let now: Int64
 
     /// Shows what would be sent.
-    func plan(_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws {
-        var session = try makeSession(nil, scratch, isStopped)
+    func plan() throws {
+        var session = try RedriveSession(context, request, id: id, resuming: nil)
         try show(try session.plan(), nil)
     }
 
     /// Sends what is confirmed.
-    func perform(_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws {
+    func perform() throws {
         Terminal.complain("Re-drive \(id). Interrupted, it goes on with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
-            id: id, from: configuration.topics.events, to: configuration.topics.dispatch, configuration,
-            logger: configuration.clientSink, isStopped: isStopped, tell: { Terminal.complain("carillon: \($0)\n") })
+            id: id, from: context.configuration.topics.events, to: context.configuration.topics.dispatch, context,
+            tell: { Terminal.complain("carillon: \($0)\n") })
         let resume = try RedriveResume(try producer.takeOver(), id: id)
         try resume?.check(request, id: id)
         if let cursor = resume?.cursor, cursor.isDone { return try finish(cursor, isNew: false) }
-        var session = try makeSession(resume, scratch, isStopped)
+        var session = try RedriveSession(context, request, id: id, resuming: resume)
         let plan = try session.plan()
         try show(plan, resume)
         if resume == nil, plan.devices == 0 { return try finish(RedriveCursor(), isNew: false) }
@@ -36,9 +34,9 @@ struct RedriveWork {
         do {
             try NotifyConfirmation(
                 count: confirmed, unit: "devices", option: "--confirm-devices", given: options.confirmDevices
-            ).check { TypedLine.read(isStopped: isStopped) }
+            ).check { TypedLine.read(isStopped: context.isStopped) }
         } catch {
-            if isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was sent") }
+            if context.isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was sent") }
             throw error
         }
         try send(confirmed, resume, &session, &producer)
@@ -52,7 +50,7 @@ struct RedriveWork {
         var line = ProgressLine(unit: "devices")
         defer { line.clear() }
         let before = last.settled
-        let clock = { ReplayWork.now }
+        let clock = { WallClock.now }
         do {
             try session.send(
                 confirmed, with: &producer,
@@ -78,19 +76,6 @@ struct RedriveWork {
         }
         line.clear()
         try finish(last, isNew: true)
-    }
-
-    private func makeSession(
-        _ resume: RedriveResume?, _ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool
-    ) throws -> RedriveSession {
-        let lines = ReplayProgress()
-        return try RedriveSession(
-            configuration, request, id: id, resuming: resume, scratch: scratch, now: now,
-            logger: configuration.clientSink, isStopped: isStopped,
-            progress: { stage, count, fraction in
-                lines.show(stage.rawValue, count, fraction)
-                if fraction >= 1 { lines.clear() }
-            })
     }
 
     private func checkLimit(_ plan: RedrivePlan) throws {
@@ -153,10 +138,5 @@ struct RedriveOutcome: Encodable {
         refused = cursor.refused
         leftOut = Dictionary(uniqueKeysWithValues: cursor.leftOut.map { ($0.key.rawValue, $0.value) })
         dropped = cursor.dropped
-    }
-
-    enum CodingKeys: String, CodingKey {
-        case id, devices, sent, refused, dropped
-        case leftOut = "left_out"
     }
 }

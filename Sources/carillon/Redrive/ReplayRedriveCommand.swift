@@ -41,17 +41,17 @@ struct ReplayRedriveCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let now = ReplayWork.now
+        let now = WallClock.now
         let id = RedriveOptions.replayID(redrive.id, now: now)
         var request = RedriveRequest()
         request.replay = selection.request(view: .both, now: now)
         request.maxAge = redrive.maxAgeMilliseconds ?? 0
         request.includesSent = redrive.includeSent
         request.digest = RedriveDigest.make(selection, redrive, configuration)
-        let work = RedriveWork(
-            configuration: configuration, request: request, options: redrive, id: id.text, isJSON: json, now: now)
-        try ReplayWork.withScratch { scratch, isStopped in
-            try redrive.dryRun ? work.plan(scratch, isStopped) : work.perform(scratch, isStopped)
+        try ReplayWork.withContext(configuration, now: now) { context in
+            let work = RedriveWork(
+                context: context, request: request, options: redrive, id: id.text, isJSON: json)
+            try redrive.dryRun ? work.plan() : work.perform()
         }
     }
 }

@@ -78,11 +78,6 @@ struct DiffText {
             var messageID: String?
             var device: String?
             var at: String?
-
-            enum CodingKeys: String, CodingKey {
-                case source, device, at
-                case messageID = "message_id"
-            }
         }
 
         var approximate: Bool
@@ -104,13 +99,6 @@ struct DiffText {
         var fields: [Field]
         var missingExamples: [Example]
         var extraExamples: [Example]
-
-        enum CodingKeys: String, CodingKey {
-            case approximate, approximations, notes, transactions, offsets, rendered, equal, unequal, missing, refused
-            case extra, duplicates, foreign, fields, redriven, redrives
-            case missingExamples = "missing_examples"
-            case extraExamples = "extra_examples"
-        }
     }
 
     var document: Document {

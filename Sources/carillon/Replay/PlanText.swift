@@ -70,12 +70,6 @@ struct PlanText {
             var messageID: String
             var device: String
 
-            enum CodingKeys: String, CodingKey {
-                case time, source, device
-                case eventType = "event_type"
-                case messageID = "message_id"
-            }
-
             init(_ example: ReplayPlan.Example) {
                 time = TimeText.iso8601(example.time)
                 eventType = example.type
@@ -100,15 +94,6 @@ struct PlanText {
         var droppedTimers: [String: Int]
         var first: Example?
         var last: Example?
-
-        enum CodingKeys: String, CodingKey {
-            case approximate, approximations, notes, offsets, transactions, notifications, devices, bytes, suppressed
-            case first, last
-            case byType = "by_type"
-            case devicesByHour = "devices_by_hour"
-            case deadLetters = "dead_letters"
-            case droppedTimers = "dropped_timers"
-        }
     }
 
     var document: Document {

@@ -1,5 +1,4 @@
 import Arguments
-import Foundation
 import Pipeline
 import Replay
 
@@ -41,7 +40,7 @@ struct ReplayDiffCommand: ParsableCommand {
     func run() async throws {
         let needsBroker = selection.source.isEmpty
         let configuration = try options.checked(needsBroker: needsBroker)
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         let other = try withConfig.map { try options.checked(needsBroker: needsBroker, inPlaceOfConfig: $0) }
         // Who has unsubscribed since then has been sent what was sent.
         let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)

@@ -128,12 +128,8 @@ struct ReplayWork {
         _ configuration: PipelineConfiguration, _ request: ReplayRequest,
         _ body: (inout ReplaySession) throws -> Result
     ) throws -> Result {
-        try withScratch { scratch, isStopped in
-            let lines = ReplayProgress()
-            defer { lines.clear() }
-            var session = try ReplaySession(
-                configuration, request, scratch: scratch, now: now, logger: configuration.clientSink,
-                isStopped: isStopped, progress: { lines.show($0.rawValue, $1, $2) })
+        try withContext(configuration) { context in
+            var session = try ReplaySession(context, request)
             try session.prepare()
             return try body(&session)
         }
@@ -149,20 +145,16 @@ struct ReplayWork {
                 return (session.input, outcome)
             }
         }
-        return try withScratch { scratch, isStopped in
-            var replay = try FileReplay(
-                configuration, request, files: selection.source, subscriptions: subscriptions, scratch: scratch,
-                now: now, isStopped: isStopped)
+        return try withContext(configuration) { context in
+            var replay = try FileReplay(context, request, files: selection.source, subscriptions: subscriptions)
             let outcome = try use.use(&replay)
             return (replay.input, outcome)
         }
     }
 
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
-
-    /// The first signal sets what `isStopped` says, the second one ends the process.
-    static func withScratch<Result>(
-        _ body: (_ scratch: Scratch, _ isStopped: @escaping @Sendable () -> Bool) throws -> Result
+    /// The first signal sets what the context's `isStopped` says, the second one ends the process.
+    static func withContext<Result>(
+        _ configuration: PipelineConfiguration, now: Int64 = WallClock.now, _ body: (ReplayContext) throws -> Result
     ) throws -> Result {
         let stop = Stop()
         let signals = Signals {
@@ -171,7 +163,12 @@ struct ReplayWork {
             exit(ExitCode.notInTime.rawValue)
         }
         defer { signals.cancel() }
-        return try body(Scratch()) { stop.isSet.load(ordering: .relaxed) }
+        let lines = ReplayProgress()
+        defer { lines.clear() }
+        return try body(
+            ReplayContext(
+                configuration: configuration, scratch: Scratch(), now: now, logger: configuration.clientSink,
+                isStopped: { stop.isSet.load(ordering: .relaxed) }, progress: { lines.show($0.rawValue, $1, $2) }))
     }
 }
 
@@ -188,6 +185,7 @@ final class ReplayProgress {
             line = ProgressLine(unit: stage)
         }
         line.show(count, fraction: fraction)
+        if fraction >= 1 { clear() }
     }
 
     func clear() { line.clear() }

@@ -28,7 +28,7 @@ struct ReplayWriteCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty || output.hasPrefix("topic:"))
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         let request = selection.request(view: .both, now: now)
         let began = ContinuousClock.now
         let writing = Writing(output: output, explains: explain, configuration: configuration, now: now)

@@ -66,7 +66,7 @@ struct ScheduleCommand: ParsableCommand {
         _ positions: GroupPositions, with consumer: inout Consumer, _ configuration: PipelineConfiguration,
         into reader: inout ScheduleReader
     ) throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         var times: [TopicPartition: Timestamp] = [:]
         var ends: [TopicPartition: Offset] = [:]
         for position in positions.partitions {
@@ -96,17 +96,10 @@ private struct TimerRow: Encodable {
     var eventType: String
     var reminder: Int?
     var orderID: String
-    var place: String
+    var placeID: String
     var partition: Int32
     var state: String
     var reason: String?
-
-    enum CodingKeys: String, CodingKey {
-        case due, reminder, partition, state, reason
-        case eventType = "event_type"
-        case orderID = "order_id"
-        case place = "place_id"
-    }
 
     var isPending: Bool { state == ScheduleReader.Timer.State.pending.rawValue }
 
@@ -115,7 +108,7 @@ private struct TimerRow: Encodable {
         eventType = timer.type.rawValue
         reminder = timer.number > 0 ? timer.number : nil
         orderID = timer.orderID
-        place = timer.place
+        placeID = timer.place
         partition = timer.partition
         state = timer.state.rawValue
         reason = timer.reason
@@ -127,7 +120,7 @@ private struct TimerRow: Encodable {
             let event =
                 row.eventType.replacingOccurrences(of: "event_", with: "") + (row.reminder.map { " \($0)" } ?? "")
             let state = row.state + (row.reason.map { (row.isPending ? ", as it stands: " : ": ") + $0 } ?? "")
-            table.append([row.due, event, row.orderID, row.place, "\(row.partition)", state])
+            table.append([row.due, event, row.orderID, row.placeID, "\(row.partition)", state])
         }
         return table.text
     }

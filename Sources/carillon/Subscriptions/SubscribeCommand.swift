@@ -1,7 +1,6 @@
 import Arguments
 import Events
 import FanOut
-import Foundation
 import Pipeline
 import Subscriptions
 
@@ -37,7 +36,7 @@ struct SubscribeCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let now = EventTime(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+        let now = EventTime(milliseconds: WallClock.now)
         let subscription = Subscription(
             audience: audience, token: try token.read(), platform: platform, app: app, environment: environment,
             locale: locale, registeredAt: now, lastSeenAt: now)

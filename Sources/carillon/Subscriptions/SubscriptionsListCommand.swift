@@ -55,7 +55,7 @@ struct SubscriptionsListCommand: ParsableCommand {
         var table = TextTable(["AUDIENCE", "PLATFORM", "APP", "ENVIRONMENT", "LAST SEEN", "TOKEN HASH"])
         for row in rows {
             table.append([
-                row.audience, row.platform, row.app, row.environment, row.lastSeenAt ?? "-", row.tokenHash,
+                row.audience, row.platform, row.app, row.environment, row.lastSeenAt ?? "-", row.tokenSHA256,
             ])
         }
         return table.text + "\(rows.count) subscriptions\n"
@@ -65,23 +65,17 @@ struct SubscriptionsListCommand: ParsableCommand {
 /// What is shown of a subscription: everything but the token.
 private struct SubscriptionRow: Encodable {
     var audience: String
-    var tokenHash: String
+    var tokenSHA256: String
     var platform: String
     var app: String
     var environment: String
     var locale: String?
     var lastSeenAt: String?
 
-    enum CodingKeys: String, CodingKey {
-        case audience, platform, app, environment, locale
-        case tokenHash = "token_sha256"
-        case lastSeenAt = "last_seen_at"
-    }
-
     init?(key: [UInt8], hash: String, value: [UInt8]) {
         guard let subscription = try? Subscription.decode(key: key, value: value) else { return nil }
         audience = subscription.audience
-        tokenHash = hash
+        tokenSHA256 = hash
         platform = subscription.platform.rawValue
         app = subscription.app
         environment = subscription.environment.rawValue

@@ -26,7 +26,7 @@ struct UnsubscribeCommand: ParsableCommand {
     func validate() -> [String] {
         guard let tokenHash else { return [] }
         if token.tokenFile != nil { return ["--token-hash and --token-file exclude each other"] }
-        if SubscriptionKey.isHash(tokenHash.lowercased()) { return [] }
+        if SubscriptionKey.isTokenHash(tokenHash.lowercased()) { return [] }
         return ["--token-hash: it must be the 64 hex digits that 'subscriptions list' shows"]
     }
 

@@ -1,6 +1,5 @@
 import FuzzSupport
 import Glibc
-
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
@@ -8,6 +7,7 @@ import Glibc
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
+
 
 /// Reads a line, runs its record through the pipeline's core, and reads back what `render` writes of it.
 struct RenderCheck: ~Copyable {

@@ -49,8 +49,8 @@ enum RealBroker {
         let end = try reader.endOffsets([partition], timeout: .seconds(20))[partition] ?? Offset(0)
         try reader.assign([partition: Offset(0)])
         var values: [String] = []
-        let deadline = Deadline(after: .seconds(30))
-        while !deadline.isOver {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while .now < deadline {
             let read = reader.read(limit: 1000, timeout: .milliseconds(100))
             values += read.records.map { $0.value.text ?? "" }
             if let reached = read.endsOfPartition[partition], reached >= end { return values }

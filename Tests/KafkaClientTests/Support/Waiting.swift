@@ -7,8 +7,8 @@ func eventually<Value: Sendable>(
     _ what: String, within timeout: Duration = .seconds(30), sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Value?
 ) throws -> Value {
-    let deadline = Deadline(after: timeout)
-    while !deadline.isOver {
+    let deadline = ContinuousClock.now + timeout
+    while .now < deadline {
         if let value = try body() { return value }
     }
     Issue.record("not within \(timeout): \(what)", sourceLocation: sourceLocation)
@@ -27,8 +27,8 @@ extension Consumer {
     /// Reads until `count` records came.
     mutating func records(_ count: Int, within timeout: Duration = .seconds(20)) throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
-        let deadline = Deadline(after: timeout)
-        while records.count < count, !deadline.isOver {
+        let deadline = ContinuousClock.now + timeout
+        while records.count < count, .now < deadline {
             let read = read(limit: count - records.count, timeout: .milliseconds(100))
             if let error = read.errors.first { throw error }
             records += read.records
@@ -41,8 +41,8 @@ extension Consumer {
     /// Waits for the group's assignment and answers it with these positions; with none, nothing is read yet.
     mutating func join(_ topics: [String], at position: Offset? = Offset(0)) throws -> [TopicPartition] {
         try subscribe(to: topics)
-        let deadline = Deadline(after: .seconds(30))
-        while !deadline.isOver {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while .now < deadline {
             guard case .assign(let partitions) = nextEvent(timeout: .milliseconds(100)), !partitions.isEmpty else {
                 continue
             }

@@ -1,7 +1,9 @@
+import CarillonTesting
 import Testing
-
+@testable import Events
 @testable import OrderState
 @testable import Pipeline
+
 
 /// What `carillon offsets set` says of a move back beyond `state.horizon`.
 @Suite("A partition that is moved back goes on under its newest timestamp")
@@ -28,12 +30,13 @@ struct MovedBackTests {
     func beyond() throws {
         var driver = try driver(age: day + 2_000)
         try driver.process()
-        #expect(driver.output.records.count == 3 && driver.output.suppressed == [.duplicate, .notATransition])
-        driver.output = CoreDriver.Sink()
+        #expect(
+            driver.output.records.count == 3 && driver.output.suppressed.map(\.reason) == [.duplicate, .notATransition])
+        driver.output = RecordingSink()
         try driver.moveBack(to: 0)
         try driver.process()
         #expect(driver.output.records.count == 5 && driver.output.suppressed.isEmpty)
-        #expect(driver.output.records[..<4].allSatisfy { $0.value.contains(#"previous_status\":\"unknown"#) })
+        #expect(driver.output.records[..<4].allSatisfy { $0.text.contains(#"previous_status\":\"unknown"#) })
     }
 
     @Test("beyond the horizon an event without a type notifies nobody")
@@ -43,17 +46,19 @@ struct MovedBackTests {
         var driver = try ScheduleDriver(orders: orders, infersStatusChanges: true)
         for (index, status) in ["pending", "picking"].enumerated() {
             driver.append(
-                LoggedEvent(
-                    timestamp: morning + Int64(index) * 1_000, key: "o1",
-                    value: #"{"id":"o1","place_id":"p1","status":"\#(status)"}"#))
+                SampleRecord(
+                    key: "o1", value: #"{"id":"o1","place_id":"p1","status":"\#(status)"}"#,
+                    at: EventTime(milliseconds: morning + Int64(index) * 1_000)))
         }
         driver.append(event("o2", at: morning + day + 2_000))
         try driver.process()
-        #expect(driver.output.records.count == 2 && driver.output.suppressed == [.notATransition])
-        driver.output = CoreDriver.Sink()
+        #expect(driver.output.records.count == 2 && driver.output.suppressed.map(\.reason) == [.notATransition])
+        driver.output = RecordingSink()
         try driver.moveBack(to: 0)
         try driver.process()
-        #expect(driver.output.records.count == 1 && driver.output.suppressed == [.notATransition, .notATransition])
+        #expect(
+            driver.output.records.count == 1
+                && driver.output.suppressed.map(\.reason) == [.notATransition, .notATransition])
     }
 
     @Test("within the horizon the same is sent as before")
@@ -61,7 +66,7 @@ struct MovedBackTests {
         var driver = try driver(age: day / 2)
         try driver.process()
         let before = driver.output
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.moveBack(to: 0)
         try driver.process()
         #expect(driver.output.records == before.records && driver.output.suppressed == before.suppressed)
@@ -78,7 +83,7 @@ struct MovedBackTests {
         #expect(driver.pushes.filter { $0.hasSuffix("timeslot_started") }.count == 1)
         driver.append(event("o2", at: morning + days * day - ScheduleDriver.hour))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.moveBack(to: 0)
         try driver.process()
         try driver.tick(morning + days * day)

@@ -1,8 +1,10 @@
+import CarillonTesting
 import Testing
-
+import TestSupport
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("The state of orders is a fold, whoever folds it and whenever")
 struct RefoldTests {
@@ -55,20 +57,7 @@ struct RefoldTests {
     }
 }
 
-/// A small generator whose numbers are the same everywhere (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0xD1B5_4A32_D192_ED03 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
+extension SeededGenerator {
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
     mutating func time(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &self) }
 }
@@ -81,7 +70,7 @@ private struct Script {
         var clock: Int64?
     }
 
-    private(set) var log: [LoggedEvent] = []
+    private(set) var log: [SampleRecord] = []
     private(set) var steps: [Step] = []
 
     init(seed: UInt64) {
@@ -105,11 +94,11 @@ private struct Script {
     }
 
     private static func record(
-        _ index: Int, at now: Int64, _ log: [LoggedEvent], _ random: inout SeededGenerator
-    ) -> LoggedEvent {
+        _ index: Int, at now: Int64, _ log: [SampleRecord], _ random: inout SeededGenerator
+    ) -> SampleRecord {
         if random.chance(15), let again = log.suffix(60).randomElement(using: &random) {
             var again = again
-            again.timestamp = now
+            again.timestamp = EventTime(milliseconds: now)
             return again
         }
         let order = Int.random(in: 0..<9, using: &random)
@@ -127,7 +116,7 @@ private struct Script {
             at: random.chance(10) ? now - random.time(0...ScheduleDriver.day) : now,
             occurred: random.chance(15) ? now - random.time(0...ScheduleDriver.hour) : now,
             id: random.chance(80) ? "e\(index)" : nil, place: "p\(random.chance(90) ? order % 3 + 1 : 2)",
-            orderExtra: random.chance(20) ? #","order_date":"2025-07-09","parent_order_id":"P\#(index)""# : "")
+            orderExtra: random.chance(20) ? #","order_date":"2025-07-09","parent_order_id":"P\#(index)""# : nil)
     }
 
     func makeDriver() throws -> ScheduleDriver {

@@ -1,6 +1,6 @@
+import CarillonTesting
+import Testing
 import TestSupport
-
-@testable import DispatchRecords
 @testable import Events
 @testable import Extraction
 @testable import FanOut
@@ -8,13 +8,6 @@ import TestSupport
 @testable import Pipeline
 @testable import Subscriptions
 
-/// A record of orders.events.
-struct LoggedEvent {
-    var timestamp: Int64
-    var key: String
-    var value: String
-    var headers: [(String, String)] = []
-}
 
 /// Drives the core over the log of one partition as a worker does: transactions, ticks, aborts, crashes and refolds, with
 /// no broker and no clock.
@@ -32,14 +25,13 @@ struct ScheduleDriver: ~Copyable {
         var newest: Int64 = 0
     }
 
-    let rules: ExtractionRules
-    let orders: OrderRules
+    let configuration: PipelineConfiguration
     let table: SubscriptionTable
     var core: PipelineCore
-    var log: [LoggedEvent] = []
+    var log: [SampleRecord] = []
     var committed = Position()
     /// What was committed: records, drops and reasons.
-    var output = CoreDriver.Sink()
+    var output = RecordingSink()
     var counts = Counts()
     private let memory = Memory()
 
@@ -47,48 +39,34 @@ struct ScheduleDriver: ~Copyable {
         orders: OrderRules = OrderRules(), timeZone: String = "UTC", zones: [String: String] = [:],
         places: [String] = ["p1", "p2", "p3"], infersStatusChanges: Bool = false
     ) throws {
-        let table = SubscriptionTable.inMemory()
-        for place in places {
-            let subscription = Subscription(
-                audience: "place/\(place)", token: "token-\(place)", platform: .fcm, app: "com.example.shop")
-            try Array(subscription.key.utf8).withUnsafeBytes { key in
-                try subscription.encoded().withUnsafeBytes { value in
-                    let record = SubscriptionRecord(partition: 0, offset: 0, key: key, value: value)
-                    _ = try table.apply([record], nextOffsets: [1], at: EventTime(milliseconds: 0))
-                }
-            }
-        }
         let rules = try ExtractionRules(
             timeZone: timeZone, placeTimeZones: zones, infersStatusChanges: infersStatusChanges)
-        let core = try Self.makeCore(rules, orders, table)
+        let configuration = try Self.configuration(orders, rules)
+        let table = SubscriptionTable.inMemory()
+        for place in places { try table.subscribe(.to(place, "token-\(place)")) }
+        let core = try PipelineCore(configuration, recipients: .table(table))
+        self.configuration = configuration
         self.table = table
-        self.rules = rules
-        self.orders = orders
         self.core = core
         self.core.assign(0, watermark: committed.watermark, newest: 0)
     }
 
-    private static func makeCore(
-        _ rules: ExtractionRules, _ orders: OrderRules, _ table: SubscriptionTable
-    ) throws -> PipelineCore {
-        let fanOut = try FanOut(
-            audienceRule: PlaceAudience(), recipients: .table(table), maxAge: .seconds(3_650 * 86_400))
-        return PipelineCore(
-            rules: rules, orders: orders, rendering: RenderSettings(), maxDevicesPerEvent: 100, fanOut: fanOut)
+    /// For orders that live longer than subscriptions may be silent.
+    static func configuration(_ orders: OrderRules, _ rules: ExtractionRules? = nil) throws -> PipelineConfiguration {
+        var configuration = try PipelineTestDriver.configuration(rules)
+        configuration.orders = orders
+        configuration.maxDevicesPerEvent = 100
+        configuration.subscriptionsMaxAge = .days(3_650)
+        return configuration
     }
 
-    mutating func append(_ events: LoggedEvent...) { log += events }
+    var orders: OrderRules { configuration.orders }
 
-    /// The first 24 bytes of the payloads' types, orders and times, for tests to compare.
+    mutating func append(_ events: SampleRecord...) { log += events }
+
+    /// The orders and types of what was sent, for tests to compare.
     var pushes: [String] {
-        output.records.map { record in
-            func field(_ name: String) -> String {
-                let mark = "\\\"\(name)\\\":\\\""
-                guard let start = record.value.range(of: mark)?.upperBound else { return "" }
-                return String(record.value[start...].prefix { $0 != "\\" })
-            }
-            return "\(field("order_id")) \(field("event_type").dropFirst(6))"
-        }
+        output.records.map { "\($0.field("order_id")) \($0.field("event_type").dropFirst(6))" }
     }
 
     /// The next records as one transaction, all of them by default, and an optional tick at its end.
@@ -100,7 +78,7 @@ struct ScheduleDriver: ~Copyable {
     ) throws {
         let end = min(log.count, committed.offset + (count ?? log.count))
         var batch = makeBatch(committed.offset..<end)
-        var sink = CoreDriver.Sink()
+        var sink = RecordingSink()
         var next = 0
         var position = committed
         while next < batch.records.count {
@@ -110,7 +88,7 @@ struct ScheduleDriver: ~Copyable {
         }
         if batch.records.isEmpty { try core.beginTransaction() }
         position.offset = end
-        for event in log[committed.offset..<end] { position.newest = max(position.newest, event.timestamp) }
+        for event in log[committed.offset..<end] { position.newest = max(position.newest, event.milliseconds) }
         if let tick {
             let question = Tick(partition: 0, time: tick, clock: clock ?? tick, offset: Int64(end))
             position.watermark = max(
@@ -122,9 +100,7 @@ struct ScheduleDriver: ~Copyable {
         core.commit()
         committed = position
         counts.add(core.counts)
-        output.records += sink.records
-        output.suppressed += sink.suppressed
-        output.dropped += sink.dropped
+        output.append(sink)
     }
 
     /// The records that are left in transactions of whole batches, as a worker does with `supersede`.
@@ -138,7 +114,7 @@ struct ScheduleDriver: ~Copyable {
             try core.beginTransaction()
             let end = try core.extractWhole(&batch, from: next, limit: limit)
             let emitted = try core.emit(batch, next..<end, limit: .max, into: &output)
-            guard emitted == end else { throw CoreDriver.Failure() }
+            #expect(emitted == end)
             core.endTransaction()
             core.commit()
             counts.add(core.counts)
@@ -159,28 +135,17 @@ struct ScheduleDriver: ~Copyable {
     ///
     /// - Parameter fromStart: the whole log, and not the last two horizons.
     mutating func crash(fromStart: Bool = false) throws {
-        core = try Self.makeCore(rules, orders, table)
+        core = try PipelineCore(configuration, recipients: .table(table))
         core.assign(0, watermark: committed.watermark, newest: 0)
         let oldest = committed.newest - 2 * orders.horizon.wholeMilliseconds
-        let first = fromStart ? 0 : log.firstIndex { $0.timestamp >= oldest } ?? 0
+        let first = fromStart ? 0 : log.firstIndex { $0.milliseconds >= oldest } ?? 0
         var batch = makeBatch(min(first, committed.offset)..<committed.offset)
         core.refold(&batch)
     }
 
     private func makeBatch(_ range: Range<Int>) -> EventBatch {
         var batch = EventBatch(topic: "orders.events")
-        for offset in range {
-            let event = log[offset]
-            let first = batch.headers.count
-            for (name, value) in event.headers {
-                batch.headers.append(EventHeader(name: memory.copy(name), value: memory.copy(value)))
-            }
-            batch.records.append(
-                EventRecord(
-                    partition: 0, offset: Int64(offset), timestamp: EventTime(milliseconds: event.timestamp),
-                    key: memory.copy(event.key), value: memory.copy(event.value),
-                    headers: first..<batch.headers.count))
-        }
+        for offset in range { memory.append(log[offset], partition: 0, offset: Int64(offset), to: &batch) }
         return batch
     }
 }
@@ -190,26 +155,25 @@ extension ScheduleDriver {
     var views: [String: OrderView] { Dictionary(uniqueKeysWithValues: orderViews.map { ($0.id, $0) }) }
 }
 
-/// An event of an order at a record time; its event time is the same unless it says another one.
+/// An event of an order at a record time, in milliseconds; its event time is the same unless it says another one.
 func event(
     _ order: String, _ type: String = "ORDER_CREATED", status: String? = nil, slot: String? = nil, at time: Int64,
-    occurred: Int64? = nil, id: String? = nil, place: String = "p1", extra: String = "", orderExtra: String = ""
-) -> LoggedEvent {
-    let identity = id.map { "\"event_id\":\"\($0)\"," } ?? ""
-    let statusText = status.map { ",\"status\":\"\($0)\"" } ?? ""
-    var shipping = ""
-    if let slot {
-        // "2025-07-07 14:00-16:00"
-        let parts = slot.split { $0 == " " || $0 == "-" }.map(String.init)
-        let count = parts.count
-        let date = count == 5 ? "\"date\":\"\(parts[0])-\(parts[1])-\(parts[2])\"," : ""
-        shipping = """
-            ,"shipping_info":{"slot":{\(date)"start_time":"\(parts[count - 2])","end_time":"\(parts[count - 1])"}}
-            """
+    occurred: Int64? = nil, id: String? = nil, place: String = "p1", extra: String? = nil, orderExtra: String? = nil
+) -> SampleRecord {
+    .order(
+        order, type, place: place, status: status, slot: slot, eventID: id, at: EventTime(milliseconds: time),
+        occurred: occurred.map { EventTime(milliseconds: $0) }, eventMembers: extra, orderMembers: orderExtra)
+}
+
+extension SampleRecord {
+    /// Of its timestamp.
+    var milliseconds: Int64 { timestamp?.milliseconds ?? 0 }
+}
+
+extension RecordedRecord {
+    /// A string of the payload, read without parsing it; empty where there is none.
+    func field(_ name: String) -> String {
+        guard let start = text.range(of: "\\\"\(name)\\\":\\\"")?.upperBound else { return "" }
+        return String(text[start...].prefix { $0 != "\\" })
     }
-    let value = """
-        {\(identity)"event_type":"\(type)","occurred_at":\(occurred ?? time)\(extra),\
-        "order":{"id":"\(order)","order_number":"N-\(order)","place_id":"\(place)"\(statusText)\(shipping)\(orderExtra)}}
-        """
-    return LoggedEvent(timestamp: time, key: order, value: value)
 }

@@ -1,10 +1,9 @@
-import TestSupport
+import CarillonTesting
 import Testing
-
-@testable import Events
-@testable import Extraction
+import TestSupport
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("What carillon schedule tells")
 struct ScheduleReaderTests {
@@ -16,19 +15,16 @@ struct ScheduleReaderTests {
 
     /// What is told of these records, `minutes after the slot's start: type number state reason`.
     private func told(
-        _ events: [LoggedEvent], watermark: Int64, order: String? = nil, place: String? = nil
+        _ events: [SampleRecord], watermark: Int64, order: String? = nil, place: String? = nil
     ) throws -> [String] {
-        let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "/", rules: try ExtractionRules())
         let memory = Memory()
+        let configuration = try PipelineTestDriver.configuration()
         var reader = ScheduleReader(
             rules: configuration.rules, orders: configuration.orders, topic: configuration.topics.events,
             filter: .init(order: order, place: place))
         reader.begin(0, watermark: TimerWatermark(watermark))
         for (offset, event) in events.enumerated() {
-            reader.batch.records.append(
-                EventRecord(
-                    partition: 0, offset: Int64(offset), timestamp: EventTime(milliseconds: event.timestamp),
-                    key: memory.copy(event.key), value: memory.copy(event.value)))
+            memory.append(event, partition: 0, offset: Int64(offset), to: &reader.batch)
         }
         reader.foldBatch()
         return reader.finish().map { timer in

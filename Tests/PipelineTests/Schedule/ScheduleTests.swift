@@ -1,8 +1,9 @@
+import CarillonTesting
 import Testing
-
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("Timers of orders")
 struct ScheduleTests {
@@ -19,7 +20,7 @@ struct ScheduleTests {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         for step in 0..<7_200 where step % 30 == 0 { try driver.tick(start + Int64(step - 600) * 1000) }
         #expect(
             driver.pushes == [
@@ -27,7 +28,7 @@ struct ScheduleTests {
                 "o1 unpicked_orders_reminder",
             ])
         #expect(
-            driver.output.records.map { $0.headers["message-id"]?.dropLast(10) } == [
+            driver.output.records.map { $0.header("message-id")?.dropLast(10) } == [
                 "msg-\(start)", "msg-\(start + 15 * minute)", "msg-\(start + 30 * minute)",
                 "msg-\(start + 45 * minute)",
             ])
@@ -41,20 +42,20 @@ struct ScheduleTests {
         driver.append(
             event(
                 order, status: "pending", slot: slot, at: morning,
-                orderExtra: #","parent_order_id":"P","order_type":"d2d""#))
+                orderExtra: #""parent_order_id":"P","order_type":"d2d""#))
         try driver.process()
         try driver.tick(start + 15 * minute)
         let record = driver.output.records[2]
         // The vector of push-rules §6.
-        #expect(record.headers["message-id"] == "msg-1751897700000-z51zax4yg")
-        #expect(record.headers["source"] == "schedule/0/1")
-        #expect(record.headers["expires-at"] == "\(start + 15 * minute + 3_600_000)")
+        #expect(record.header("message-id") == "msg-1751897700000-z51zax4yg")
+        #expect(record.header("source") == "schedule/0/1")
+        #expect(record.header("expires-at") == "\(start + 15 * minute + 3_600_000)")
         #expect(
-            record.value.contains(
+            record.text.contains(
                 #"{\"data\":{\"message_id\":\"msg-1751897700000-z51zax4yg\",\"order_id\":\"\#(order)\",\"parent_order_id\":\"P\","#
                     + #"\"visible_id\":\"N-\#(order)\",\"event_type\":\"event_unpicked_orders_reminder\",\"delivery_date\":\"2025-07-07\","#
                     + #"\"start_time\":\"14:00\",\"end_time\":\"16:00\",\"place_id\":\"p1\"}}"#))
-        #expect(record.value.contains(#""order_type":"d2d","order_id":"\#(order)""#))
+        #expect(record.text.contains(#""order_type":"d2d","order_id":"\#(order)""#))
     }
 
     @Test("push-rules §5.3 row 21: the start is told unless the order has ended, reminders only while it is unpicked")
@@ -67,9 +68,9 @@ struct ScheduleTests {
             var driver = try ScheduleDriver()
             driver.append(
                 event("o1", status: "pending", slot: slot, at: morning),
-                event("o1", "ORDER_STATUS_CHANGED", status: status, at: morning + 1, extra: #","previous_status":"x""#))
+                event("o1", "ORDER_STATUS_CHANGED", status: status, at: morning + 1, extra: #""previous_status":"x""#))
             try driver.process()
-            driver.output = CoreDriver.Sink()
+            driver.output = RecordingSink()
             try driver.tick(start)
             try driver.tick(start + 15 * minute)
             #expect(driver.output.records.count == expected, "\(status)")
@@ -90,7 +91,7 @@ struct ScheduleTests {
             event("o3", status: "cancelled", slot: slot, at: morning),
             event("o4", status: "done", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(start + 15 * minute)
         #expect(
             driver.pushes == [
@@ -103,7 +104,7 @@ struct ScheduleTests {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         #expect(driver.core.nextDue(in: 0) == start)
         try driver.tick(start - 1)
         #expect(driver.output.records.isEmpty)
@@ -119,18 +120,21 @@ struct ScheduleTests {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(start + 40 * minute)
         #expect(driver.pushes == ["o1 unpicked_orders_reminder"])
-        #expect(driver.output.records[0].headers["message-id"]?.hasPrefix("msg-\(start + 30 * minute)-") == true)
+        #expect(driver.output.records[0].header("message-id")?.hasPrefix("msg-\(start + 30 * minute)-") == true)
         #expect(
-            driver.output.dropped == ["o1 \(start) too_late", "o1 \(start + 15 * minute) too_late"])
+            driver.output.dropped.map(\.description) == ["o1 \(start) too_late", "o1 \(start + 15 * minute) too_late"])
         var sooner = try ScheduleDriver()
         sooner.append(event("o1", status: "pending", slot: slot, at: morning))
         try sooner.process()
-        sooner.output = CoreDriver.Sink()
+        sooner.output = RecordingSink()
         try sooner.tick(start + 30 * minute)
-        #expect(sooner.output.dropped == ["o1 \(start) too_late", "o1 \(start + 15 * minute) superseded"])
+        #expect(
+            sooner.output.dropped.map(\.description) == [
+                "o1 \(start) too_late", "o1 \(start + 15 * minute) superseded",
+            ])
         #expect(sooner.pushes == ["o1 unpicked_orders_reminder"])
     }
 
@@ -139,7 +143,7 @@ struct ScheduleTests {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.process(0, tick: start, clock: start + 15 * minute + 1)
         #expect(driver.output.records.isEmpty && driver.counts.dropped(.tooLate) == 1)
         try driver.process(0, tick: start + 15 * minute, clock: start + 30 * minute)
@@ -154,7 +158,7 @@ struct ScheduleTests {
         driver.append(event("o3", status: "pending", slot: slot, at: start))
         try driver.process()
         #expect(driver.counts.dropped(.alreadyStarted) == 3)
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(start + 45 * minute)
         #expect(
             driver.pushes
@@ -177,7 +181,7 @@ struct ScheduleTests {
             event("o2", status: "pending", slot: slot, at: morning),
             event("o2", status: "pending", slot: slot, at: start + minute))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         // The start of o2 was set long before it was due, though it was said again after that.
         try driver.tick(start + 2 * minute)
         #expect(driver.pushes == ["o2 timeslot_started"])
@@ -191,13 +195,13 @@ struct ScheduleTests {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(start)
         driver.append(event("o1", status: "pending", slot: "2025-07-07 18:00-19:00", at: start + minute))
         try driver.process()
         driver.append(event("o1", status: "pending", slot: slot, at: start + 2 * minute))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         for step in 0..<300 { try driver.tick(start + Int64(step) * minute) }
         // 14:00 is over, the reminders of 14:15 on are not.
         #expect(driver.pushes == Array(repeating: "o1 unpicked_orders_reminder", count: 3))
@@ -215,7 +219,7 @@ struct ScheduleTests {
             event("o1", "ORDER_STATUS_CHANGED", status: "processing", at: morning + 1))
         try driver.process()
         #expect(driver.counts.dropped(.noSlot) == 1)
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(morning + day)
         #expect(driver.output.records.isEmpty)
     }
@@ -228,9 +232,9 @@ struct ScheduleTests {
         driver.append(
             event(
                 "o2", status: "pending", slot: "10:00-12:00", at: morning, place: "p2",
-                orderExtra: #","order_date":"2025-07-09""#))
+                orderExtra: #""order_date":"2025-07-09""#))
         driver.append(event("o2", slot: "2025-07-11 10:00-12:00", at: morning, place: "p2"))
-        driver.append(event("o2", at: morning, place: "p2", orderExtra: #","order_date":"2025-07-10""#))
+        driver.append(event("o2", at: morning, place: "p2", orderExtra: #""order_date":"2025-07-10""#))
         try driver.process()
         // 10:00 in Tokyo is 01:00Z.
         #expect(driver.views["o1"]?.timers.first == morning - 7 * hour + day + hour)
@@ -247,9 +251,9 @@ struct ScheduleTests {
                 event("o1", "TIMESLOT_STARTED", status: "pending", slot: slot, at: morning),
                 event("o1", "UNPICKED_ORDERS_REMINDER", at: morning + 1))
             try driver.process()
-            #expect(driver.output.suppressed == (isOn ? [.scheduledHere, .scheduledHere] : []))
+            #expect(driver.output.suppressed.map(\.reason) == (isOn ? [.scheduledHere, .scheduledHere] : []))
             #expect(driver.output.records.count == (isOn ? 0 : 2))
-            driver.output = CoreDriver.Sink()
+            driver.output = RecordingSink()
             try driver.tick(start)
             #expect(driver.output.records.count == (isOn ? 1 : 0))
         }
@@ -268,10 +272,10 @@ struct ScheduleTests {
         let due = driver.orderViews.map { $0.timers[0] - start }
         #expect(due.allSatisfy { (0...120_000).contains($0) && $0 % 1000 == 0 })
         #expect(Set(due).count > 20)
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         for step in 0...120 { try driver.tick(start + Int64(step) * 1000) }
         #expect(driver.output.records.count == 40)
-        #expect(driver.output.records.allSatisfy { $0.headers["message-id"]?.hasPrefix("msg-\(start)-") == true })
+        #expect(driver.output.records.allSatisfy { $0.header("message-id")?.hasPrefix("msg-\(start)-") == true })
     }
 
     @Test("a timer that nobody is subscribed to is counted, and not as an event")
@@ -293,7 +297,7 @@ struct ScheduleTests {
             driver.append(
                 event("o\(number)", "ORDER_STATUS_CHANGED", status: "picked", at: start - 5 * minute))
         }
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         // The tick at 14:16 comes with the transaction that has read the backlog.
         try driver.process(20)
         try driver.process(tick: start + 16 * minute)
@@ -310,7 +314,7 @@ struct ScheduleTests {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(start)
         try driver.tick(start - hours * hour)
         #expect(driver.committed.watermark == TimerWatermark(start))
@@ -374,7 +378,7 @@ struct ScheduleTests {
         driver.append(event("o1", status: "pending", slot: slot, at: created))
         try driver.process()
         let first = try #require(driver.views["o1"]?.timers.first)
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         try driver.tick(first - 1)
         #expect(driver.output.records.isEmpty)
         try driver.tick(first)

@@ -1,15 +1,14 @@
+import CarillonTesting
 import Foundation
 import NotificationPayload
-import TestSupport
 import Testing
-
-@testable import DispatchRecords
+import TestSupport
 @testable import Events
-@testable import Extraction
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
+
 
 /// Several workers over several partitions: transactions that commit, abort or die at every point, partitions that move,
 /// checkpoints that lag, ticks that race the backlog. What they committed is compared with ``NaiveOrders``, which folds the
@@ -76,12 +75,11 @@ private struct Simulation {
     }
 
     private var random: SeededGenerator
-    private let rules: ExtractionRules
-    private let orders: OrderRules
+    private let configuration: PipelineConfiguration
     private let table = SubscriptionTable.inMemory()
     private let memory = Memory()
     private var clock = ScheduleDriver.morning
-    private var logs: [[(record: LoggedEvent, facts: EventFacts)]]
+    private var logs: [[(record: SampleRecord, facts: EventFacts)]]
     private var committed: [Position]
     private var journal: [[Transaction]]
     private var workers: [Worker] = []
@@ -92,34 +90,19 @@ private struct Simulation {
         let partitions = Int.random(in: 2...4, using: &random)
         var orders = OrderRules()
         orders.schedule?.maxLateness = .seconds(600)
-        self.orders = orders
-        rules = try ExtractionRules()
+        configuration = try ScheduleDriver.configuration(orders)
         logs = Array(repeating: [], count: partitions)
         committed = Array(repeating: Position(watermark: TimerWatermark(clock)), count: partitions)
         journal = Array(repeating: [], count: partitions)
         self.random = random
-        for place in ["p1", "p2"] {
-            let subscription = Subscription(
-                audience: "place/\(place)", token: "token-\(place)", platform: .fcm, app: "com.example.shop")
-            try Array(subscription.key.utf8).withUnsafeBytes { key in
-                try subscription.encoded().withUnsafeBytes { value in
-                    let record = SubscriptionRecord(partition: 0, offset: 0, key: key, value: value)
-                    _ = try table.apply([record], nextOffsets: [1], at: EventTime(milliseconds: 0))
-                }
-            }
-        }
+        for place in ["p1", "p2"] { try table.subscribe(.to(place, "token-\(place)")) }
         for _ in 0..<Int.random(in: 2...4, using: &random) { workers.append(Worker(core: try makeCore())) }
         for partition in 0..<partitions {
             try assign(partition, to: workers[partition % workers.count])
         }
     }
 
-    private func makeCore() throws -> PipelineCore {
-        let fanOut = try FanOut(
-            audienceRule: PlaceAudience(), recipients: .table(table), maxAge: .seconds(3_650 * 86_400))
-        return PipelineCore(
-            rules: rules, orders: orders, rendering: RenderSettings(), maxDevicesPerEvent: 100, fanOut: fanOut)
-    }
+    private func makeCore() throws -> PipelineCore { try PipelineCore(configuration, recipients: .table(table)) }
 
     mutating func run() throws {
         for _ in 0..<40 {
@@ -148,7 +131,7 @@ private struct Simulation {
         eventNumber += 1
         if random.chance(12), let again = logs[partition].suffix(12).randomElement(using: &random) {
             var again = again
-            again.record.timestamp = clock
+            again.record.timestamp = EventTime(milliseconds: clock)
             logs[partition].append(again)
             return
         }
@@ -186,7 +169,7 @@ private struct Simulation {
 
     private mutating func work(_ worker: Worker, isCalm: Bool = false) throws {
         guard !worker.owned.isEmpty else { return }
-        var sink = CoreDriver.Sink()
+        var sink = RecordingSink()
         var positions = worker.owned
         let ending = isCalm || random.chance(75) ? .commits : Ending.allCases.randomElement(using: &random)!
         try worker.core.beginTransaction()
@@ -219,7 +202,7 @@ private struct Simulation {
 
     /// Some of what there is in the worker's partitions, as one batch.
     private mutating func read(
-        _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout CoreDriver.Sink,
+        _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout RecordingSink,
         all: Bool
     ) throws {
         var batch = EventBatch(topic: "orders.events")
@@ -228,9 +211,10 @@ private struct Simulation {
             let count = all ? rest : Int.random(in: 0...max(0, rest), using: &random)
             for _ in 0..<count {
                 let record = logs[partition][positions[partition]!.offset].record
-                add(record, partition: partition, offset: positions[partition]!.offset, to: &batch)
+                memory.append(
+                    record, partition: Int32(partition), offset: Int64(positions[partition]!.offset), to: &batch)
                 positions[partition]!.offset += 1
-                positions[partition]!.newest = max(positions[partition]!.newest, record.timestamp)
+                positions[partition]!.newest = max(positions[partition]!.newest, record.milliseconds)
             }
         }
         var next = 0
@@ -242,7 +226,7 @@ private struct Simulation {
 
     /// A tick asks for the end first, and fires in the transaction that has reached it.
     private mutating func fireTicks(
-        _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout CoreDriver.Sink, all: Bool
+        _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout RecordingSink, all: Bool
     ) throws {
         for partition in positions.keys.sorted() {
             if worker.ticks[partition] == nil, worker.core.nextDue(in: Int32(partition)) <= clock {
@@ -260,33 +244,28 @@ private struct Simulation {
     }
 
     private mutating func write(
-        _ before: [Int: Position], _ after: [Int: Position], _ sink: CoreDriver.Sink
+        _ before: [Int: Position], _ after: [Int: Position], _ sink: RecordingSink
     ) {
-        let count = logs.count
         for (partition, position) in after {
             let start = before[partition]!
             let own = sink.records.filter {
-                $0.headers["source"]!.split(separator: "/")[1] == "\(partition)"
+                $0.header("source")!.split(separator: "/")[1] == "\(partition)"
             }
             journal[partition].append(
                 Transaction(
                     from: start.offset, to: position.offset, watermark: position.watermark, until: position.until,
                     clock: clock,
-                    pushes: own.filter { $0.headers["source"]!.hasPrefix("orders") }.map { Self.push($0) },
-                    timers: own.filter { $0.headers["source"]!.hasPrefix("schedule") }.map {
-                        "\(Self.push($0)) \($0.headers["message-id"]!.dropFirst(4).prefix(13))"
+                    pushes: own.filter { $0.header("source")!.hasPrefix("orders") }.map { Self.push($0) },
+                    timers: own.filter { $0.header("source")!.hasPrefix("schedule") }.map {
+                        "\(Self.push($0)) \($0.header("message-id")!.dropFirst(4).prefix(13))"
                     },
-                    drops: sink.dropped.filter { Int($0.dropFirst(1).prefix(1))! % count == partition }.sorted()))
+                    drops: sink.dropped.filter { Int($0.partition) == partition }.map(\.description).sorted()))
             committed[partition] = position
         }
     }
 
-    private static func push(_ record: CoreDriver.Output) -> String {
-        func field(_ name: String) -> String {
-            guard let start = record.value.range(of: "\\\"\(name)\\\":\\\"")?.upperBound else { return "" }
-            return String(record.value[start...].prefix { $0 != "\\" })
-        }
-        return "\(field("order_id")) \(field("event_type")) \(field("previous_status"))"
+    private static func push(_ record: RecordedRecord) -> String {
+        "\(record.field("order_id")) \(record.field("event_type")) \(record.field("previous_status"))"
     }
 
     // MARK: What goes wrong
@@ -351,21 +330,14 @@ private struct Simulation {
             var batch = EventBatch(topic: "orders.events")
             let end = min(committed[partition].offset, next + Int.random(in: 1...5, using: &random))
             for offset in next..<end {
-                add(logs[partition][offset].record, partition: partition, offset: offset, to: &batch)
+                memory.append(
+                    logs[partition][offset].record, partition: Int32(partition), offset: Int64(offset), to: &batch)
             }
             worker.core.refold(&batch)
             next = end
         }
         worker.core.resume(Int32(partition), watermark: committed[partition].watermark)
         worker.owned[partition] = committed[partition]
-    }
-
-    private func add(_ record: LoggedEvent, partition: Int, offset: Int, to batch: inout EventBatch) {
-        batch.records.append(
-            EventRecord(
-                partition: Int32(partition), offset: Int64(offset),
-                timestamp: EventTime(milliseconds: record.timestamp),
-                key: memory.copy(record.key), value: memory.copy(record.value)))
     }
 
     // MARK: What must hold
@@ -383,7 +355,7 @@ private struct Simulation {
                 }
                 offset = transaction.to
                 let expected = naive.run(
-                    logs[partition][transaction.from..<transaction.to].map { ($0.record.timestamp, $0.facts) },
+                    logs[partition][transaction.from..<transaction.to].map { ($0.record.milliseconds, $0.facts) },
                     reaching: .init(w: transaction.watermark.time, p: transaction.watermark.splitText),
                     until: transaction.until, clock: transaction.clock)
                 if expected.pushes != transaction.pushes {

@@ -1,9 +1,10 @@
-import TestSupport
+import CarillonTesting
 import Testing
-
+import TestSupport
 @testable import Digests
 @testable import OrderState
 @testable import Pipeline
+
 
 @Suite("Timers of one instant that take several transactions")
 struct SliceTests {
@@ -17,7 +18,7 @@ struct SliceTests {
         var driver = try ScheduleDriver()
         for number in 0..<orders { driver.append(event("o\(number)", status: "pending", slot: slot, at: morning)) }
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         return driver
     }
 
@@ -93,7 +94,7 @@ struct SliceTests {
             driver.append(event("n\(number)", status: "pending", slot: slot, at: morning + 1))
         }
         try driver.process()
-        driver.output = CoreDriver.Sink()
+        driver.output = RecordingSink()
         while driver.committed.watermark < TimerWatermark(start + 2 * minute) {
             try driver.tick(start + 2 * minute, slice: TickSlice(maxTimers: 2))
         }
@@ -137,7 +138,7 @@ struct SliceTests {
         while driver.committed.watermark < TimerWatermark(start + 40 * minute) {
             try driver.tick(start + 40 * minute, clock: start + 16 * minute, slice: TickSlice(maxTimers: 1))
         }
-        #expect(driver.output.dropped.filter { $0.hasSuffix("superseded") }.count == 3)
+        #expect(driver.output.dropped.filter { $0.reason == .superseded }.count == 3)
         #expect(driver.pushes.filter { $0.hasSuffix("reminder") }.count == 3)
     }
 

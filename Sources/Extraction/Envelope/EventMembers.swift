@@ -1,14 +1,13 @@
-import Events
 import JSONReader
 
 /// The members of an event's body, of a CloudEvents envelope in structured mode, and of `{schema,payload}`.
-package enum EventMember: Int, MemberName {
+enum EventMember: Int, MemberName {
     case order, orders, orderIDs, eventType, eventID, occurredAt, placeID, previousStatus, newStatus, slot
     case startTime, endTime, deliveryDate, specVersion, data, dataBase64, id, source, type, time, schema, payload
 
-    package static let table = NameTable(allCases.map(\.name))
+    static let table = NameTable(allCases.map(\.name))
 
-    package var name: StaticString {
+    var name: StaticString {
         switch self {
         case .id: "id"
         case .slot: "slot"
@@ -40,11 +39,11 @@ typealias EventMembers = Members<EventMember, 22>
 
 extension Members: EnvelopeBody where Name == EventMember {
     /// A body with one of these is the event; without them it is the order (design §4).
-    package var isEvent: Bool {
+    var isEvent: Bool {
         self[EventMember.order] != nil || self[EventMember.orders] != nil || self[EventMember.orderIDs] != nil
     }
 
-    package subscript(member: EnvelopeMember) -> JSONValue? {
+    subscript(member: EnvelopeMember) -> JSONValue? {
         switch member {
         case .specVersion: self[EventMember.specVersion]
         case .id: self[EventMember.id]

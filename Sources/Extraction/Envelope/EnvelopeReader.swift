@@ -1,12 +1,13 @@
+import Events
 import JSONReader
 
 /// Takes off every envelope around an event: Confluent's frame, CloudEvents in structured mode, `{schema,payload}`, and
 /// a JSON string that holds JSON (push-rules §4.1, §4.3).
 ///
 /// One owner, any thread. Allocates only for a document that is larger than every one before.
-package struct EnvelopeReader: ~Copyable {
+struct EnvelopeReader: ~Copyable {
     /// More envelopes inside one another than any producer writes.
-    @inlinable static var maxEnvelopes: Int { 8 }
+    private static let maxEnvelopes = 8
 
     private var reader = JSONReader()
     /// For JSON inside a JSON string, while the document around it is still in use.
@@ -14,14 +15,13 @@ package struct EnvelopeReader: ~Copyable {
     /// For JSON inside a CloudEvents envelope that is itself in the document of ``innerReader``.
     private var innermostReader = JSONReader()
 
-    package init() {}
+    init() {}
 
     /// The members of the body inside the envelopes of a record's value. They are valid until the next call.
     ///
     /// The attributes of a structured CloudEvents envelope replace those of the headers. The envelope is known by its
     /// content type, or where a producer sends none by its `specversion` and `data`. They stay valid until the next call.
-    @inlinable
-    package mutating func body<Body: EnvelopeBody>(
+    mutating func body<Body: EnvelopeBody>(
         of value: UnsafeRawBufferPointer, as type: Body.Type, attributes: inout RecordHeaders,
         texts: inout TextArena
     ) throws(DeadLetter) -> Body {
@@ -62,8 +62,7 @@ package struct EnvelopeReader: ~Copyable {
     }
 
     /// The document of a value, without Confluent's frame.
-    @usableFromInline
-    mutating func parse(_ value: UnsafeRawBufferPointer) throws(DeadLetter) -> JSONValue {
+    private mutating func parse(_ value: UnsafeRawBufferPointer) throws(DeadLetter) -> JSONValue {
         guard value.count <= EventLimits.maxValueSize else { throw .valueTooLarge(value.count) }
         // JSON never begins with a zero byte.
         let isFramed = value.count > 5 && value[0] == 0
@@ -75,8 +74,7 @@ package struct EnvelopeReader: ~Copyable {
         }
     }
 
-    @usableFromInline
-    mutating func parseBase64(_ text: UnsafeRawBufferPointer, beside: Bool) throws(DeadLetter) -> JSONValue {
+    private mutating func parseBase64(_ text: UnsafeRawBufferPointer, beside: Bool) throws(DeadLetter) -> JSONValue {
         guard let data = Base64.decode(text) else {
             throw .notAnEvent("data_base64 of the CloudEvents envelope is not base64")
         }
@@ -88,8 +86,7 @@ package struct EnvelopeReader: ~Copyable {
 
     /// Parses a copy of what an envelope carries as text, `beside` the inner document that has the attributes or in its
     /// place.
-    @usableFromInline
-    mutating func parseInner(
+    private mutating func parseInner(
         _ bytes: UnsafeRawBufferPointer, beside: Bool
     ) throws(DeadLetter) -> JSONValue {
         do throws(JSONError) {

@@ -1,4 +1,5 @@
 import Glibc
+import JSONReader
 
 /// Finds a name among a few known ones by a perfect hash of its length and its first eight bytes.
 ///
@@ -6,23 +7,23 @@ import Glibc
 /// a member of an order, most of it for jumps that the processor had guessed wrong.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`, and the memory is never freed.
-package struct NameTable: @unchecked Sendable {
-    @usableFromInline struct Entry {
+struct NameTable: @unchecked Sendable {
+    private struct Entry {
         /// The length and the first eight bytes; no name has the length 0.
-        @usableFromInline var count = 0
-        @usableFromInline var head: UInt64 = 0
-        @usableFromInline var index = 0
-        @usableFromInline var name: StaticString = ""
+        var count = 0
+        var head: UInt64 = 0
+        var index = 0
+        var name: StaticString = ""
     }
 
-    @inlinable static var slotBits: Int { 6 }
+    private static let slotBits = 6
 
     /// Made once for each kind of object, and never freed.
-    @usableFromInline let entries: UnsafeMutablePointer<Entry>
-    @usableFromInline let multiplier: UInt64
+    private let entries: UnsafeMutablePointer<Entry>
+    private let multiplier: UInt64
 
     /// - Parameter names: different in their length or their first eight bytes; at most 32.
-    package init(_ names: [StaticString]) {
+    init(_ names: [StaticString]) {
         entries = .allocate(capacity: 1 << Self.slotBits)
         // One odd multiplier after the other, until all names have slots of their own: some tens of attempts.
         var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -49,15 +50,15 @@ package struct NameTable: @unchecked Sendable {
         return true
     }
 
-    @inlinable @inline(__always)
-    static func slot(_ head: UInt64, _ count: Int, _ multiplier: UInt64) -> Int {
+    @inline(__always)
+    private static func slot(_ head: UInt64, _ count: Int, _ multiplier: UInt64) -> Int {
         let product = (head ^ UInt64(truncatingIfNeeded: count)) &* multiplier
         return Int(truncatingIfNeeded: product >> UInt64(64 - slotBits))
     }
 
     /// The index of a name; nil for any other.
-    @inlinable @inline(__always)
-    package func index(of name: JSONText) -> Int? {
+    @inline(__always)
+    func index(of name: JSONText) -> Int? {
         let head = name.head
         let entry = entries + Self.slot(head, name.count, multiplier)
         guard entry.pointee.head == head, entry.pointee.count == name.count else { return nil }

@@ -1,7 +1,9 @@
+import JSONReader
+
 /// The names of the members that are of interest in one kind of object.
 ///
 /// The raw values count from 0.
-package protocol MemberName: RawRepresentable<Int>, CaseIterable {
+protocol MemberName: RawRepresentable<Int>, CaseIterable {
     var name: StaticString { get }
     /// The names of all cases.
     static var table: NameTable { get }
@@ -10,14 +12,13 @@ package protocol MemberName: RawRepresentable<Int>, CaseIterable {
 /// The members of an object by their names, found in one walk; of a name that occurs twice the last one counts.
 ///
 /// Keeps positions and not values, and only as many as there are names: a member costs four bytes to move, and not sixteen.
-package struct Members<Name: MemberName, let nameCount: Int> {
+struct Members<Name: MemberName, let nameCount: Int> {
     /// Nil where there is no object.
-    package let object: JSONValue?
-    @usableFromInline var positions = InlineArray<nameCount, UInt32>(repeating: 0)
+    let object: JSONValue?
+    private var positions = InlineArray<nameCount, UInt32>(repeating: 0)
 
     /// A value that is no object has no members.
-    @inlinable
-    package init(_ object: JSONValue?) {
+    init(_ object: JSONValue?) {
         self.object = object
         guard var cursor = object?.members else { return }
         let table = Name.table
@@ -28,8 +29,7 @@ package struct Members<Name: MemberName, let nameCount: Int> {
         }
     }
 
-    @inlinable
-    package subscript(name: Name) -> JSONValue? {
+    subscript(name: Name) -> JSONValue? {
         let position = positions[name.rawValue]
         return position == 0 ? nil : object?.value(at: position)
     }

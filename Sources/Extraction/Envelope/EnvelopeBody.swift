@@ -1,7 +1,7 @@
 import JSONReader
 
 /// The members that envelopes have.
-package enum EnvelopeMember {
+enum EnvelopeMember {
     /// CloudEvents in structured mode.
     case specVersion, id, source, type, time, data, dataBase64
     /// Kafka Connect's `{schema,payload}`.
@@ -9,7 +9,7 @@ package enum EnvelopeMember {
 }
 
 /// The members of an object that is an event's body, or an envelope around it: found in one walk for both.
-package protocol EnvelopeBody {
+protocol EnvelopeBody {
     init(_ object: JSONValue?)
 
     subscript(member: EnvelopeMember) -> JSONValue? { get }
@@ -20,8 +20,7 @@ package protocol EnvelopeBody {
 
 extension EnvelopeBody {
     /// The envelope of CloudEvents in structured mode is known by these where no content type says so.
-    @inlinable
-    package var isCloudEvent: Bool {
+    var isCloudEvent: Bool {
         self[EnvelopeMember.specVersion] != nil
             && (self[EnvelopeMember.data] != nil || self[EnvelopeMember.dataBase64] != nil)
     }

@@ -1,24 +1,25 @@
+import Events
 import JSONReader
 
 /// The headers of a record that say something about its event. Of a name that occurs twice the last one counts, as for
 /// Kafka's own `lastHeader`, but for the coordinates of the original record, of which the first one does: each station
 /// adds its own behind it.
-package struct RecordHeaders {
+struct RecordHeaders {
     var isStructured = false
-    package var ceID: UnsafeRawBufferPointer?
-    package var ceSource: UnsafeRawBufferPointer?
-    package var ceType: UnsafeRawBufferPointer?
-    package var ceTime: UnsafeRawBufferPointer?
+    var ceID: UnsafeRawBufferPointer?
+    var ceSource: UnsafeRawBufferPointer?
+    var ceType: UnsafeRawBufferPointer?
+    var ceTime: UnsafeRawBufferPointer?
     /// Debezium's event id and type.
-    package var outboxID: UnsafeRawBufferPointer?
-    package var outboxType: UnsafeRawBufferPointer?
+    var outboxID: UnsafeRawBufferPointer?
+    var outboxType: UnsafeRawBufferPointer?
     private var originalTopic: UnsafeRawBufferPointer?
     private var originalPartition: UnsafeRawBufferPointer?
     private var originalOffset: UnsafeRawBufferPointer?
 
-    package init() {}
+    init() {}
 
-    package init(_ headers: ArraySlice<EventHeader>) {
+    init(_ headers: ArraySlice<EventHeader>) {
         for header in headers {
             guard let value = header.value?.trimmed, !value.isEmpty else { continue }
             let name = JSONText(header.name)
@@ -40,7 +41,7 @@ package struct RecordHeaders {
     }
 
     /// Where a record stood that came back from the dead letters; nil for any other.
-    package var original: (topic: UnsafeRawBufferPointer, partition: Int64, offset: Int64)? {
+    var original: (topic: UnsafeRawBufferPointer, partition: Int64, offset: Int64)? {
         guard let topic = originalTopic, let partition = Self.number(originalPartition), partition <= Int64(Int32.max),
             let offset = Self.number(originalOffset)
         else { return nil }

@@ -1,0 +1,190 @@
+import Events
+import Extraction
+import FanOut
+import NotificationPayload
+import OrderState
+import Pipeline
+import Subscriptions
+
+/// Runs the pipeline with no Kafka, as Kafka Streams' `TopologyTestDriver` runs a topology: a test writes events,
+/// subscribes devices and moves the clock, and reads what the pipeline wrote.
+///
+///     var driver = try PipelineTestDriver(audienceRule: PlaceAndNewOrders())
+///     try driver.subscribe(Subscription(audience: "place/42", token: "t", platform: .fcm, app: "com.example.shop"))
+///     try driver.process(.order("4711", place: "42"))
+///     driver.output.dispatches[0].payload?.orderID        // "4711"
+///
+/// From extraction to rendering, and from the state of orders to their timers, all of it is the pipeline's own code: the
+/// same calls give the same bytes, and give them in production. What a broker does is not there: rebalances, aborted
+/// transactions, several workers. It reads no clock and does no I/O. One owner, one thread.
+public struct PipelineTestDriver: ~Copyable {
+    /// 2025-07-07T07:00:00Z, a Monday.
+    public static let defaultStart = EventTime(milliseconds: 1_751_871_600_000)
+
+    public let configuration: PipelineConfiguration
+    /// What has been committed.
+    public private(set) var output = RecordingSink()
+    /// The records of notifications.journal, one for each transaction: what a replay is made from.
+    public private(set) var journal: [String] = []
+    /// The numbers of everything that has been committed.
+    public private(set) var counts = Counts()
+    /// The clock of the next transaction. Only ``advanceClock(by:)`` moves it.
+    public private(set) var clock: EventTime
+
+    package let table: SubscriptionTable
+    package var core: PipelineCore
+    package var batch: EventBatch
+    private var memory = Memory()
+    private var positions = Positions()
+
+    /// - Parameters:
+    ///   - configuration: rules, limits and names as in production; nil: the defaults. Its broker and its folder are not
+    ///     used.
+    ///   - resolver: finds the devices of audiences; nil: those of ``subscribe(_:)``.
+    ///   - audienceRule: decides who a notification is for.
+    ///   - partitions: of the events' topic.
+    ///   - start: what the clock shows at first.
+    public init(
+        _ configuration: PipelineConfiguration? = nil, resolver: (any TokenResolver)? = nil,
+        audienceRule: any AudienceRule = PlaceAudience(), partitions: Int32 = 1,
+        startingAt start: EventTime = PipelineTestDriver.defaultStart
+    ) throws {
+        let configuration = try configuration ?? PipelineTestDriver.configuration()
+        let table = SubscriptionTable.inMemory()
+        // Read to the end of a topic that has nothing yet.
+        _ = try table.apply([], nextOffsets: table.appliedOffsets, at: start)
+        var core = try PipelineCore(
+            configuration, audienceRule: audienceRule,
+            recipients: resolver.map(RecipientSource.resolver) ?? .table(table))
+        var committed: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [:]
+        let watermark = TimerWatermark(start.milliseconds)
+        for partition in 0..<partitions {
+            core.assign(partition, watermark: watermark, newest: 0)
+            committed[partition] = (
+                0, OffsetMetadata(watermark: watermark, partitions: partitions, newestTimestamp: 0)
+            )
+        }
+        positions.assign(committed, partitionCount: partitions)
+        self.configuration = configuration
+        self.table = table
+        self.core = core
+        batch = EventBatch(topic: configuration.topics.events)
+        clock = start
+    }
+
+    /// The defaults of every setting, with no broker and no folder.
+    package static func configuration(
+        _ rules: ExtractionRules? = nil
+    ) throws -> PipelineConfiguration {
+        PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try rules ?? ExtractionRules())
+    }
+
+    /// Subscribes a device, for events from now on. A driver with a resolver does not look at it.
+    public func subscribe(_ subscription: Subscription) throws { try table.subscribe(subscription) }
+
+    /// Unsubscribes a device, as a tombstone does.
+    public func unsubscribe(_ subscription: Subscription) throws { try table.unsubscribe(subscription) }
+
+    /// Writes records to the events' topic and processes them, in one transaction. Sends no timers: see
+    /// ``advanceClock(by:)``.
+    ///
+    /// - Throws: what the resolver or the audience rule throws. The transaction is then aborted, and nothing of it is in
+    ///   ``output``; the pipeline would process the records again, and a test can.
+    public mutating func process(_ records: SampleRecord...) throws { try process(records) }
+
+    /// The same with a list.
+    public mutating func process(_ records: [SampleRecord]) throws {
+        fill(records)
+        try transact { driver, sink in
+            var next = 0
+            while next < driver.batch.records.count {
+                let extracted = driver.core.extract(&driver.batch, from: next)
+                next = try driver.core.emit(driver.batch, next..<extracted, limit: .max, into: &sink)
+            }
+            for record in driver.batch.records { driver.positions.advance(over: record) }
+        }
+    }
+
+    /// Moves the clock on. The timers that are due by then are sent each at its time, or where that is over already at the
+    /// clock's, in a transaction for each partition and time.
+    ///
+    /// - Throws: as ``process(_:)``; the clock then stands at the timer that was not sent.
+    public mutating func advanceClock(by duration: Duration) throws {
+        let end = clock.milliseconds + duration.wholeMilliseconds
+        while let partition = positions.owned.min(by: { core.nextDue(in: $0) < core.nextDue(in: $1) }),
+            core.nextDue(in: partition) <= end
+        {
+            // `nextDue` says when a timer may be due; `isDue` looks, and corrects it.
+            guard core.isDue(in: partition, at: end), let position = positions[partition] else { continue }
+            let time = max(core.nextDue(in: partition), clock.milliseconds)
+            clock = EventTime(milliseconds: time)
+            let tick = Tick(partition: partition, time: time, clock: time, offset: position.next)
+            try transact { driver, sink in
+                let watermark = try driver.core.fire(tick, .upTo(nil), into: &sink)
+                driver.positions.fire(partition: partition, upTo: watermark, tick: time)
+            }
+        }
+        clock = EventTime(milliseconds: end)
+    }
+
+    // MARK: Transactions
+
+    /// Puts records into ``batch``, at the next offsets of their partitions.
+    package mutating func fill(_ records: [SampleRecord]) {
+        batch.removeAll()
+        memory = Memory()
+        var next: [Int32: Int64] = [:]
+        for record in records {
+            let offset = next[record.partition] ?? positions[record.partition]?.next ?? 0
+            memory.append(record, partition: record.partition, offset: offset, now: clock, to: &batch)
+            next[record.partition] = offset + 1
+        }
+    }
+
+    private mutating func transact(
+        _ body: (inout PipelineTestDriver, inout RecordingSink) throws -> Void
+    ) throws {
+        var sink = RecordingSink()
+        do {
+            try core.beginTransaction()
+            try body(&self, &sink)
+        } catch {
+            core.endTransaction()
+            core.rollBack()
+            positions.rollBack()
+            _ = core.takeNotes()
+            throw error
+        }
+        if configuration.orders.schedule == nil { positions.passTimers(until: clock.milliseconds) }
+        writeJournal()
+        core.endTransaction()
+        positions.commit()
+        core.commit()
+        var counted = core.counts
+        counted.transactions += 1
+        counted.count(core.takeNotes())
+        counts.add(counted)
+        output.append(sink)
+    }
+
+    private mutating func writeJournal() {
+        var entry = JournalEntry()
+        positions.forEachUncommitted { partition, position in
+            entry.ranges.append(
+                JournalEntry.Range(
+                    partition: partition, from: position.committed, to: position.next, first: position.first,
+                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
+                    until: position.tickTime))
+        }
+        guard !entry.ranges.isEmpty else { return }
+        entry.clock = clock.milliseconds
+        entry.table = core.tableOffsets
+        var text = ByteWriter()
+        entry.append(
+            to: &text,
+            origin: JournalEntry.Origin(
+                group: configuration.groupID, cluster: nil, events: configuration.topics.events,
+                dispatch: configuration.topics.dispatch, rules: configuration.rulesHash))
+        journal.append(String(decoding: text.bytes, as: UTF8.self))
+    }
+}

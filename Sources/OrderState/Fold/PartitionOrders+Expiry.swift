@@ -1,0 +1,99 @@
+/// What still counts of an order, and the memory of those of which nothing does.
+extension PartitionOrders {
+    /// Whether what a record of this time said still counts. What is of an order's end goes earlier.
+    func isAlive(_ time: UInt32, _ header: OrderHeader, isOfEnd: Bool = false) -> Bool {
+        isAlive(time, header, at: newest, isOfEnd: isOfEnd)
+    }
+
+    private func isAlive(_ time: UInt32, _ header: OrderHeader, at newest: Int64, isOfEnd: Bool = false) -> Bool {
+        let isEnded = isOfEnd && header.flags.contains(.isTerminal)
+        return time != 0 && Int64(time) + (isEnded ? limits.terminalRetention : limits.horizon) > newest / 1000
+    }
+
+    func isKnown(_ identity: UInt64) -> Bool {
+        let block = table.block(found.name)
+        let header = block.header
+        for index in (header.flags.contains(.hasEnd) ? 1 : 0)..<Int(header.markCount) {
+            let mark = block.mark(index)
+            if mark.value == identity, Int64(mark.until) > newest / 1000 { return true }
+        }
+        return false
+    }
+
+    func forgetExpired(_ draft: inout OrderDraft) {
+        let header = draft.header
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        var count = 0
+        for index in 0..<Int(header.markCount) {
+            if Int64(draft.marks[index].until) > newest / 1000 {
+                draft.marks[count] = draft.marks[index]
+                count += 1
+            } else if index == 0, header.flags.contains(.hasEnd) {
+                draft.header.flags.remove(.hasEnd)
+            }
+        }
+        draft.header.markCount = UInt8(count)
+        if !isAlive(header.timeAt, header, isOfEnd: true) { draft.header.timeAt = 0 }
+        if !isAlive(header.statusAt, header, isOfEnd: true) {
+            draft.header.statusAt = 0
+            draft.header.flags.subtract([.isTerminal, .isUnpicked])
+            draft.status = none
+        }
+        if !isAlive(header.slotAt, header) { draft.header.slotAt = 0 }
+        if !isAlive(header.dateAt, header) { draft.header.dateAt = 0 }
+        if !isAlive(header.orderDateAt, header) { draft.header.orderDateAt = 0 }
+        if !isAlive(header.typeAt, header) {
+            draft.header.typeAt = 0
+            draft.header.flags.subtract([.food, .d2d])
+        }
+        if !isAlive(header.placeAt, header) {
+            draft.header.placeAt = 0
+            draft.place = none
+        }
+        if !isAlive(header.visibleAt, header) {
+            draft.header.visibleAt = 0
+            draft.visibleID = none
+        }
+        if !isAlive(header.parentAt, header) {
+            draft.header.parentAt = 0
+            draft.parentID = none
+        }
+    }
+
+    /// Frees the memory of orders that have nothing left to say, as of the last commit; where that does not leave the
+    /// index half empty it grows, so that it takes many orders until the next look at all of them.
+    func makeRoom() {
+        removeExpired()
+        table.growIfHalfFull()
+    }
+
+    private func removeExpired() {
+        var dead: [UInt32] = []
+        table.visit { name, block in
+            if !isAnythingAlive(in: block, at: settled) { dead.append(name) }
+        }
+        for name in dead { remove(name) }
+    }
+
+    func remove(_ name: UInt32) {
+        noteChange(of: table.block(name).id)
+        table.remove(name)
+    }
+
+    private func isAnythingAlive(in block: OrderBlock, at newest: Int64) -> Bool {
+        let header = block.header
+        if isAlive(header.timeAt, header, at: newest, isOfEnd: true)
+            || isAlive(header.statusAt, header, at: newest, isOfEnd: true)
+        {
+            return true
+        }
+        for time in [
+            header.slotAt, header.dateAt, header.orderDateAt, header.placeAt, header.visibleAt, header.parentAt,
+            header.typeAt,
+        ] where isAlive(time, header, at: newest) {
+            return true
+        }
+        for index in 0..<Int(header.markCount) where Int64(block.mark(index).until) > newest / 1000 { return true }
+        return false
+    }
+}

@@ -1,0 +1,144 @@
+import Digests
+import Extraction
+
+/// What an event changes in its order.
+extension PartitionOrders {
+    /// The event time of the latest end, in milliseconds.
+    func end(of draft: OrderDraft) -> Int64? {
+        draft.header.flags.contains(.hasEnd) ? Int64(bitPattern: draft.marks[0].value) : nil
+    }
+
+    /// Remembers the event's identity, and an end: whether the event is applied or not, so that what is known of the
+    /// last horizon never depends on the one before.
+    func note(_ event: OrderFacts, in draft: inout OrderDraft) {
+        var first = draft.header.flags.contains(.hasEnd) ? 1 : 0
+        var count = Int(draft.header.markCount)
+        if let identity = event.identity {
+            var place = first
+            while place < count, draft.marks[place].value != identity { place += 1 }
+            if place == count, count < first + OrderDraft.maxMarks - 1 { count += 1 }
+            for index in stride(from: min(place, count - 1), to: first, by: -1) {
+                draft.marks[index] = draft.marks[index - 1]
+            }
+            draft.marks[first] = OrderMark(value: identity, until: later(limits.horizon))
+        }
+        if let status = event.status, limits.isTerminal(status) {
+            if first == 0 {
+                for index in stride(from: count, to: 0, by: -1) { draft.marks[index] = draft.marks[index - 1] }
+                count += 1
+                first = 1
+                draft.header.flags.insert(.hasEnd)
+            }
+            let until = later(limits.terminalRetention)
+            for index in first..<count { draft.marks[index].until = min(draft.marks[index].until, until) }
+            draft.marks[0] = OrderMark(value: UInt64(bitPattern: event.time.milliseconds), until: until)
+        }
+        draft.header.markCount = UInt8(count)
+    }
+
+    private func later(_ seconds: Int64) -> UInt32 { UInt32(clamping: Int64(now) + seconds) }
+
+    func merge(_ event: OrderFacts, into draft: inout OrderDraft) -> SettledTimers {
+        let before = draft.header
+        draft.header.lastTime = event.time.milliseconds
+        draft.header.timeAt = now
+        if let status = event.status {
+            draft.status = status
+            draft.header.statusAt = now
+            draft.header.flags.subtract([.isTerminal, .isUnpicked])
+            if limits.isUnpicked(status) { draft.header.flags.insert(.isUnpicked) }
+            if limits.isTerminal(status) {
+                draft.header.flags.insert(.isTerminal)
+                return endOrder(&draft)
+            }
+        }
+        draft.place = event.place
+        draft.header.placeAt = now
+        if let visibleID = event.visibleID {
+            draft.visibleID = visibleID
+            draft.header.visibleAt = now
+        }
+        if let parentID = event.parentID {
+            draft.parentID = parentID
+            draft.header.parentAt = now
+        }
+        if let type = event.orderType {
+            draft.header.flags.subtract([.food, .d2d])
+            draft.header.flags.insert(type == .food ? .food : .d2d)
+            draft.header.typeAt = now
+        }
+        if let slot = event.slot {
+            draft.header.slotStart = slot.start
+            draft.header.slotEnd = slot.end
+            draft.header.slotAt = now
+            draft.header.flags.remove(.hasSlotDate)
+            if let date = event.slotDate {
+                draft.header.flags.insert(.hasSlotDate)
+                draft.header.slotDate = date
+            }
+        }
+        if let date = event.date {
+            draft.header.date = date
+            draft.header.dateAt = now
+        }
+        if let date = event.orderDate {
+            draft.header.orderDate = date
+            draft.header.orderDateAt = now
+        }
+        return moveTimers(of: &draft, isNew: before.timeAt == 0)
+    }
+
+    /// What is left of an order that has ended is its status and its identities.
+    private func endOrder(_ draft: inout OrderDraft) -> SettledTimers {
+        var settled = SettledTimers()
+        settled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(
+            after: watermark, hash: StoredHash(of: draft.id))
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        var header = OrderHeader()
+        header.lastTime = draft.header.lastTime
+        header.timeAt = draft.header.timeAt
+        header.statusAt = draft.header.statusAt
+        header.markCount = draft.header.markCount
+        header.flags = draft.header.flags.intersection([.isTerminal, .isUnpicked, .hasEnd, .isDirty])
+        draft.header = header
+        draft.place = none
+        draft.visibleID = none
+        draft.parentID = none
+        return settled
+    }
+
+    /// A slot that changes moves its timers; one that is said again does not.
+    private func moveTimers(of draft: inout OrderDraft, isNew: Bool) -> SettledTimers {
+        var settled = SettledTimers()
+        guard limits.isScheduled else { return settled }
+        let start = start(of: draft)
+        if start == 0, isNew { settled.noSlot = 1 }
+        guard start != draft.header.start else { return settled }
+        draft.header.start = start
+        draft.header.startSetAt = start == 0 ? 0 : now
+        if start != 0 {
+            let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
+            settled.alreadyStarted =
+                OrderTimers.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
+        }
+        return settled
+    }
+
+    /// When the slot starts, in seconds since 1970; 0 without a slot, a date and a place.
+    private func start(of draft: OrderDraft) -> UInt32 {
+        let header = draft.header
+        guard header.slotAt != 0, header.placeAt != 0, let date = header.deliveryDate else { return 0 }
+        let start = zones.instant(date: date, minute: header.slotStart, place: draft.place)
+        // Before 1970 and after 2105 nobody delivers.
+        return UInt32(exactly: start + OrderTimers.last + 120) == nil ? 0 : UInt32(clamping: start)
+    }
+}
+
+extension OrderHeader {
+    /// The delivery date, else the order's own, else that of the event that brought the slot.
+    var deliveryDate: Int32? {
+        if dateAt != 0 { return date }
+        if orderDateAt != 0 { return orderDate }
+        return flags.contains(.hasSlotDate) ? slotDate : nil
+    }
+}

@@ -1,0 +1,25 @@
+import FanOut
+import Subscriptions
+
+extension PipelineCore {
+    /// By the rules and limits of a configuration.
+    ///
+    /// - Parameter recipients: where the devices of audiences come from.
+    package init(
+        _ configuration: PipelineConfiguration, audienceRule: any AudienceRule = PlaceAudience(),
+        recipients: RecipientSource
+    ) throws(SubscriptionTableError) {
+        self.init(
+            configuration,
+            fanOut: try FanOut(
+                audienceRule: audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge,
+                maxDevices: configuration.maxDevicesPerEvent))
+    }
+
+    /// The same with recipients of its own.
+    package init(_ configuration: PipelineConfiguration, fanOut: consuming FanOut) {
+        self.init(
+            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+    }
+}

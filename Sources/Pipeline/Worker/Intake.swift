@@ -1,0 +1,63 @@
+import Events
+import KafkaClient
+
+/// What a worker has read and not given back to its consumer, which these records keep alive.
+struct Intake: ~Copyable {
+    var records = RecordBatch()
+    /// Those that are to be processed.
+    var batch: EventBatch
+    /// Those below the committed offset, which are folded in silence.
+    var refoldBatch: EventBatch
+
+    init(topic: String) {
+        batch = EventBatch(topic: topic)
+        refoldBatch = EventBatch(topic: topic)
+    }
+
+    /// Gives the records that were read back to their consumer.
+    mutating func removeAll() {
+        batch.removeAll()
+        refoldBatch.removeAll()
+        records.removeAll()
+    }
+
+    /// Puts the records that are to be processed into ``batch``, and those that are only folded into ``refoldBatch``.
+    mutating func sort(_ assignment: inout AssignmentMachine) {
+        batch.removeAll()
+        refoldBatch.removeAll()
+        for header in records.headers { batch.headers.append(EventHeader(header)) }
+        let isFolding = assignment.positions.foldingCount > 0
+        for index in 0..<records.count {
+            let record = records[index]
+            if isFolding, setAside(record, &assignment) { continue }
+            guard assignment.positions.accepts(partition: record.partition, offset: record.offset) else { continue }
+            batch.records.append(EventRecord(record))
+        }
+        guard isFolding else { return }
+        if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: batch.headers) }
+        for end in records.endsOfPartition { assignment.fold(end.partition.partition, upTo: end.offset.value) }
+    }
+
+    /// Takes a record that is only to be folded; one behind the committed offset says that all of those have come.
+    private mutating func setAside(_ record: RecordView, _ assignment: inout AssignmentMachine) -> Bool {
+        let isToFold = assignment.positions.isToFold(partition: record.partition, offset: record.offset)
+        if isToFold { refoldBatch.records.append(EventRecord(record)) }
+        assignment.fold(record.partition, upTo: record.offset + (isToFold ? 1 : 0))
+        return isToFold
+    }
+}
+
+extension EventRecord {
+    /// The bytes stay the batch's that it comes from.
+    package init(_ record: RecordView) {
+        self.init(
+            partition: record.partition, offset: record.offset,
+            timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key, value: record.value,
+            headers: record.headers)
+    }
+}
+
+extension EventHeader {
+    /// The bytes stay the batch's that it comes from.
+    package init(_ header: HeaderView) { self.init(name: header.name, value: header.value) }
+}

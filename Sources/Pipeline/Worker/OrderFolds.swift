@@ -1,0 +1,64 @@
+import KafkaClient
+
+/// Where the state of the orders that a worker has in memory stands, and what it has on disk of it.
+struct OrderFolds: ~Copyable {
+    /// By partition: the state holds every record below this offset, with nothing open. A partition that was taken away
+    /// stays until the next assignment, which often gives it back.
+    var offsets: [Int32: Int64] = [:]
+    /// The partitions whose incomplete state has been told of, and what it lacks.
+    var told: [Int32: FoldBeginning] = [:]
+    /// Nil where the state cannot be saved.
+    var checkpoint: OrderCheckpoint?
+    /// When the checkpoint is written next.
+    private(set) var savesAt = ContinuousClock.now
+    /// How long the slices of the checkpoint at hand have taken.
+    private var saving = Duration.zero
+
+    static let saveInterval = Duration.seconds(10)
+    /// How many orders are written at once, and how long events wait for it: some 50 ms.
+    static let saveSlice = 10_000
+
+    init(checkpoint: consuming OrderCheckpoint?) {
+        self.checkpoint = checkpoint
+    }
+
+    /// Forgets the partitions that are another worker's now.
+    ///
+    /// - Returns: these.
+    mutating func forget(except kept: Set<Int32>) -> [Int32] {
+        let gone = offsets.keys.filter { !kept.contains($0) }
+        for partition in gone {
+            offsets[partition] = nil
+            told[partition] = nil
+        }
+        return gone
+    }
+
+    /// The partitions whose state in memory is of no use, and the offsets at which another may stand: neither before the
+    /// log's first record nor behind the committed offset.
+    ///
+    /// - Parameters:
+    ///   - committed: where the partitions go on.
+    ///   - first: the first offset that the log still has.
+    func needed(
+        _ committed: [Int32: Int64], first: [Int32: Int64], of topic: String
+    ) -> [TopicPartition: ClosedRange<Int64>] {
+        var needed: [TopicPartition: ClosedRange<Int64>] = [:]
+        for (partition, offset) in committed {
+            let first = first[partition] ?? 0
+            let usable = first...max(offset, first)
+            if let fold = offsets[partition], usable.contains(fold) { continue }
+            needed[TopicPartition(topic: topic, partition: partition)] = usable
+        }
+        return needed
+    }
+
+    /// The checkpoint, or a slice of it, has been written. The next whole one waits 10 s, or so much longer that saving
+    /// takes no more than a fiftieth of the time; between slices events have as much time as a slice takes.
+    mutating func saved(isWhole: Bool, began: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+        let taken = now - began
+        saving += taken
+        savesAt = now + (isWhole ? max(Self.saveInterval, saving * 50) : taken)
+        if isWhole { saving = .zero }
+    }
+}

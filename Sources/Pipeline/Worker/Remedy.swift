@@ -1,0 +1,45 @@
+import KafkaClient
+
+/// What a worker does after an error of Kafka's: the first of these that fits.
+enum Remedy: Equatable {
+    struct Refusal: Equatable {
+        /// The event whose record it was; nil where that is not known.
+        var event: Coordinates?
+        var error: KafkaError
+    }
+
+    /// A record was refused for good: find it.
+    case isolate(Refusal)
+    /// The consumer has ended by this error, whatever else went wrong.
+    case replaceFailedConsumer(KafkaError)
+    /// The error is the consumer's own.
+    case replaceConsumer
+    /// End the transaction and go back to the committed offsets; out of range, the consumer has stopped to read, and
+    /// its partitions have to be assigned again.
+    case rewind(isOutOfRange: Bool)
+
+    /// - Parameters:
+    ///   - refusals: what the producer has reported of the open transaction's records, by the event that they come from.
+    ///   - alone: the only event of the transaction, if that is so.
+    ///   - consumer: the error that the consumer has ended by.
+    init(
+        after error: KafkaError, refusals: [(event: Coordinates?, error: KafkaError)], alone: Coordinates?,
+        consumer: KafkaError?
+    ) {
+        let refusal = (refusals + [(alone, error)]).first { $0.error.isOfRecord }
+        if let refusal {
+            self = .isolate(Refusal(event: refusal.event, error: refusal.error))
+        } else if let consumer {
+            self = .replaceFailedConsumer(consumer)
+        } else if error.operation == "consume" {
+            self = .replaceConsumer
+        } else {
+            self = .rewind(isOutOfRange: error.kind == .offsetOutOfRange)
+        }
+    }
+}
+
+extension KafkaError {
+    /// No repetition makes the broker, or the client, take the record.
+    fileprivate var isOfRecord: Bool { kind == .messageTooLarge || kind == .invalidRecord }
+}

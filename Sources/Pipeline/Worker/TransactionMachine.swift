@@ -1,0 +1,239 @@
+import KafkaClient
+
+/// The transactions of a worker, one after the other, and how refused records are looked for in them.
+///
+///     idle ── begun ──► open ── commit ──► committing ── committed ──► idle
+///      ▲                 │                     │
+///      └── dropped, failed ───────────────────┘
+///
+/// It calls nothing and reads no clock: an input says what happened or what is wanted, and returns what the worker has to
+/// do. One that does not fit the phase is a defect of this program; it changes nothing. A producer that was fenced or has
+/// failed is no phase: its next call says so, and ``failed(_:)`` decides again.
+struct TransactionMachine {
+    enum Phase: Equatable {
+        case idle
+        /// Records may be written.
+        case open(OpenTransaction)
+        /// Nothing more may be written. From now on an error does not say whether the broker has committed.
+        case committing(OpenTransaction)
+    }
+
+    private(set) var phase = Phase.idle
+    private(set) var isolation = Isolation()
+
+    // MARK: Begin
+
+    enum BeginAction: Equatable {
+        /// One is open.
+        case nothing
+        case begin
+        /// A copy of a request of the last one may still be on its way: begin with a new producer (ADR 22).
+        case replaceProducerAndBegin
+    }
+
+    /// Something is to be written.
+    func begin(hasRepeatedRequests: Bool) throws(PipelineError) -> BeginAction {
+        switch phase {
+        case .idle: return hasRepeatedRequests ? .replaceProducerAndBegin : .begin
+        case .open: return .nothing
+        case .committing: throw misfit("a transaction was to begin")
+        }
+    }
+
+    /// The producer has begun a transaction.
+    ///
+    /// - Parameter clock: the time that the journal gives it, in milliseconds since 1970.
+    mutating func begun(now: ContinuousClock.Instant, clock: Int64) throws(PipelineError) {
+        guard case .idle = phase else { throw misfit("a transaction began") }
+        phase = .open(OpenTransaction(began: now, clock: clock))
+    }
+
+    // MARK: What is in it
+
+    /// Events were written.
+    ///
+    /// - Parameters:
+    ///   - dated: how many of them have a timestamp.
+    ///   - oldest: the oldest of those, in milliseconds since 1970.
+    mutating func wrote(events: Int, dated: Int, oldest: Int64) throws(PipelineError) {
+        try change("events were written") { open in
+            open.events += events
+            if dated > 0 { open.batches.append(.init(oldest: oldest, events: dated)) }
+        }
+    }
+
+    /// The event that follows is the only one of this transaction.
+    mutating func isolates(_ event: Coordinates, isDeadLetter: Bool) throws(PipelineError) {
+        try change("an event was isolated") { open in
+            open.alone = event
+            open.aloneIsDeadLetter = isDeadLetter
+        }
+    }
+
+    /// Timers follow, of which ``Isolation/tickLimit`` says how many.
+    mutating func takesTimers() throws(PipelineError) {
+        let limit = isolation.tickLimit
+        try change("timers were to go") { open in
+            open.hasTick = true
+            open.tickLimit = limit
+        }
+    }
+
+    /// Whether timers of a tick at `time` need a transaction of their own: one has one clock, which no tick in it is ahead
+    /// of; its bounds count from its begin; and timers that are looked at one by one are alone in theirs.
+    func mustCommit(beforeTimersAt time: Int64, isFull: (OpenTransaction) -> Bool) -> Bool {
+        guard let open else { return false }
+        return isolation.tickLimit != nil || open.clock < time || isFull(open)
+    }
+
+    /// The open transaction; nil while there is none, or it is being committed.
+    var open: OpenTransaction? {
+        switch phase {
+        case .open(let open): open
+        case .idle, .committing: nil
+        }
+    }
+
+    /// Whether something is written that is not committed.
+    var isIdle: Bool {
+        switch phase {
+        case .idle: true
+        case .open, .committing: false
+        }
+    }
+
+    private mutating func change(
+        _ input: String, _ body: (inout OpenTransaction) -> Void
+    ) throws(PipelineError) {
+        guard case .open(var open) = phase else { throw misfit(input) }
+        phase = .idle
+        body(&open)
+        phase = .open(open)
+    }
+
+    // MARK: Its end
+
+    enum CommitAction: Equatable {
+        /// Nothing is open; or a commit has failed, and what it leaves is still to be ended: the group can ask for the
+        /// partitions before that, and a second attempt would write the journal twice.
+        case nothing
+        /// Write the journal, send the offsets, commit.
+        case commit(OpenTransaction)
+    }
+
+    /// What is open is to be committed.
+    mutating func commit() -> CommitAction {
+        switch phase {
+        case .idle, .committing: return .nothing
+        case .open(let open):
+            phase = .committing(open)
+            return .commit(open)
+        }
+    }
+
+    /// The broker has committed.
+    ///
+    /// - Parameter next: the next offset of a partition.
+    mutating func committed(upTo next: (Int32) -> Int64?) throws(PipelineError) {
+        guard case .committing(let open) = phase else { throw misfit("a transaction was committed") }
+        phase = .idle
+        isolation.committed(upTo: next)
+        if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
+    }
+
+    /// A transaction that has asked the broker for its time is to be aborted. Nothing was processed in it, so there is
+    /// nothing to forget.
+    mutating func probed() throws(PipelineError) {
+        guard case .open = phase else { throw misfit("the broker's time was known") }
+        phase = .idle
+    }
+
+    enum EndAction: Equatable {
+        case nothing
+        /// Forget what was processed in it, and abort.
+        case abort
+        case replaceProducer(after: KafkaError)
+        /// The same, after what was processed is forgotten: a delayed EndTxn may complete a later transaction of this
+        /// producer (kafka-rules 4).
+        case forgetAndReplaceProducer(after: KafkaError)
+    }
+
+    /// What is open, if anything is, is to have no effect.
+    mutating func dropped() -> EndAction {
+        let wasIdle = isIdle
+        phase = .idle
+        return wasIdle ? .nothing : .abort
+    }
+
+    /// The same, because of an error of the producer, or of what happened beside it.
+    mutating func failed(_ error: KafkaError) -> EndAction {
+        switch error.recovery {
+        case .abortTransaction, .giveUp:
+            return dropped()
+        case .retry, .recreateClient:
+            let wasIdle = isIdle
+            phase = .idle
+            return wasIdle ? .replaceProducer(after: error) : .forgetAndReplaceProducer(after: error)
+        }
+    }
+
+    // MARK: Refused records
+
+    enum RefusalAction: Equatable {
+        /// Abort, and do it again as ``isolation`` says.
+        case retry
+        /// Not even the dead letter of a single timer is taken.
+        case giveUpTimer
+        /// Not even the cut dead letter of this event is taken.
+        case giveUp(Coordinates)
+    }
+
+    /// The broker, or the client, has refused a record for good. The transaction is still to be ended.
+    ///
+    /// - Parameters:
+    ///   - error: its name.
+    ///   - timers: how many were sent in the transaction.
+    ///   - ends: the offset after the last event of it, by partition.
+    mutating func refused(_ error: String, timers: Int, ends: [Int32: Int64]) -> RefusalAction {
+        let refused: OpenTransaction? =
+            switch phase {
+            case .idle: nil
+            case .open(let open), .committing(let open): open
+            }
+        if let refused, refused.hasTick {
+            if isolation.tickRefused(timers: timers, limit: refused.tickLimit) { return .giveUpTimer }
+            if refused.tickLimit != nil { return .retry }
+        }
+        let action = isolation.recordRefused(
+            error: error, batch: ends, alone: refused?.alone, wasDeadLetter: refused?.aloneIsDeadLetter ?? false)
+        switch action {
+        case .retry: return .retry
+        case .giveUp(let event): return .giveUp(event)
+        }
+    }
+
+    /// The event that a refusal without an event of its own is about: the only one of its transaction.
+    var alone: Coordinates? {
+        switch phase {
+        case .idle: nil
+        case .open(let open), .committing(let open): open.alone
+        }
+    }
+
+    /// The partitions are gone: whoever has them now finds out for itself.
+    mutating func forgetRefusals() { isolation.reset() }
+
+    private func misfit(_ input: String) -> PipelineError {
+        .misfit(input, while: "a transaction was \(phase.name)")
+    }
+}
+
+extension TransactionMachine.Phase {
+    fileprivate var name: String {
+        switch self {
+        case .idle: "not open"
+        case .open: "open"
+        case .committing: "being committed"
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Events
+
+extension Worker {
+    /// Extracts the batch and emits it, in as many transactions as its output needs.
+    mutating func process() throws {
+        var next = 0
+        while next < intake.batch.records.count {
+            let extracted = try extract(from: next)
+            while next < extracted {
+                try begin()
+                if transaction.isolation.isActive { try applyTreatment(of: next) }
+                let emitted = try emit(next..<(transaction.isolation.isActive ? next + 1 : extracted))
+                try advance(over: next..<emitted)
+                next = emitted
+                try context.reach(.afterProduce, worker: slot.number)
+                if next < extracted || transaction.isolation.isActive || core.needsWholeBatches { try commit() }
+            }
+        }
+    }
+
+    private mutating func extract(from first: Int) throws -> Int {
+        guard core.needsWholeBatches, !transaction.isolation.isActive else {
+            return core.extract(&intake.batch, from: first, supersedes: false)
+        }
+        try begin()
+        return try core.extractWhole(&intake.batch, from: first, limit: context.configuration.commitMaxRecords)
+    }
+
+    private mutating func emit(_ records: Range<Int>) throws -> Int {
+        if core.needsWholeBatches { return try core.emit(intake.batch, records, limit: .max, into: &output) }
+        let configuration = context.configuration
+        let open = transaction.open
+        return try core.emit(
+            intake.batch, records, limit: configuration.commitMaxRecords,
+            isTimeUp: { open?.isOld(configuration) ?? false },
+            into: &output)
+    }
+
+    private mutating func advance(over records: Range<Int>) throws {
+        var oldest = Int64.max
+        var dated = 0
+        for index in records {
+            let record = intake.batch.records[index]
+            assignment.positions.advance(over: record)
+            guard let timestamp = record.timestamp?.milliseconds else { continue }
+            oldest = min(oldest, timestamp)
+            dated += 1
+        }
+        try transaction.wrote(events: records.count, dated: dated, oldest: oldest)
+    }
+
+    /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).
+    private mutating func applyTreatment(of record: Int) throws {
+        let place = intake.batch.records[record]
+        let event = Coordinates(partition: place.partition, offset: place.offset)
+        let isolation = transaction.isolation
+        let treatment = isolation.treatment(of: event)
+        output.truncatesDeadLetters = treatment == .truncatedDeadLetter
+        if treatment != .asItIs, !core.isDeadLetter(record: record) {
+            core.condemn(
+                record: record,
+                DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
+        }
+        try transaction.isolates(event, isDeadLetter: core.isDeadLetter(record: record))
+    }
+}

@@ -1,0 +1,144 @@
+import FanOut
+import KafkaClient
+import Pipeline
+import Subscriptions
+
+/// The questions to the log that decide what is done again.
+extension ReplaySession {
+    /// What a group has committed of ranges, where that counts.
+    func committed(_ asked: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+        guard let committed = request.committed else { return asked }
+        return asked.reduce(into: [:]) { ranges, each in
+            let end = max(each.value.lowerBound, committed[each.key] ?? each.value.lowerBound)
+            ranges[each.key] = each.value.clamped(to: each.value.lowerBound..<end)
+        }
+    }
+
+    mutating func noteUncommitted(_ asked: [Int32: Range<Int64>]) {
+        guard let committed = request.committed else { return }
+        let group = configuration.groupID
+        for (partition, range) in asked.sorted(by: { $0.key < $1.key }) where !range.isEmpty {
+            guard let end = committed[partition] else {
+                input.notes.append(
+                    "partition \(partition): group \(group) has committed nothing, so nothing is selected")
+                continue
+            }
+            if end < range.upperBound {
+                input.notes.append(
+                    "partition \(partition): group \(group) has not committed the offsets from \(end) on; it sends what "
+                        + "they give itself")
+            }
+        }
+    }
+
+    /// What is done again for it.
+    func reach(_ selected: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+        guard let committed = request.committed else { return selected }
+        return selected.reduce(into: [:]) { ranges, each in
+            let (start, end) = (each.value.lowerBound, each.value.upperBound)
+            ranges[each.key] = start..<(each.value.isEmpty ? end : max(end, committed[each.key] ?? end))
+        }
+    }
+
+    mutating func asked(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
+        let topic = configuration.topics.events
+        if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
+            throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
+        }
+        let chosen = bounds.filter { request.partitions?.contains($0.key) ?? true }
+        var ranges = chosen
+        if let offsets = request.offsets {
+            ranges = chosen.mapValues { $0.clamped(to: offsets) }
+        }
+        if let from = request.from {
+            let starts = try log.offsets(of: topic, at: chosen.mapValues { _ in from })
+            for (partition, start) in starts { ranges[partition] = ranges[partition]?.clamped(to: start..<Int64.max) }
+        }
+        if let to = request.to {
+            let ends = try log.offsets(of: topic, at: chosen.mapValues { _ in to })
+            for (partition, end) in ends { ranges[partition] = ranges[partition]?.clamped(to: 0..<max(0, end)) }
+        }
+        return ranges
+    }
+
+    /// - Returns: whether the first records of the journal are gone.
+    mutating func readJournal() throws -> Bool {
+        guard !request.ignoresJournal else { return true }
+        let topic = configuration.topics.journal
+        // What is committed is in the journal, but may stand behind the marker of a transaction that is still on its way.
+        journalRead =
+            try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
+        var parser = JournalParser(topic: configuration.topics.events)
+        try log.read(journalRead, of: topic, headers: false) { records, indices in
+            for at in indices {
+                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                try journal.append(parser.read(records[at].value, at: place))
+            }
+        } progress: {
+            context.progress(.journal, $0, $1)
+        }
+        try journal.flush()
+        return journalRead.values.contains { $0.lowerBound > 0 }
+    }
+
+    mutating func findFoldStarts(_ bounds: [Int32: Range<Int64>]) throws {
+        for lane in 0..<input.lanes {
+            var firsts: [Int32: Int64] = [:]
+            for span in input.spans where span.lane == lane { firsts[span.partition] = span.foldFrom }
+            let starts = try log.foldStarts(firsts, bounds: bounds)
+            for index in input.spans.indices where input.spans[index].lane == lane {
+                guard let start = starts[input.spans[index].partition] else { continue }
+                input.spans[index].foldFrom = start.offset
+                if !start.isWhole {
+                    input.approximations.append(
+                        "partition \(input.spans[index].partition): the log no longer has two times state.horizon before "
+                            + "the range, so what was known of orders may have been more")
+                }
+            }
+        }
+    }
+
+    mutating func readSubscriptions() throws {
+        let topic = configuration.topics.subscriptions
+        let bounds = try log.bounds(of: topic)
+        let settings = try log.settings(of: topic)
+        let isCompacted = settings["cleanup.policy"]?.contains("compact") ?? true
+        let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
+        let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .min
+        var state = SubscriptionLog(bounds: bounds, youngFrom: youngFrom)
+        try log.read(bounds, of: topic, headers: false) { records, indices in
+            for at in indices {
+                let record = records[at]
+                state.note(partition: record.partition, offset: record.offset, timestamp: record.timestamp)
+                try subscriptions.append(
+                    SubscriptionRecord(
+                        partition: record.partition, offset: record.offset, key: record.key, value: record.value),
+                    at: record.timestamp ?? 0)
+            }
+        } progress: {
+            context.progress(.subscriptions, $0, $1)
+        }
+        try subscriptions.flush()
+        state.finish(bounds: bounds)
+        guard request.view != .now else { return }
+        for survey in input.surveys.values where survey.steps > survey.withoutTable {
+            if let problem = state.problem(at: survey.oldestTable, topic: topic, lag: lag) {
+                throw ReplayRefusal(problem + "; --subscriptions now takes them as they are")
+            }
+        }
+    }
+
+    /// What else the transactions were done with than what is there now.
+    mutating func noteOrigins() {
+        for (hash, steps) in input.stepsByRules.sorted(by: { $0.key < $1.key }) where hash != configuration.rulesHash {
+            input.notes.append(
+                "\(steps) transactions were written under other rules (\(hash), these are \(configuration.rulesHash))")
+        }
+        guard let cluster = log.clusterID() else { return }
+        for (id, steps) in input.stepsByCluster.sorted(by: { $0.key < $1.key }) where id != cluster {
+            input.notes.append(
+                "\(steps) transactions were done in another cluster (\(id), this is \(cluster)): offsets may mean other "
+                    + "events here")
+        }
+    }
+}

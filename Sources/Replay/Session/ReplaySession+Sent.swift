@@ -1,0 +1,155 @@
+import Events
+import KafkaClient
+import Pipeline
+
+/// What was sent, beside what is done again.
+extension ReplaySession {
+    /// Reads the dispatch topic, and compares what is done again with it.
+    ///
+    /// - Throws: ``ReplayRefusal`` where another group has written to it for the same events.
+    package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
+        try input.checkIsAlone(in: topic)
+        let index = try readDispatch(topic)
+        let refusals = try readRefusals()
+        let unequal = UnequalRecords(store: try context.scratch.store("unequal"))
+        var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
+        var report = try sink.finish(
+            input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
+        report.redrives = index.redriven
+        try compare(unequal, topic, &report)
+        return (report, index.foreign)
+    }
+
+    /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
+    package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
+        let topic = configuration.topics.dispatch
+        let others = input.groupsSharing(topic)
+        if !others.isEmpty {
+            input.notes.append(
+                "\(others.joined(separator: ", ")) wrote to \(topic) for the same events: the records there may be theirs"
+            )
+        }
+        let index = try readDispatch(topic)
+        let refusals = try readRefusals()
+        let history = try subscriptions.makeReader(request.view)
+        return try run(
+            into: ExplainSink(subject, configuration, index: index, refusals: refusals, history: history)
+        ).finish()
+    }
+
+    /// The records of the dispatch topic that come from the range.
+    ///
+    /// - Parameter sent: gets all of them, whatever their source.
+    mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
+        let index = try DispatchIndex(
+            store: try context.scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
+        let (bounds, dispatched) = try written(to: topic)
+        if bounds.values.contains(where: { $0.lowerBound > 0 }) {
+            input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
+        }
+        let ranges = input.ranges
+        var headers: [EventHeader] = []
+        try log.read(dispatched, of: topic) { records, indices in
+            for at in indices {
+                let record = records[at]
+                headers.removeAll(keepingCapacity: true)
+                for header in records.headers[record.headers] { headers.append(EventHeader(header)) }
+                try headers.withUnsafeBufferPointer { headers in
+                    try index.append(
+                        key: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                        value: record.value ?? UnsafeRawBufferPointer(start: nil, count: 0), headers: headers,
+                        at: Coordinates(partition: record.partition, offset: record.offset), within: ranges)
+                }
+            }
+        } progress: {
+            context.progress(.dispatch, $0, $1)
+        }
+        try index.flush()
+        return index
+    }
+
+    /// What the broker refused of the range; it is told by the dead letters alone.
+    private mutating func readRefusals() throws -> Refusals {
+        let topic = configuration.topics.deadLetters
+        var refusals = Refusals(eventsTopic: configuration.topics.events)
+        try log.read(try written(to: topic).range, of: topic) { records, indices in
+            for at in indices {
+                let record = records[at]
+                refusals.note(
+                    key: record.key, headers: records.headers[record.headers].map { EventHeader($0) },
+                    at: Coordinates(partition: record.partition, offset: record.offset))
+            }
+        } progress: {
+            context.progress(.deadLetters, $0, $1)
+        }
+        return refusals
+    }
+
+    /// The bounds of a topic that the pipeline writes to, with everything that has been written to it so far, and the part
+    /// of it where what the range of events gave can stand.
+    private mutating func written(
+        to topic: String
+    ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
+        guard let from = request.from else { return (bounds, bounds) }
+        var ranges = bounds
+        // What an event gives is written after it, by a clock that its record may be ahead of.
+        let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
+        for (partition, range) in bounds {
+            ranges[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
+        }
+        return (bounds, ranges)
+    }
+
+    package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
+        try compare(with: other, eventsTopic: configuration.topics.events, scratch: context.scratch)
+    }
+
+    private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {
+        guard !unequal.ranges.isEmpty else { return }
+        try unequal.flush()
+        let ranges = unequal.ranges.mapValues { $0.lowerBound..<$0.upperBound + 1 }
+        var found = report
+        try log.read(ranges, of: topic) { records, indices in
+            for at in indices {
+                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                let record = RenderedRecord(records.record(at: at))
+                try unequal.compare(record, at: place, &found)
+            }
+        } progress: {
+            context.progress(.compared, $0, $1)
+        }
+        report = found
+    }
+
+    /// The offsets at which timers have gone since the journal was read.
+    private mutating func laterTimers() throws -> Set<Coordinates> {
+        let topic = configuration.topics.journal
+        let bounds = try log.settledBounds(of: topic, timeout: settling)
+        var ranges: [Int32: Range<Int64>] = [:]
+        for (partition, range) in bounds {
+            let from = min(journalRead[partition]?.upperBound ?? range.lowerBound, range.upperBound)
+            ranges[partition] = max(from, range.lowerBound)..<range.upperBound
+        }
+        var parser = JournalParser(topic: configuration.topics.events)
+        var found: Set<Coordinates> = []
+        try log.read(ranges, of: topic, headers: false) { records, indices in
+            for at in indices {
+                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                guard case .steps(let steps) = parser.read(records[at].value, at: place) else { continue }
+                for step in steps where step.hasTick && journal.selection.includes(step) {
+                    found.insert(Coordinates(partition: step.partition, offset: step.to))
+                }
+            }
+        }
+        return found
+    }
+}
+
+extension RenderedRecord {
+    init(_ record: ConsumerRecord) {
+        self.init(
+            key: record.key ?? [], value: record.value ?? [],
+            headers: record.headers.map { Header(name: $0.name, value: $0.value) })
+    }
+}

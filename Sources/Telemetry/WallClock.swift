@@ -1,0 +1,13 @@
+import Foundation
+
+/// The wall clock of this machine. Nothing else reads it; the core takes the time as an argument.
+///
+/// Somebody may set it, so it can jump and go back. Durations and deadlines are measured by `ContinuousClock`.
+package enum WallClock {
+    /// Milliseconds since 1970-01-01T00:00:00Z. Any thread.
+    package static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,301 @@
+import KafkaClient
+import Testing
+
+@testable import Pipeline
+
+@Suite("The assignment of a worker, without a broker")
+struct AssignmentMachineTests {
+    /// Where a worker can stand, with partitions 0 and 1, committed at 20 and 5; the state of 0 is folded to 12.
+    enum Situation: CaseIterable {
+        case unassigned, locating, starting, rewinding, refolding, reading, readingNothing
+    }
+
+    enum Input: CaseIterable {
+        case assigned, assignedNothing, released, rewound, stoppedReading, answered, unanswered, located, started, fold,
+            folded
+    }
+
+    private static let start = ContinuousClock.now
+    private static let metadata = OffsetMetadata(watermark: 7, partitions: 6, newestTimestamp: 100)
+    private static let committed: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [
+        0: (20, metadata), 1: (5, metadata),
+    ]
+
+    private func machine(in situation: Situation) throws -> AssignmentMachine {
+        var machine = AssignmentMachine()
+        switch situation {
+        case .unassigned: break
+        case .readingNothing: machine.assigned([], barrier: 3, now: Self.start)
+        case .locating: machine.assigned([1, 0], barrier: 3, now: Self.start)
+        case .starting:
+            machine.assigned([1, 0], barrier: 3, now: Self.start)
+            _ = try machine.located(Self.committed, folds: [0: 12], partitionCount: 6)
+        case .refolding:
+            machine.assigned([1, 0], barrier: 3, now: Self.start)
+            try begin(&machine, folds: [0: 12])
+        case .reading, .rewinding:
+            machine.assigned([1, 0], barrier: 3, now: Self.start)
+            try begin(&machine, folds: [:])
+            if situation == .rewinding { _ = machine.rewound(now: Self.start) }
+        }
+        return machine
+    }
+
+    private func begin(_ machine: inout AssignmentMachine, folds: [Int32: Int64]) throws {
+        _ = try machine.located(Self.committed, folds: folds, partitionCount: 6)
+        _ = try machine.started(now: Self.start)
+    }
+
+    /// - Returns: what the worker is to do, `-` where that is nothing.
+    private func apply(_ input: Input, to machine: inout AssignmentMachine) -> String {
+        do throws(PipelineError) {
+            switch input {
+            case .assigned: machine.assigned([3, 2], barrier: 4, now: Self.start)
+            case .assignedNothing: machine.assigned([], barrier: 4, now: Self.start)
+            case .released: machine.released()
+            case .rewound: return machine.rewound(now: Self.start) == .locate ? "locate" : "-"
+            case .stoppedReading: machine.stoppedReading()
+            case .answered: return try machine.answered([0, 1], from: nil) == .locate ? "locate" : "ask"
+            case .unanswered:
+                return try machine.unanswered(longerThan: .seconds(30), now: Self.start) ? "warn" : "wait"
+            case .located:
+                return text(try machine.located(Self.committed, folds: [0: 12], partitionCount: 6))
+            case .started: return "whole \(try machine.started(now: Self.start))"
+            case .fold:
+                machine.fold(0, upTo: 20)
+                return "finished \(machine.takeFinishedFolds())"
+            case .folded: return try machine.folded(3, now: Self.start) == .goOn(nil) ? "go on" : "finish"
+            }
+            return "-"
+        } catch {
+            guard case .defect = error else { return "\(error)" }
+            return "defect"
+        }
+    }
+
+    private func text(_ action: AssignmentMachine.StartAction) -> String {
+        func list(_ offsets: [Int32: Int64]) -> String {
+            offsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+        }
+        return switch action {
+        case .assign(let offsets): "assign \(list(offsets))"
+        case .seek(let offsets): "seek \(list(offsets))"
+        }
+    }
+
+    private func state(of machine: borrowing AssignmentMachine) -> String {
+        func list(_ search: AssignmentMachine.Search) -> String {
+            "\(search.partitions) by \(search.isRewind ? "seek" : "assign")"
+        }
+        switch machine.phase {
+        case .unassigned: return "unassigned"
+        case .locating(let search): return "locating \(list(search))"
+        case .starting(let search): return "starting \(list(search))"
+        case .refolding: return "refolding \(machine.positions.leftToFold)"
+        case .reading: return "reading \(machine.positions.owned)"
+        }
+    }
+
+    private static let byAssign = "locating [0, 1] by assign"
+    private static let bySeek = "locating [0, 1] by seek"
+    private static let byStart = "starting [0, 1] by assign"
+
+    /// A row is an input, its columns are the situations in their order: what to do, and the phase afterwards.
+    private static let table: [(input: Input, columns: [(action: String, state: String)])] = [
+        (.assigned, Situation.allCases.map { _ in ("-", "locating [2, 3] by assign") }),
+        (
+            .assignedNothing,
+            [
+                ("-", "reading []"), ("-", "reading []"),
+                // The positions from before count until others are known.
+                ("-", "reading [0, 1]"), ("-", "reading [0, 1]"), ("-", "reading [0, 1]"), ("-", "reading [0, 1]"),
+                ("-", "reading []"),
+            ]
+        ),
+        (.released, Situation.allCases.map { _ in ("-", "unassigned") }),
+        (
+            .rewound,
+            [
+                ("-", "unassigned"), ("-", byAssign), ("locate", byAssign), ("locate", bySeek), ("locate", bySeek),
+                ("locate", bySeek), ("-", "reading []"),
+            ]
+        ),
+        (
+            .stoppedReading,
+            [
+                ("-", "unassigned"), ("-", byAssign), ("-", byAssign), ("-", byAssign), ("-", "refolding 8"),
+                ("-", "reading [0, 1]"), ("-", "reading []"),
+            ]
+        ),
+        (
+            .answered,
+            [
+                ("defect", "unassigned"), ("locate", byAssign), ("locate", byStart), ("locate", bySeek),
+                ("defect", "refolding 8"), ("defect", "reading [0, 1]"), ("defect", "reading []"),
+            ]
+        ),
+        (
+            .unanswered,
+            [
+                ("defect", "unassigned"), ("wait", byAssign), ("wait", byStart), ("wait", bySeek),
+                ("defect", "refolding 8"), ("defect", "reading [0, 1]"), ("defect", "reading []"),
+            ]
+        ),
+        (
+            .located,
+            [
+                ("defect", "unassigned"), ("assign 0:12 1:5", byStart), ("assign 0:12 1:5", byStart),
+                ("seek 0:12 1:5", "starting [0, 1] by seek"), ("defect", "refolding 8"), ("defect", "reading [0, 1]"),
+                ("defect", "reading []"),
+            ]
+        ),
+        (
+            .started,
+            [
+                ("defect", "unassigned"), ("defect", byAssign), ("whole [1]", "refolding 8"), ("defect", bySeek),
+                ("defect", "refolding 8"), ("defect", "reading [0, 1]"), ("defect", "reading []"),
+            ]
+        ),
+        (
+            .fold,
+            [
+                ("finished []", "unassigned"), ("finished []", byAssign), ("finished []", byStart),
+                ("finished []", bySeek), ("finished [0]", "refolding 0"), ("finished []", "reading [0, 1]"),
+                ("finished []", "reading []"),
+            ]
+        ),
+        (
+            .folded,
+            [
+                ("defect", "unassigned"), ("defect", byAssign), ("defect", byStart), ("defect", bySeek),
+                ("go on", "refolding 8"), ("defect", "reading [0, 1]"), ("defect", "reading []"),
+            ]
+        ),
+    ]
+
+    @Test("every input in every phase: what it leads to, and what the worker is told to do")
+    func everyInput() throws {
+        #expect(Self.table.map(\.input) == Input.allCases)
+        for (input, columns) in Self.table {
+            try #require(columns.count == Situation.allCases.count)
+            for (situation, expected) in zip(Situation.allCases, columns) {
+                var machine = try machine(in: situation)
+                let action = apply(input, to: &machine)
+                let state = state(of: machine)
+                #expect(action == expected.action, "\(input) while \(situation)")
+                #expect(state == expected.state, "\(input) while \(situation)")
+            }
+        }
+    }
+
+    @Test("it works while it has something to read and the table is ready, whether states are folded meanwhile or not")
+    func work() throws {
+        for situation in Situation.allCases {
+            let machine = try machine(in: situation)
+            let canWork = machine.canWork(isTableReady: true)
+            let worksWithoutTable = machine.canWork(isTableReady: false)
+            #expect(canWork == (situation == .refolding || situation == .reading), "\(situation)")
+            #expect(!worksWithoutTable, "\(situation)")
+        }
+    }
+
+    @Test("readiness follows from the phase")
+    func readiness() throws {
+        let expected: [ReadinessBoard.WorkerState] = [
+            .joining, .positioning, .positioning, .positioning, .refolding, .reading, .reading,
+        ]
+        for (situation, expected) in zip(Situation.allCases, expected) {
+            let readiness = try machine(in: situation).readiness
+            #expect(readiness == expected, "\(situation)")
+        }
+    }
+
+    @Test("where the states stand is known while the positions are: not while they are looked for")
+    func settledFolds() throws {
+        let expected: [[Int32: Int64]?] = [[:], nil, nil, nil, [0: 12, 1: 5], [0: 20, 1: 5], [:]]
+        for (situation, expected) in zip(Situation.allCases, expected) {
+            let folds = try machine(in: situation).settledFolds
+            #expect(folds == expected, "\(situation)")
+        }
+    }
+
+    @Test("a partition without a committed offset begins where --from says, and without --from nothing does")
+    func missingOffsets() throws {
+        let machine = try machine(in: .locating)
+        let begun = try machine.answered([0], from: .time(milliseconds: 9))
+        #expect(begun == .begin([1], at: .time(milliseconds: 9)))
+        let refused = try machine.answered([], from: nil)
+        #expect(refused == .refuse([0, 1]))
+        // Those of partitions that it does not have say nothing about its own.
+        let others = try machine.answered([2, 3], from: .latest)
+        #expect(others == .begin([0, 1], at: .latest))
+    }
+
+    @Test("an answer is late when it takes longer than a transaction can be open, counted from the latest rewind")
+    func lateAnswer() throws {
+        var machine = try machine(in: .reading)
+        let later = Self.start + .seconds(100)
+        let action = machine.rewound(now: later)
+        #expect(action == .locate)
+        let soon = try machine.unanswered(longerThan: .seconds(30), now: later + .seconds(30))
+        let late = try machine.unanswered(longerThan: .seconds(30), now: later + .milliseconds(30_001))
+        #expect(!soon && late)
+    }
+
+    @Test("partitions that the consumer gave back are assigned, however often it is rewound meanwhile")
+    func outOfRange() throws {
+        var machine = try machine(in: .reading)
+        _ = machine.rewound(now: Self.start)
+        machine.stoppedReading()
+        _ = machine.rewound(now: Self.start)
+        let action = text(try machine.located(Self.committed, folds: [:], partitionCount: 6))
+        #expect(action == "assign 0:20 1:5")
+    }
+
+    @Test("the fold ends when every partition has reached its committed offset, and says so once")
+    func fold() throws {
+        var machine = AssignmentMachine()
+        machine.assigned([0, 1], barrier: 1, now: Self.start)
+        try begin(&machine, folds: [0: 12, 1: 1])
+        machine.fold(0, upTo: 15)
+        machine.fold(1, upTo: 9)
+        let first = machine.takeFinishedFolds()
+        let goesOn = try machine.folded(5, now: Self.start + .seconds(10))
+        #expect(first == [1])
+        #expect(
+            goesOn == .goOn("folds the state of orders: 0 records/s, 5 offsets left, ready in about 8 s"))
+        machine.fold(0, upTo: 20)
+        let second = machine.takeFinishedFolds()
+        let finish = try machine.folded(4, now: Self.start + .seconds(12))
+        let state = state(of: machine)
+        #expect(second == [0])
+        #expect(finish == .finish("the state of orders is whole: 9 records in 12 s"))
+        #expect(state == "reading [0, 1]")
+    }
+
+    @Test("what was folded beside a transaction that is aborted is folded again")
+    func abortedFold() throws {
+        var machine = try machine(in: .refolding)
+        machine.fold(0, upTo: 20)
+        machine.positions.rollBack()
+        let settled = machine.settledFolds
+        #expect(settled == [0: 12, 1: 5])
+        _ = machine.rewound(now: Self.start)
+        let action = text(try machine.located(Self.committed, folds: settled ?? [:], partitionCount: 6))
+        let whole = try machine.started(now: Self.start)
+        let finished = machine.takeFinishedFolds()
+        #expect(action == "seek 0:12 1:5")
+        #expect(whole == [1])
+        #expect(finished == [])
+    }
+
+    @Test("the table's barrier belongs to the assignment: a rewind keeps it, a release does not")
+    func barrier() throws {
+        var machine = try machine(in: .reading)
+        _ = machine.rewound(now: Self.start)
+        let kept = machine.barrier
+        machine.released()
+        let forgotten = machine.barrier
+        #expect(kept == 3 && forgotten == 0)
+    }
+}

@@ -1,0 +1,66 @@
+import KafkaClient
+import Testing
+
+@testable import Pipeline
+
+@Suite("Where the states of orders stand")
+struct OrderFoldsTests {
+    private func needed(_ folds: borrowing OrderFolds, committed: Int64, first: Int64?) -> ClosedRange<Int64>? {
+        folds.needed([0: committed], first: first.map { [0: $0] } ?? [:], of: "events")[
+            TopicPartition(topic: "events", partition: 0)]
+    }
+
+    @Test("a state in memory counts from the log's first record to the committed offset")
+    func memory() {
+        var folds = OrderFolds(checkpoint: nil)
+        let unknown = needed(folds, committed: 20, first: 5)
+        #expect(unknown == 5...20)
+        for (offset, isUsable) in [(Int64(4), false), (5, true), (20, true), (21, false)] {
+            folds.offsets[0] = offset
+            let range = needed(folds, committed: 20, first: 5)
+            #expect((range == nil) == isUsable, "\(offset)")
+        }
+        folds.offsets[0] = 0
+        let withoutFirst = needed(folds, committed: 20, first: nil)
+        #expect(withoutFirst == nil)
+    }
+
+    @Test("a log that begins behind the committed offset leaves its beginning")
+    func emptyLog() {
+        let folds = OrderFolds(checkpoint: nil)
+        let range = needed(folds, committed: 20, first: 30)
+        #expect(range == 30...30)
+    }
+
+    @Test("partitions that another worker has now are forgotten, with what was told of them")
+    func forget() {
+        var folds = OrderFolds(checkpoint: nil)
+        folds.offsets = [0: 1, 1: 2, 2: 3]
+        folds.told = [0: .whole, 1: .nextRecord]
+        let gone = folds.forget(except: [0, 2, 5])
+        let (offsets, told) = (folds.offsets, folds.told)
+        #expect(gone == [1])
+        #expect(offsets == [0: 1, 2: 3])
+        #expect(told == [0: .whole])
+    }
+
+    @Test(
+        "saving takes no more than a fiftieth of the time, counted over all slices, and 10 s lie between two at least")
+    func savingInterval() {
+        let start = ContinuousClock.now
+        var folds = OrderFolds(checkpoint: nil)
+        folds.saved(isWhole: true, began: start, now: start + .milliseconds(100))
+        let soon = folds.savesAt
+        #expect(soon == start + .milliseconds(100) + .seconds(10))
+        // Two slices of 300 ms: events have as long in between, and then 30 s.
+        folds.saved(isWhole: false, began: start, now: start + .milliseconds(300))
+        let between = folds.savesAt
+        #expect(between == start + .milliseconds(600))
+        folds.saved(isWhole: true, began: start + .milliseconds(600), now: start + .milliseconds(900))
+        let late = folds.savesAt
+        #expect(late == start + .milliseconds(900) + .seconds(30))
+        folds.saved(isWhole: true, began: start, now: start)
+        let fresh = folds.savesAt
+        #expect(fresh == start + .seconds(10))
+    }
+}
