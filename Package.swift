@@ -19,7 +19,7 @@ let package = Package(
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // Small machinery: each stands alone.
-        .target(name: "NotificationPayload", dependencies: ["Extraction"]),
+        .target(name: "NotificationPayload"),
         .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
         .target(name: "StateStore", dependencies: ["CLMDB"]),

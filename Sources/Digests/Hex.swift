@@ -34,7 +34,7 @@ package enum Hex {
     }
 
     /// Whether these are 64 lower-case digits.
-    static func isHash(_ digits: UnsafeRawBufferPointer) -> Bool {
+    package static func isHash(_ digits: UnsafeRawBufferPointer) -> Bool {
         digits.count == 64 && digits.allSatisfy { value($0) != nil }
     }
 

@@ -1,5 +1,3 @@
-import Extraction
-
 /// The fields of an ``OrderPayload`` as bytes that belong to someone else: what the server writes from.
 package struct OrderPayloadBytes {
     package var messageID: UnsafeRawBufferPointer

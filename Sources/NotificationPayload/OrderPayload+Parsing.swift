@@ -1,5 +1,3 @@
-import Extraction
-
 extension OrderPayload {
     /// Reads the `data` of a push: its `default`, or the legacy flat form where there is none (document 1, "Mobile App
     /// Message Handler").

@@ -1,5 +1,3 @@
-import Extraction
-
 /// What a phone gets about an order (document 1, "Base Payload Structure"), on both sides of the wire.
 ///
 /// Required fields that were missing are empty; ``validate()`` names them.

@@ -3,7 +3,6 @@ import Foundation
 import NotificationPayload
 import Testing
 
-
 @Suite("Envelopes (§4.1, §4.3, design §4)")
 struct EnvelopeTests {
     private let order = #"{"id":"o1","place_id":"p1"}"#

@@ -1,9 +1,9 @@
 import NotificationPayload
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import Extraction
-
 
 @Suite("Whatever the input")
 struct ExtractionPropertyTests {

@@ -1,7 +1,6 @@
 import Events
 import Testing
 
-
 @Suite("Input limits and broken input")
 struct InputLimitTests {
     @Test("§5.2: a null value is a dead letter")

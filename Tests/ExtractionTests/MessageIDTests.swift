@@ -2,7 +2,6 @@ import Events
 import NotificationPayload
 import Testing
 
-
 @Suite("§6: message ids")
 struct MessageIDTests {
     private let order = #""order":{"id":"742ba33c-0c02-43e7-80b0-eb795c14dc6f","place_id":"p1"}"#

@@ -1,7 +1,7 @@
 import Testing
+
 @testable import Events
 @testable import Extraction
-
 
 @Suite("§5.2: times and dates")
 struct MomentTests {

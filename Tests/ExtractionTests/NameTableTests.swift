@@ -1,7 +1,7 @@
 import JSONReader
 import Testing
-@testable import Extraction
 
+@testable import Extraction
 
 @Suite("Names of members")
 struct NameTableTests {

@@ -1,7 +1,6 @@
 import Events
 import Testing
 
-
 @Suite("§5.3 row 9: ORDER_IDS_LISTED")
 struct OrderListTests {
     private func list(_ members: String) -> TestResult {

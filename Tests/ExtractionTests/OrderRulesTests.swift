@@ -1,7 +1,8 @@
 import NotificationPayload
 import Testing
-@testable import Extraction
 
+@testable import Events
+@testable import Extraction
 
 @Suite("§5.3: the contradictions of document 1")
 struct OrderRulesTests {

@@ -1,7 +1,6 @@
 import Events
 import Testing
 
-
 @Suite("§5.2: time slots")
 struct TimeSlotTests {
     private func drone(_ json: String) -> [String]? {

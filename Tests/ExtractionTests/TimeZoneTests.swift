@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+
 @testable import Events
 @testable import Extraction
-
 
 @Suite("Time zones")
 struct TimeZoneTests {

@@ -1,10 +1,10 @@
 import Foundation
 import NotificationPayload
 import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
-
 
 /// 2025-07-07T14:00:00Z.
 let noon = EventTime(milliseconds: 1_751_896_800_000)

@@ -1,8 +1,8 @@
 import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
-
 
 @Suite("Fan-out")
 struct FanOutTests {

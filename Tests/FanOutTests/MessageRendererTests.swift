@@ -1,9 +1,9 @@
 import Testing
+
 @testable import DispatchRecords
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
-
 
 @Suite("Provider messages")
 struct MessageRendererTests {

@@ -1,11 +1,11 @@
 import StateStore
-import Testing
 import TestSupport
+import Testing
+
 @testable import Digests
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
-
 
 @Suite("The subscriptions table")
 struct SubscriptionTableTests {

@@ -1,6 +1,6 @@
 import NotificationPayload
-import Testing
 import TestSupport
+import Testing
 
 @Suite("Writing JSON")
 struct ByteWriterTests {

@@ -1,7 +1,7 @@
 import Testing
+
 @testable import Events
 @testable import Pipeline
-
 
 @Suite("Watches: consumers that get nothing, transactions that never end")
 struct ConsumerWatchTests {

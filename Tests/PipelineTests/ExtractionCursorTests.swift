@@ -1,7 +1,7 @@
 import Testing
+
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("How far the core has come in a batch")
 struct ExtractionCursorTests {

@@ -1,8 +1,8 @@
 import KafkaClient
 import Testing
+
 @testable import Extraction
 @testable import Pipeline
-
 
 @Suite("What a refusal says of the permission that is missing")
 struct PermissionsTests {

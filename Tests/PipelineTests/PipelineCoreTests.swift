@@ -1,10 +1,10 @@
 import CarillonTesting
 import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions
-
 
 @Suite("The core without a broker: records in, records out")
 struct PipelineCoreTests {
@@ -136,7 +136,7 @@ struct PipelineCoreTests {
 
         mutating func dispatch(
             key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-            for notification: Extraction.Notification, from event: EventRecord
+            for notification: Events.Notification, from event: EventRecord
         ) throws {
             guard left > 0 else { throw Failure() }
             left -= 1

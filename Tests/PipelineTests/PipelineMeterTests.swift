@@ -1,9 +1,9 @@
 import Telemetry
 import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("The meter: what monitoring sees")
 struct PipelineMeterTests {

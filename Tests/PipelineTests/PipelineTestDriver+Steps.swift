@@ -1,8 +1,8 @@
 import CarillonTesting
+
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions
-
 
 /// The driver's transactions in steps, for tests of what is between them.
 extension PipelineTestDriver {

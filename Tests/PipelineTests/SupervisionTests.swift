@@ -1,12 +1,12 @@
 import Foundation
 import KafkaClient
 import Telemetry
-import Testing
 import TestSupport
+import Testing
+
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions
-
 
 @Suite("The end of a pipeline whose threads do not end", .timeLimit(.minutes(2)))
 struct SupervisionTests {

@@ -1,13 +1,13 @@
 import Foundation
 import Telemetry
-import Testing
 import TestSupport
+import Testing
+
 @testable import Extraction
 @testable import FanOut
 @testable import KafkaClient
 @testable import Pipeline
 @testable import Subscriptions
-
 
 @Suite("The clients of a worker", .timeLimit(.minutes(2)))
 struct WorkerClientTests {

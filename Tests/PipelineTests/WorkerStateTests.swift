@@ -1,12 +1,12 @@
 import KafkaClient
 import NotificationPayload
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import Extraction
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("What a worker keeps in mind")
 struct WorkerStateTests {

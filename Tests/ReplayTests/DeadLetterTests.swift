@@ -5,10 +5,10 @@ import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
-@testable import Replay
+import Testing
 
+@testable import Replay
 
 @Suite("Dead letters that are put back")
 struct DeadLetterTests {

@@ -4,10 +4,10 @@ import Events
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
-@testable import Replay
+import Testing
 
+@testable import Replay
 
 @Suite("The difference between what was sent and what is rendered")
 struct DiffTests {

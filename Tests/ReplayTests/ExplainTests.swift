@@ -3,10 +3,10 @@ import Digests
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
-@testable import Replay
+import Testing
 
+@testable import Replay
 
 @Suite("Why it was sent, or not")
 struct ExplainTests {

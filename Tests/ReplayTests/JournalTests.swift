@@ -4,10 +4,10 @@ import Events
 import OrderState
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
-@testable import Replay
+import Testing
 
+@testable import Replay
 
 @Suite("The journal, read again")
 struct JournalTests {

@@ -4,10 +4,10 @@ import Extraction
 import FanOut
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
-@testable import Replay
+import Testing
 
+@testable import Replay
 
 /// ADR 36: what came behind a plan, and which of its pushes that is the end of.
 @Suite struct RedriveNewsTests {

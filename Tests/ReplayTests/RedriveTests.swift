@@ -2,10 +2,10 @@ import CarillonTesting
 import Extraction
 import Pipeline
 import StateStore
-import Testing
 import TestSupport
-@testable import Replay
+import Testing
 
+@testable import Replay
 
 @Suite("What a re-drive sends")
 struct RedriveTests {

@@ -6,8 +6,8 @@ import Foundation
 import Pipeline
 import Replay
 import StateStore
-import Testing
 import TestSupport
+import Testing
 
 @Suite("What the journal says is done again, byte for byte")
 struct ReexecutionTests {

@@ -8,8 +8,8 @@ import Pipeline
 import StateStore
 import Subscriptions
 import TestSupport
-@testable import Replay
 
+@testable import Replay
 
 struct LoggedSubscription {
     var partition: Int32

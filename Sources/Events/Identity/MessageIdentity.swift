@@ -11,7 +11,7 @@ package struct MessageIdentity: ~Copyable {
     /// 36^9.
     private static let modulus: UInt64 = 101_559_956_668_416
     /// `msg-`, at most 19 digits, `-`, 9 characters.
-    static let maxCount = 33
+    package static let maxCount = 33
 
     private var input = ByteWriter(capacity: 512)
     private var prefixCount = 0

@@ -4,7 +4,7 @@ import NotificationPayload
 
 extension EventType {
     /// What a payload carries in `event_type`, as bytes that live for ever.
-    var name: UnsafeRawBufferPointer {
+    package var name: UnsafeRawBufferPointer {
         let name: StaticString =
             switch self {
             case .orderCreated: "event_order_created"

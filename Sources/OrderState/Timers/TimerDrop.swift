@@ -36,5 +36,9 @@ package struct SettledTimers: Equatable {
     /// 1 for a new order without a slot.
     package var noSlot = 0
 
-    package init() {}
+    package init(alreadyStarted: Int = 0, ended: Int = 0, noSlot: Int = 0) {
+        self.alreadyStarted = alreadyStarted
+        self.ended = ended
+        self.noSlot = noSlot
+    }
 }

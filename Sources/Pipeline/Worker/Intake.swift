@@ -46,18 +46,3 @@ struct Intake: ~Copyable {
         return isToFold
     }
 }
-
-extension EventRecord {
-    /// The bytes stay the batch's that it comes from.
-    package init(_ record: RecordView) {
-        self.init(
-            partition: record.partition, offset: record.offset,
-            timestamp: record.timestamp.map(EventTime.init(milliseconds:)), key: record.key, value: record.value,
-            headers: record.headers)
-    }
-}
-
-extension EventHeader {
-    /// The bytes stay the batch's that it comes from.
-    package init(_ header: HeaderView) { self.init(name: header.name, value: header.value) }
-}

@@ -207,7 +207,8 @@ extension Worker {
         for (partition, offset) in settled { marks[partition] = mark(of: partition, at: offset) }
         var isWhole = true
         do throws(StoreError) {
-            isWhole = try folds.checkpoint?.save(marks, of: &core.orders, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
+            isWhole =
+                try folds.checkpoint?.save(marks, of: &core.orders, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
         } catch {
             giveUpCheckpoint(after: error)
         }

@@ -100,9 +100,10 @@ extension Worker {
     private mutating func considerFencing(_ error: KafkaError) throws {
         let isStatic = context.configuration.staticMembership
         if isStatic {
+            // What the group said during a long call comes first here too: the consumer's fatal error may stand already.
+            try serveGroup(timeout: .zero)
             let end = ContinuousClock.now + .seconds(5)
-            while .now < end, !context.mustStop {
-                if consumer.fatalError?.kind == .fencedInstanceID { break }
+            while .now < end, !context.mustStop, consumer.fatalError?.kind != .fencedInstanceID {
                 try serveGroup(timeout: .milliseconds(100))
             }
         }

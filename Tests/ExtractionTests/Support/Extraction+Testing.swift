@@ -1,7 +1,7 @@
 import NotificationPayload
+
 @testable import Events
 @testable import Extraction
-
 
 /// A record of orders.events, as a test writes it down.
 struct TestRecord {

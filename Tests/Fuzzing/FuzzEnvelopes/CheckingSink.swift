@@ -1,8 +1,8 @@
 import FuzzSupport
 import JSONReader
+
 @testable import Events
 @testable import Pipeline
-
 
 /// Counts what the core writes, and checks each record of it.
 struct CheckingSink: RecordSink {

@@ -1,5 +1,6 @@
 import FuzzSupport
 import Glibc
+
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction
@@ -7,7 +8,6 @@ import Glibc
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
-
 
 /// Reads a line, runs its record through the pipeline's core, and reads back what `render` writes of it.
 struct RenderCheck: ~Copyable {

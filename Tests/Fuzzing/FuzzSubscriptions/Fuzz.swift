@@ -1,8 +1,8 @@
 import FuzzSupport
+
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
-
 
 /// A record of notifications.subscriptions: its key up to a line's end, and its value; without a line's end all of it is a
 /// value, and its key is the one that belongs to it.

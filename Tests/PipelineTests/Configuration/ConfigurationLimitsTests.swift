@@ -1,7 +1,7 @@
 import Testing
+
 @testable import Extraction
 @testable import Pipeline
-
 
 @Suite struct ConfigurationLimitsTests {
     private func problems(_ change: (inout PipelineConfiguration) -> Void) throws -> [String] {

@@ -1,9 +1,9 @@
 import Foundation
 import Telemetry
 import Testing
+
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite struct ConfigurationLoaderTests {
     private let home = ["HOME": "/home/test", "KAFKA_BOOTSTRAP_SERVERS": "broker:9092"]

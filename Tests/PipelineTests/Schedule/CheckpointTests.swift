@@ -1,12 +1,12 @@
 import StateStore
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import Extraction
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("The checkpoint of the state of orders (design §7)")
 struct CheckpointTests {

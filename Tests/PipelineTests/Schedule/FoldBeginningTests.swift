@@ -1,8 +1,8 @@
 import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("A fold that lacks its beginning is incomplete until it is two horizons long (ADR 34)")
 struct FoldBeginningTests {

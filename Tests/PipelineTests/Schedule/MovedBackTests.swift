@@ -1,9 +1,9 @@
 import CarillonTesting
 import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
-
 
 /// What `carillon offsets set` says of a move back beyond `state.horizon`.
 @Suite("A partition that is moved back goes on under its newest timestamp")

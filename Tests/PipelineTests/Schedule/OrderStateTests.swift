@@ -1,9 +1,9 @@
 import CarillonTesting
 import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("Order state as a fold")
 struct OrderStateTests {

@@ -1,10 +1,10 @@
 import CarillonTesting
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("The state of orders is a fold, whoever folds it and whenever")
 struct RefoldTests {

@@ -1,13 +1,13 @@
 import CarillonTesting
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import Extraction
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
-
 
 /// Drives the core over the log of one partition as a worker does: transactions, ticks, aborts, crashes and refolds, with
 /// no broker and no clock.

@@ -1,9 +1,9 @@
 import CarillonTesting
-import Testing
 import TestSupport
+import Testing
+
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("What carillon schedule tells")
 struct ScheduleReaderTests {

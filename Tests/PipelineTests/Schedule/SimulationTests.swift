@@ -1,14 +1,14 @@
 import CarillonTesting
 import Foundation
 import NotificationPayload
-import Testing
 import TestSupport
+import Testing
+
 @testable import Events
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline
 @testable import Subscriptions
-
 
 /// Several workers over several partitions: transactions that commit, abort or die at every point, partitions that move,
 /// checkpoints that lag, ticks that race the backlog. What they committed is compared with ``NaiveOrders``, which folds the

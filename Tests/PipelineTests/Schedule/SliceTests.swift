@@ -1,10 +1,10 @@
 import CarillonTesting
-import Testing
 import TestSupport
+import Testing
+
 @testable import Digests
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("Timers of one instant that take several transactions")
 struct SliceTests {

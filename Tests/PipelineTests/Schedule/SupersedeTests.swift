@@ -1,9 +1,9 @@
-import Testing
 import TestSupport
+import Testing
+
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline
-
 
 @Suite("supersede: a batch is a transaction, and fits into it")
 struct SupersedeTests {

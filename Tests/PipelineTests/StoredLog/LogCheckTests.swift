@@ -1,9 +1,9 @@
 import KafkaClient
 import Testing
+
 @testable import Digests
 @testable import Events
 @testable import Pipeline
-
 
 @Suite("Stores recognise the log that they came from")
 struct LogCheckTests {

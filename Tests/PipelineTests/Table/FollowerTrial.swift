@@ -3,12 +3,12 @@ import StateStore
 import Synchronization
 import Telemetry
 import Testing
+
 @testable import Events
 @testable import Extraction
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions
-
 
 /// A store in memory that has no room while it is told so.
 final class FullStore: OrderedStore {

@@ -1,8 +1,8 @@
 import KafkaClient
 import Testing
+
 @testable import FanOut
 @testable import Pipeline
-
 
 @Suite("The follower of the subscriptions", .timeLimit(.minutes(2)))
 struct TableFollowerTests {

@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
-@testable import Pipeline
 
+@testable import Pipeline
 
 @Suite("The transactions of a worker, without a broker")
 struct TransactionMachineTests {
