@@ -52,16 +52,16 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Digests", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload",
-                "OrderState", "Pipeline", "StateStore", "Subscriptions",
+                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient",
+                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
             ]),
 
         // What a host's tests need, and ours.
         .target(
             name: "CarillonTesting",
             dependencies: [
-                "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState",
-                "Pipeline", "Subscriptions",
+                "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload",
+                "OrderState", "Pipeline", "Subscriptions",
             ]),
 
         // What monitoring asks.
@@ -71,8 +71,8 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Console", "Digests", "Events", "Extraction", "FanOut", "HTTPServer", "KafkaClient",
-                "OrderState", "Pipeline", "Replay", "Subscriptions", "Telemetry",
+                "Arguments", "Console", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "HTTPServer",
+                "KafkaClient", "OrderState", "Pipeline", "Replay", "Subscriptions", "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -87,28 +87,33 @@ let package = Package(
         .testTarget(
             name: "FanOutTests",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "FanOut", "NotificationPayload", "StateStore", "Subscriptions",
-                "TestSupport",
+                "CarillonTesting", "Digests", "DispatchRecords", "Events", "FanOut", "NotificationPayload",
+                "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "NotificationPayload",
-                "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry", "TestSupport",
+                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "KafkaClient",
+                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry",
+                "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "carillon", "CarillonTesting", "Digests", "Events", "Extraction", "FanOut", "KafkaClient", "OrderState",
-                "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
+                "carillon", "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
+                "KafkaClient", "OrderState", "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(
-            name: "CarillonTests", dependencies: ["Arguments", "carillon", "KafkaClient", "Pipeline", "TestSupport"]),
+            name: "CarillonTests",
+            dependencies: [
+                "Arguments", "carillon", "Events", "FanOut", "KafkaClient", "NotificationPayload", "Pipeline",
+                "Subscriptions", "TestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

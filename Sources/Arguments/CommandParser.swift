@@ -79,7 +79,7 @@ private struct WordReader {
     }
 
     private mutating func readOption(_ name: String, attached: String?) {
-        guard let option = declarations.first(where: { $0.kind != .argument && $0.names.contains(name) }) else {
+        guard let option = declarations.first(where: { $0.kind.isNamed && $0.names.contains(name) }) else {
             if name == "--help" || name == "-h" {
                 wantsHelp = true
                 return
@@ -91,7 +91,7 @@ private struct WordReader {
             return refuse(name, attached: attached)
         }
         if !given.insert(option.name).inserted && !option.isRepeated { problems.append("\(name) is given twice") }
-        if option.kind == .flag {
+        if !option.kind.takesValue {
             if attached != nil { problems.append("\(name) takes no value") }
             _ = option.store("")
         } else if let attached {
@@ -111,18 +111,18 @@ private struct WordReader {
 
     /// What was probably meant counts as given, with its value, so that one slip is one problem.
     private mutating func refuse(_ name: String, attached: String?) {
-        let options = declarations.filter { $0.kind != .argument }
+        let options = declarations.filter(\.kind.isNamed)
         let known = options.flatMap(\.names) + ["--help", "--version"]
         problems.append("\(name): no such option" + hint(name, known, orList: []))
         guard let meant = options.first(where: { $0.names.contains(nearest(to: name, in: known) ?? "") }) else {
             return
         }
         given.insert(meant.name)
-        if meant.kind == .option, attached == nil, words.first?.hasPrefix("-") == false { words.removeFirst() }
+        if meant.kind.takesValue, attached == nil, words.first?.hasPrefix("-") == false { words.removeFirst() }
     }
 
     private mutating func readArgument(_ word: String) {
-        let arguments = declarations.filter { $0.kind == .argument }
+        let arguments = declarations.filter { !$0.kind.isNamed }
         guard nextArgument < arguments.count else { return problems.append("\(word): unexpected argument") }
         let argument = arguments[nextArgument]
         if !argument.isRepeated { nextArgument += 1 }

@@ -40,7 +40,7 @@ public struct CompletionScript {
         var values = ""
         var words = ""
         for command in commands {
-            for option in command.declarations where option.kind == .option {
+            for option in command.declarations where option.kind.isNamed && option.kind.takesValue {
                 let patterns = option.names.map { "'\(command.name) \($0)'" }.joined(separator: "|")
                 let choices = option.choices.map { "'\($0)'" }.joined(separator: " ")
                 values += "        \(patterns)) choices=(\(choices)) ;;\n"
@@ -89,8 +89,8 @@ public struct CompletionScript {
                         text += name.hasPrefix("-") ? " -s \(name.dropFirst())" : " -a '\(name)'"
                     }
                 }
-                let isFree = option?.kind == .option && option?.isPath == true
-                text += isFree ? " -r" : option?.kind == .option ? " -x" : " -f"
+                let takesValue = option?.kind.takesValue == true
+                text += takesValue && option?.isPath == true ? " -r" : takesValue ? " -x" : " -f"
                 if let choices = option?.choices, !choices.isEmpty { text += " -a '\(choices.joined(separator: " "))'" }
                 text += " -d '\(about.quoted)'\n"
             }
@@ -103,20 +103,26 @@ extension Help {
     fileprivate var words: [(word: String, text: String, option: Declaration?)] {
         subcommands.map { ($0.configuration.commandName, $0.configuration.abstract, nil) }
             + declarations.flatMap { declaration -> [(String, String, Declaration?)] in
-                declaration.kind == .argument
-                    ? declaration.choices.map { ($0, declaration.help, nil) }
-                    : [(declaration.name, declaration.help, declaration)]
+                declaration.kind.isNamed
+                    ? [(declaration.name, declaration.help, declaration)]
+                    : declaration.choices.map { ($0, declaration.help, nil) }
             } + [("--help", "Show this help.", nil)]
     }
 }
 
 extension Declaration {
     fileprivate var choices: [String] {
-        if case .list(let words) = completion { words } else { allowed }
+        switch completion {
+        case .list(let words): words
+        case .default, .file: allowed
+        }
     }
 
     fileprivate var isPath: Bool {
-        if case .file = completion { true } else { false }
+        switch completion {
+        case .file: true
+        case .default, .list: false
+        }
     }
 }
 

@@ -13,7 +13,24 @@ public enum CompletionKind: Sendable {
 
 /// One option, flag or argument, without its type.
 struct Declaration {
-    enum Kind { case option, flag, argument }
+    enum Kind {
+        case option, flag, argument
+
+        /// Given by a name with hyphens, and not by its place.
+        var isNamed: Bool {
+            switch self {
+            case .option, .flag: true
+            case .argument: false
+            }
+        }
+
+        var takesValue: Bool {
+            switch self {
+            case .option, .argument: true
+            case .flag: false
+            }
+        }
+    }
 
     var kind: Kind
     /// With their hyphens; of an argument its name alone.

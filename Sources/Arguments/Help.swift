@@ -13,8 +13,8 @@ struct Help {
     }
 
     var text: String {
-        let arguments = declarations.filter { $0.kind == .argument }
-        let options = declarations.filter { $0.kind != .argument }
+        let arguments = declarations.filter { !$0.kind.isNamed }
+        let options = declarations.filter(\.kind.isNamed)
         var text = configuration.abstract + "\n\nUsage: " + name
         text += subcommands.isEmpty ? options.filter(\.isRequired).map { " " + $0.label }.joined() : " <command>"
         text += subcommands.isEmpty ? " [options]" : ""

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import KafkaClient
 import NotificationPayload
@@ -48,10 +49,9 @@ public struct RecordingSink: Sendable {
 
 extension RecordingSink: RecordSink {
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) {
-        add(.dispatch, key, value, headers)
+        add(.dispatch, record.key, record.value, record.headers)
     }
 
     package mutating func deadLetter(

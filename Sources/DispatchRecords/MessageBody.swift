@@ -11,6 +11,8 @@ struct MessageBody: ~Copyable {
     private var room = 0
     /// Where the message starts.
     private var start = 0
+    /// For a text that must be escaped.
+    private var escaped = ByteWriter(capacity: 256)
 
     init() {
         makeRoom(1_024)
@@ -48,6 +50,14 @@ struct MessageBody: ~Copyable {
 
     mutating func prepend(_ string: StaticString) {
         prepend(UnsafeRawBufferPointer(string))
+    }
+
+    /// Puts a text in front as the inside of a JSON string.
+    mutating func prepend(_ text: UnsafeRawBufferPointer, needsEscaping: Bool) {
+        guard needsEscaping else { return prepend(text) }
+        escaped.removeAll()
+        escaped.appendEscaped(text)
+        prepend(escaped.bytes)
     }
 
     /// Moves what is there, for a device's own part that is larger than every one before.

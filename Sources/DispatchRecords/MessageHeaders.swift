@@ -5,18 +5,8 @@ import Subscriptions
 /// The headers of a notification's records (design §4): the names are written once, the values once a notification, and
 /// two of them are exchanged for each device.
 struct MessageHeaders: ~Copyable {
-    /// The places of those that every record has.
-    private enum Place {
-        static let messageID = 0
-        static let platform = 1
-        static let source = 2
-        static let expiresAt = 3
-    }
-
-    private static let mostHeaders = 10
-
     private var text = ByteWriter(capacity: 1_024)
-    private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: mostHeaders)
+    private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
     /// Those that every record has and those that the settings ask for.
     private let fixedCount: Int
     private var count = 0
@@ -26,17 +16,20 @@ struct MessageHeaders: ~Copyable {
 
     init(_ optional: Set<RenderSettings.OptionalHeader>) {
         headers.initialize(repeating: EventHeader(name: UnsafeRawBufferPointer(start: nil, count: 0), value: nil))
-        var names: [StaticString] = ["message-id", "platform", "source", "expires-at"]
-        func place(of header: RenderSettings.OptionalHeader, _ name: StaticString) -> Int? {
-            guard optional.contains(header) else { return nil }
-            names.append(name)
-            return names.count - 1
+        let requested = optional.map(\.header)
+        let fixed = DispatchHeader.allCases.filter { header in
+            switch header {
+            case .messageID, .platform, .source, .expiresAt: true
+            case .eventType, .audience, .orderID: requested.contains(header)
+            // A notification's own, and a replay's.
+            case .degraded, .traceparent, .replay: false
+            }
         }
-        eventTypePlace = place(of: .eventType, "event-type")
-        audiencePlace = place(of: .audience, "audience")
-        orderIDPlace = place(of: .orderID, "order-id")
-        fixedCount = names.count
-        for (index, name) in names.enumerated() { headers[index].name = UnsafeRawBufferPointer(name) }
+        eventTypePlace = fixed.firstIndex(of: .eventType)
+        audiencePlace = fixed.firstIndex(of: .audience)
+        orderIDPlace = fixed.firstIndex(of: .orderID)
+        fixedCount = fixed.count
+        for (place, header) in fixed.enumerated() { headers[place].name = header.bytes }
     }
 
     deinit {
@@ -55,17 +48,14 @@ struct MessageHeaders: ~Copyable {
         // separators, and three numbers of at most 20 digits.
         text.reserve(notification.messageID.count + notification.orderID.count + batch.topic.utf8.count + 128)
 
-        copy(notification.messageID, of: batch, to: Place.messageID)
+        copy(notification.messageID, of: batch, to: DispatchHeader.messageID.rawValue)
         var start = text.count
-        text.append(batch.topic)
-        text.append(UInt8(ascii: "/"))
-        text.append(decimal: Int64(record.partition))
-        text.append(UInt8(ascii: "/"))
-        text.append(decimal: record.offset)
-        headers[Place.source].value = written(from: start)
+        DispatchRecord.Source.append(
+            topic: batch.topic, partition: record.partition, offset: record.offset, to: &text)
+        headers[DispatchHeader.source.rawValue].value = written(from: start)
         start = text.count
         text.append(expiresAt)
-        headers[Place.expiresAt].value = written(from: start)
+        headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
         if let eventTypePlace {
             start = text.count
             text.append(notification.eventType.rawValue)
@@ -75,9 +65,10 @@ struct MessageHeaders: ~Copyable {
             copy(notification.orderID, of: batch, to: orderIDPlace)
         }
         if notification.isDegraded {
-            add(EventHeader(name: UnsafeRawBufferPointer("x-degraded"), value: UnsafeRawBufferPointer("order_id")))
+            let field = DispatchRecord.MissingField.orderID
+            add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
         }
-        for index in record.headers where sameBytes(batch.headers[index].name, UnsafeRawBufferPointer("traceparent")) {
+        for index in record.headers where DispatchHeader.traceparent.matches(batch.headers[index].name) {
             add(batch.headers[index])
             break
         }
@@ -87,10 +78,7 @@ struct MessageHeaders: ~Copyable {
     mutating func list(
         for platform: Platform, audience: UnsafeRawBufferPointer
     ) -> UnsafeBufferPointer<EventHeader> {
-        switch platform {
-        case .fcm: headers[Place.platform].value = UnsafeRawBufferPointer("fcm")
-        case .apns: headers[Place.platform].value = UnsafeRawBufferPointer("apns")
-        }
+        headers[DispatchHeader.platform.rawValue].value = platform.headerValue
         if let audiencePlace {
             headers[audiencePlace].value = audience
         }

@@ -3,39 +3,27 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// A record for notifications.dispatch. Its bytes are in the renderer: good until the renderer is called again.
-package struct RenderedMessage {
-    /// The SHA-256 of the token as 64 hex digits.
-    package let key: UnsafeRawBufferPointer
-    package let value: UnsafeRawBufferPointer
-    package let headers: UnsafeBufferPointer<EventHeader>
-}
-
-/// Writes the provider messages of push-rules §7: once a notification all that comes after the token, then the token.
+/// Writes the dispatch records of notifications (push-rules §7): once a notification all that its devices share, then each
+/// device's own part.
 ///
-/// One a worker, used by its thread alone. The bytes of ``RenderedMessage/headers`` are also in the batch, which has to
+/// One a worker, used by its thread alone. The bytes of ``DispatchRecord/headers`` are also in the batch, which has to
 /// outlive them. Allocates only for a notification that is larger than every one before.
 package struct MessageRenderer: ~Copyable {
     private let timeToLive: Int64
+    private var fcm: FCMMessage
+    private var apns: APNsMessage
     /// The two keys of the deep link, as members of a JSON object; empty where there is none.
-    var deepLink = ByteWriter(capacity: 256)
-    /// The end is what comes after an FCM token.
-    var fcm = MessageBody()
-    /// What comes after the payload of an FCM message, up to the expiry: the same for every notification.
-    var fcmProviders = ByteWriter(capacity: 256)
-    /// The end is what comes after the app of an APNs device.
-    var apns = MessageBody()
+    private var deepLink = ByteWriter(capacity: 256)
     /// The expiry in milliseconds, as digits.
     private var expiry = ByteWriter(capacity: 32)
-    /// For a token or an app that must be escaped.
-    private var own = ByteWriter(capacity: 256)
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
     private var headers: MessageHeaders
 
     package init(settings: RenderSettings) {
         timeToLive = settings.timeToLiveSeconds
+        fcm = FCMMessage(settings)
+        apns = APNsMessage(settings)
         headers = MessageHeaders(settings.optionalHeaders)
-        writeProviders(settings)
     }
 
     deinit {
@@ -49,56 +37,57 @@ package struct MessageRenderer: ~Copyable {
     package mutating func begin(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet = .all
     ) -> DeadLetter? {
-        if let problem = problem(notification, in: batch, platforms: platforms) {
-            return problem
-        }
+        writeDeepLink(of: notification, batch)
+        if let problem = problem(notification, platforms) { return problem }
         expiry.removeAll()
         expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
-        let milliseconds = expiry.bytes
+        let (deepLink, milliseconds) = (deepLink.bytes, expiry.bytes)
         let seconds = Self.seconds(ofMilliseconds: milliseconds)
-        if platforms.contains(.fcm) {
-            writeFCMTail(notification, batch, seconds)
-        }
-        if platforms.contains(.apns) {
-            writeAPNsTail(notification, batch, seconds)
+        for platform in Platform.allCases where platforms.contains(PlatformSet(platform)) {
+            switch platform {
+            case .fcm: fcm.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
+            case .apns: apns.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
+            }
         }
         headers.begin(notification, batch, milliseconds)
         return nil
     }
 
-    /// The record for one device of a platform that was begun. `audience` is written where the optional header of that
-    /// name is on.
-    package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> RenderedMessage {
-        let value: UnsafeRawBufferPointer
-        switch device.platform {
-        case .fcm:
-            fcm.removeFront()
-            fcm.prepend(text(device.token, of: device))
-            fcm.prepend(#"{"message":{"token":""#)
-            value = fcm.bytes
-        case .apns:
-            apns.removeFront()
-            apns.prepend(text(device.app, of: device))
-            switch device.environment {
-            case .production: apns.prepend(#"","environment":"production","headers":{"apns-topic":""#)
-            case .development: apns.prepend(#"","environment":"development","headers":{"apns-topic":""#)
+    /// The record for one device of a platform that was begun; good until the renderer is called again. `audience` is
+    /// written where the optional header of that name is on.
+    package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
+        let value =
+            switch device.platform {
+            case .fcm: fcm.render(device)
+            case .apns: apns.render(device)
             }
-            apns.prepend(text(device.token, of: device))
-            apns.prepend(#"{"device_token":""#)
-            value = apns.bytes
-        }
         Hex.write(device.hashStart, to: key)
-        return RenderedMessage(
+        return DispatchRecord(
             key: UnsafeRawBufferPointer(start: key, count: 64), value: value,
             headers: headers.list(for: device.platform, audience: audience))
     }
 
-    /// A token or an app as the inside of a JSON string; good until the next one.
-    private mutating func text(_ bytes: UnsafeRawBufferPointer, of device: Device) -> UnsafeRawBufferPointer {
-        guard device.needsEscaping else { return bytes }
-        own.removeAll()
-        own.appendEscaped(bytes)
-        return own.bytes
+    private func problem(_ notification: Notification, _ platforms: PlatformSet) -> DeadLetter? {
+        for platform in Platform.allCases where platforms.contains(PlatformSet(platform)) {
+            let problem =
+                switch platform {
+                case .fcm: FCMMessage.validate(notification, deepLink: deepLink.bytes)
+                case .apns: APNsMessage.validate(notification, deepLink: deepLink.bytes)
+                }
+            if let problem { return problem }
+        }
+        return nil
+    }
+
+    /// The two flat keys that the app's deep link needs, as strings, on both platforms (push-rules §5.5, §7).
+    private mutating func writeDeepLink(of notification: Notification, _ batch: borrowing EventBatch) {
+        deepLink.removeAll()
+        guard let type = notification.orderType else { return }
+        deepLink.append(#","order_type":""#)
+        deepLink.append(type.text)
+        deepLink.append(#"","order_id":""#)
+        deepLink.appendEscaped(batch.bytes(notification.orderID))
+        deepLink.append("\"")
     }
 
     /// The digits of the seconds in those of the milliseconds, rounded towards zero: writing them costs 35 ns.
@@ -112,5 +101,15 @@ package struct MessageRenderer: ~Copyable {
     static func expiry(of time: EventTime, after seconds: Int64) -> Int64 {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(seconds * 1_000)
         return overflow ? Int64.max : sum
+    }
+}
+
+extension OrderType {
+    /// As a message carries it.
+    var text: StaticString {
+        switch self {
+        case .food: "food"
+        case .d2d: "d2d"
+        }
     }
 }

@@ -6,10 +6,24 @@ public struct RenderSettings: Equatable, Sendable {
     }
 
     /// A header that is written only on request, because each costs 0.18 µs a record.
-    public enum OptionalHeader: String, CaseIterable, Sendable {
-        case eventType = "event-type"
-        case audience
-        case orderID = "order-id"
+    public enum OptionalHeader: CaseIterable, RawRepresentable, Sendable {
+        case eventType, audience, orderID
+
+        public init?(rawValue: String) {
+            guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = known
+        }
+
+        /// The header's name.
+        public var rawValue: String { header.text }
+
+        var header: DispatchHeader {
+            switch self {
+            case .eventType: .eventType
+            case .audience: .audience
+            case .orderID: .orderID
+            }
+        }
     }
 
     /// How long a notification is worth delivering, from its event's time. Whole seconds are used (rounded down),

@@ -19,21 +19,21 @@ extension Extractor {
         if let orderID, !isKey(orderID, of: batch.records[event.record].key) {
             notes.keyMismatches += 1
         }
-        let status = event.type == .orderStatusChanged ? arena.text(members[.newStatus]) : nil
+        let status = event.type.isStatusChange ? arena.text(members[.newStatus]) : nil
         let zone = zones.zone(of: place)
         let delivery = Delivery(of: order, shipping: shipping, in: zone, notes: &notes)
         var resolved = ResolvedOrder(
             members: order, id: orderID, idSource: source, visibleID: visibleID(of: order),
             parentID: parentID(of: order),
             place: place, delivery: delivery, status: status ?? arena.text(order[.status]))
-        if event.type == .orderStatusChanged, !event.isSnapshot, resolved.status == nil {
+        if event.type.isStatusChange, !event.isSnapshot, resolved.status == nil {
             throw .missingStatus(orderID: orderID)
         }
         let facts = facts(of: &resolved, event, in: zone)
         let verdict = history.consider(facts)
         if verdict.isOutOfOrder { notes.outOfOrder += 1 }
         if verdict.reason == .duplicate { return .duplicate }
-        if event.type == .orderStatusChanged {
+        if event.type.isStatusChange {
             let previous = arena.text(members[.previousStatus]) ?? verdict.previousStatus
             if isTransition(from: previous, to: resolved.status, of: event), let new = resolved.status {
                 resolved.change = StatusChange(previous: previous, new: new)
@@ -76,7 +76,10 @@ extension Extractor {
         let delivery = order.delivery
         if let date = delivery.date {
             let days = Int32(date.daysSinceEpoch)
-            if delivery.dateSource == .order { facts.orderDate = days } else { facts.date = days }
+            switch delivery.dateSource {
+            case .order: facts.orderDate = days
+            case .slot, .salesforce, .drone, .event, .fallback, .state: facts.date = days
+            }
         }
         if let slot = delivery.slot, slot.hasStart, slot.start != .midnight || slot.end != .lastMinute {
             facts.slot = OrderFacts.Slot(start: Int16(slot.start.minutes), end: Int16(slot.end.minutes))
@@ -118,7 +121,12 @@ extension Extractor {
     mutating func append(
         _ order: ResolvedOrder, of event: Event, in zone: TimeZoneTable, to batch: inout EventBatch
     ) throws(DeadLetter) {
-        guard order.id != nil || onMissingOrderID == .send else { throw .missingOrderID }
+        if order.id == nil {
+            switch onMissingOrderID {
+            case .send: break
+            case .deadLetter: throw .missingOrderID
+            }
+        }
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         let id = order.id ?? empty
         // So that what a huge value could grow to when it is escaped is never made room for.
@@ -208,12 +216,10 @@ extension OrderType {
 
     private init?(_ value: JSONValue?) {
         guard let text = value?.string?.bytes.trimmed else { return nil }
-        if text.equalsIgnoringCase("food") {
-            self = .food
-        } else if text.equalsIgnoringCase("d2d") {
-            self = .d2d
-        } else {
-            return nil
+        for type in Self.allCases where text.equalsIgnoringCase(type.text) {
+            self = type
+            return
         }
+        return nil
     }
 }

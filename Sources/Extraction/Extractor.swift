@@ -67,10 +67,12 @@ package struct Extractor: ~Copyable {
         let event = Event(
             record: record, type: type, time: time, members: members, isSnapshot: named == nil,
             isRedriven: attributes.original != nil)
-        if type == .orderIDsListed {
+        switch type {
+        case .orderIDsListed:
             return try processList(event, in: &batch)
+        case .orderCreated, .orderStatusChanged, .timeslotStarted, .unpickedOrdersReminder:
+            return try processOrder(event, in: &batch, history: &history)
         }
-        return try processOrder(event, in: &batch, history: &history)
     }
 
     /// The first one that is there counts, known or not. Nil for a snapshot, where those are understood.

@@ -65,6 +65,14 @@ struct PageCheck: ~Copyable {
     /// What the entries of a tree are.
     private enum Content {
         case freePages, trees, values
+
+        /// Whether its keys are numbers of eight bytes, and not texts.
+        var hasNumbers: Bool {
+            switch self {
+            case .freePages: true
+            case .trees, .values: false
+            }
+        }
     }
 
     /// Why the file cannot be trusted; ends the check.
@@ -242,7 +250,7 @@ extension PageCheck {
         _ nodes: [Node], isLeaf: Bool, _ content: Content, from first: UnsafeRawBufferPointer?,
         to end: UnsafeRawBufferPointer?, _ number: UInt64
     ) throws(Problem) {
-        let hasNumbers = content == .freePages
+        let hasNumbers = content.hasNumbers
         let keys = nodes.dropFirst(isLeaf ? 0 : 1).map(\.key)
         guard !hasNumbers || keys.allSatisfy({ $0.count == 8 }) else {
             throw Problem("page \(number) has a key that is no number")

@@ -37,8 +37,9 @@ def sections(page):
 
 
 # Each way in which a comment cites a page: the page, and the pattern whose groups are sections, rows, rules or names.
+# A path in a string is no citation.
 CITATION = re.compile(
-    r"(?P<page>push-rules|kafka-rules|[Dd]esign)(?:\.md)?(?P<what>"
+    r"(?<!\"docs/)(?P<page>push-rules|kafka-rules|[Dd]esign)(?:\.md)?(?P<what>"
     r"(?:,? ?(?:and |to )?(?:§\d+(?:\.\d+)?|row \d+|finding \d+|\d+\b(?! 000)|\"[^\"]+\")|: \"[^\"]+\")+)"
 )
 PAGES = {"push-rules": "rules.md", "kafka-rules": "kafka.md", "design": "design.md"}
@@ -85,6 +86,7 @@ class Citations(unittest.TestCase):
             ('kafka-rules, "A full queue sleeps".', [("kafka.md", "a full queue sleeps")]),
             ('(design §6, "Slots")', [("design.md", "§6"), ("design.md", "slots")]),
             ('(design: "Contracts", notifications.journal)', [("design.md", "contracts")]),
+            ('read("docs/design.md") and "Slots"', []),
         ):
             self.assertEqual(list(citations(text)), expected, text)
 

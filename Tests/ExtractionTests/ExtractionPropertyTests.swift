@@ -1,7 +1,6 @@
 import NotificationPayload
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Events
 @testable import Extraction
 

@@ -1,6 +1,5 @@
 import JSONReader
 import Testing
-
 @testable import Extraction
 
 @Suite("Names of members")

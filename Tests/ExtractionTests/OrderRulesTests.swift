@@ -1,6 +1,5 @@
 import NotificationPayload
 import Testing
-
 @testable import Events
 @testable import Extraction
 

@@ -1,7 +1,6 @@
 import Foundation
 import NotificationPayload
 import Testing
-
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions

@@ -1,5 +1,4 @@
 import Testing
-
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions
@@ -19,8 +18,8 @@ struct FanOutTests {
         #expect(fanOut.tokens(of: 0, in: batch).sorted() == ["0a", "a", "b"])
         #expect(fanOut.tokens(of: 1, in: batch) == ["c"])
         #expect(fanOut.recipients(of: 2, in: batch) == Recipients(devices: 0..<0, platforms: [], stale: 0))
-        #expect(fanOut.recipients(of: 0, in: batch).platforms == .all)
-        #expect(fanOut.recipients(of: 1, in: batch).platforms == .fcm)
+        #expect(fanOut.recipients(of: 0, in: batch).platforms == [PlatformSet(.fcm), PlatformSet(.apns)])
+        #expect(fanOut.recipients(of: 1, in: batch).platforms == PlatformSet(.fcm))
     }
 
     @Test("devices come in the order of their token hashes")

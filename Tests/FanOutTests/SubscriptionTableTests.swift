@@ -1,7 +1,6 @@
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Digests
 @testable import Events
 @testable import FanOut
@@ -356,6 +355,8 @@ struct SubscriptionTableTests {
     func codes() throws {
         #expect(Platform.allCases.allSatisfy { Platform(code: $0.code) == $0 })
         #expect(Set(Platform.allCases.map(\.code)).count == Platform.allCases.count)
+        // A place in a set of platforms, which is a byte.
+        #expect(Platform.allCases.allSatisfy { PlatformSet.all.contains(PlatformSet($0)) && $0.code < 8 })
         #expect(PushEnvironment.allCases.allSatisfy { PushEnvironment(code: $0.code) == $0 })
         #expect(Set(PushEnvironment.allCases.map(\.code)).count == PushEnvironment.allCases.count)
         var changes = SubscriptionChanges()
@@ -368,7 +369,8 @@ struct SubscriptionTableTests {
         }
         let written = changes.value(0)
         let stored = Array(try #require(written))
-        for place in [1, 2] {
+        // The platform, the environment, and whether the token must be escaped.
+        for place in [1, 2, 3] {
             var bytes = stored
             func device() -> Device? {
                 bytes.withUnsafeBytes {
@@ -376,9 +378,23 @@ struct SubscriptionTableTests {
                 }
             }
             #expect(device() != nil)
-            bytes[place] = 2
+            bytes[place] = 0xFF
             #expect(device() == nil)
         }
+    }
+
+    @Test("a checkpoint that says neither yes nor no to whether the table is whole is another version's")
+    func wholeCode() throws {
+        let position = TablePosition(offsets: [9], records: [.init()], time: noon, isWhole: true)
+        let checkpoint = TableCheckpoint(topic: "subscriptions", cluster: nil, position: position)
+        func read(_ isWhole: UInt8) -> Bool? {
+            var bytes = checkpoint.encoded()
+            bytes[1] = isWhole
+            return bytes.withUnsafeBytes { TableCheckpoint($0) }?.position.isWhole
+        }
+        #expect(read(1) == true)
+        #expect(read(0) == false)
+        #expect(read(2) == nil)
     }
 
     @Test("a table that is read again shows no snapshot before it is whole, and snapshots from before stay as they are")

@@ -1,5 +1,4 @@
 import Testing
-
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions

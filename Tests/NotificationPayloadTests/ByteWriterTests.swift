@@ -1,6 +1,6 @@
 import NotificationPayload
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Writing JSON")
 struct ByteWriterTests {

@@ -1,5 +1,4 @@
 import Testing
-
 @testable import OrderState
 @testable import Pipeline
 

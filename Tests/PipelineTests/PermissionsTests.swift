@@ -1,6 +1,5 @@
 import KafkaClient
 import Testing
-
 @testable import Extraction
 @testable import Pipeline
 

@@ -1,6 +1,6 @@
 import CarillonTesting
 import Testing
-
+@testable import DispatchRecords
 @testable import Events
 @testable import FanOut
 @testable import Pipeline
@@ -135,8 +135,7 @@ struct PipelineCoreTests {
         var left: Int
 
         mutating func dispatch(
-            key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-            for notification: Events.Notification, from event: EventRecord
+            _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
         ) throws {
             guard left > 0 else { throw Failure() }
             left -= 1

@@ -1,6 +1,5 @@
 import Telemetry
 import Testing
-
 @testable import Events
 @testable import OrderState
 @testable import Pipeline

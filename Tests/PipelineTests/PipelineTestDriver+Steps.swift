@@ -1,5 +1,4 @@
 import CarillonTesting
-
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions

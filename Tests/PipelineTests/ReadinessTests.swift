@@ -1,6 +1,5 @@
 import Telemetry
 import Testing
-
 @testable import Extraction
 @testable import Pipeline
 

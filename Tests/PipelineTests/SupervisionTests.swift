@@ -1,9 +1,8 @@
 import Foundation
 import KafkaClient
 import Telemetry
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import FanOut
 @testable import Pipeline
 @testable import Subscriptions

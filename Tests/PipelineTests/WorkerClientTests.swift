@@ -1,8 +1,7 @@
 import Foundation
 import Telemetry
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Extraction
 @testable import FanOut
 @testable import KafkaClient

@@ -1,7 +1,6 @@
 import KafkaClient
 import NotificationPayload
 import Testing
-
 @testable import Digests
 @testable import Events
 @testable import Extraction

@@ -1,12 +1,9 @@
-import CarillonTesting
 import Digests
-import Events
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("The difference between what was sent and what is rendered")
@@ -25,9 +22,9 @@ struct DiffTests {
         let input = try run.plan(toy, ranges)
         let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
         for (offset, record) in dispatched.enumerated() {
-            try record.withEventHeaders { key, value, headers in
+            try record.withDispatchRecord { record in
                 try index.append(
-                    key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)),
+                    record, at: Coordinates(partition: 0, offset: Int64(offset)),
                     within: input.ranges)
             }
         }
@@ -143,24 +140,5 @@ struct DiffTests {
         #expect(report.unequal == toy.pushes.count && report.missing == 0 && report.extra == 0)
         #expect(report.fields.fields.map(\.name).contains("header expires-at"))
         #expect(report.fields.fields.first?.records == toy.pushes.count)
-    }
-}
-
-extension RenderedRecord {
-    /// The record as the pipeline hands one to its sink.
-    func withEventHeaders(
-        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, UnsafeBufferPointer<EventHeader>) throws -> Void
-    ) throws {
-        let memory = Memory()
-        let headers = headers.map { header in
-            EventHeader(
-                name: memory.copy(header.name),
-                value: header.value.map { memory.copy(String(decoding: $0, as: UTF8.self)) })
-        }
-        try key.withUnsafeBytes { key in
-            try value.withUnsafeBytes { value in
-                try headers.withUnsafeBufferPointer { try body(key, value, $0) }
-            }
-        }
     }
 }

@@ -3,9 +3,8 @@ import Digests
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("Why it was sent, or not")
@@ -16,9 +15,9 @@ struct ExplainTests {
         let run = try ReplayRun(toy)
         let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
         for (offset, record) in toy.pushes.enumerated() {
-            try record.withEventHeaders { key, value, headers in
+            try record.withDispatchRecord { record in
                 try index.append(
-                    key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)))
+                    record, at: Coordinates(partition: 0, offset: Int64(offset)))
             }
         }
         try index.flush()

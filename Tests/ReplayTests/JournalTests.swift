@@ -4,9 +4,8 @@ import Events
 import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("The journal, read again")

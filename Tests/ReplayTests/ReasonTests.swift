@@ -7,11 +7,10 @@ import Foundation
 import OrderState
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
-@testable import Replay
+import TestSupport
 @testable import carillon
+@testable import Replay
 
 /// A reason that is not in one of the `switch`es below does not compile; one that no event or timer here has fails.
 @Suite("Each reason for which nobody was notified, as carillon explain tells it")

@@ -4,9 +4,8 @@ import Extraction
 import FanOut
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 /// ADR 36: what came behind a plan, and which of its pushes that is the end of.
@@ -80,9 +79,9 @@ import Testing
     }
 
     private func note(_ record: RenderedRecord, _ planned: Planned) throws {
-        try record.withEventHeaders { key, value, headers in
+        try record.withDispatchRecord { record in
             try planned.news.note(
-                key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: 1_000))
+                record, at: Coordinates(partition: 0, offset: 1_000))
         }
         try planned.news.flush()
     }

@@ -2,9 +2,8 @@ import CarillonTesting
 import Extraction
 import Pipeline
 import StateStore
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Replay
 
 @Suite("What a re-drive sends")
@@ -29,9 +28,9 @@ struct RedriveTests {
         if let dispatched {
             let filled = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
             for (offset, record) in dispatched.enumerated() {
-                try record.withEventHeaders { key, value, headers in
+                try record.withDispatchRecord { record in
                     try filled.append(
-                        key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)))
+                        record, at: Coordinates(partition: 0, offset: Int64(offset)))
                 }
             }
             try filled.flush()

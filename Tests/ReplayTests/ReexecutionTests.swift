@@ -6,8 +6,8 @@ import Foundation
 import Pipeline
 import Replay
 import StateStore
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("What the journal says is done again, byte for byte")
 struct ReexecutionTests {

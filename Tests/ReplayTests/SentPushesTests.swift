@@ -9,9 +9,9 @@ struct SentPushesTests {
     private func index(_ records: [RenderedRecord], _ sent: SentPushes? = nil) throws -> DispatchIndex {
         let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events", sent: sent)
         for (offset, record) in records.enumerated() {
-            try record.withEventHeaders { key, value, headers in
+            try record.withDispatchRecord { record in
                 try index.append(
-                    key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: Int64(offset)),
+                    record, at: Coordinates(partition: 0, offset: Int64(offset)),
                     within: [0: 0..<1_000, 1: 0..<1_000, 2: 0..<1_000])
             }
         }

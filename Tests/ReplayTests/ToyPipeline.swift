@@ -8,7 +8,6 @@ import Pipeline
 import StateStore
 import Subscriptions
 import TestSupport
-
 @testable import Replay
 
 struct LoggedSubscription {

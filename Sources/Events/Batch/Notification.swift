@@ -60,8 +60,16 @@ public struct FieldSources: Equatable, Sendable {
 }
 
 /// The kinds of order that a phone can open by a deep link (document 3).
-public enum OrderType: UInt8, Sendable {
+public enum OrderType: UInt8, CaseIterable, Sendable {
     case food, d2d
+
+    /// As an event says it, in any case, and as a message carries it.
+    package var text: StaticString {
+        switch self {
+        case .food: "food"
+        case .d2d: "d2d"
+        }
+    }
 }
 
 /// What came of one record.
@@ -88,44 +96,5 @@ public enum SuppressionReason: UInt8, CaseIterable, Sendable {
         case .scheduledHere: "scheduled_here"
         case .superseded: "superseded"
         }
-    }
-}
-
-/// A record that cannot be processed, and why.
-public struct DeadLetter: Error, Equatable, Sendable {
-    public enum Code: UInt8, CaseIterable, Sendable {
-        case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
-        case unknownType, noPlace, missingStatus, missingOrderID
-        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused
-
-        /// The value of the header `x-error-code`, and the label of its counter.
-        public var label: String {
-            switch self {
-            case .nullValue: "null_value"
-            case .valueTooLarge: "value_too_large"
-            case .tooDeep: "too_deep"
-            case .invalidUTF8: "invalid_utf8"
-            case .invalidJSON: "invalid_json"
-            case .invalidNumber: "invalid_number"
-            case .notAnEvent: "not_an_event"
-            case .unknownType: "unknown_type"
-            case .noPlace: "no_place"
-            case .missingStatus: "missing_status"
-            case .missingOrderID: "missing_order_id"
-            case .payloadTooLarge: "payload_too_large"
-            case .tooManyOrderIDs: "too_many_order_ids"
-            case .tooManyDevices: "too_many_devices"
-            case .recordRefused: "record_refused"
-            }
-        }
-    }
-
-    public var code: Code
-    /// One sentence for a person, with the value that was found and what is allowed.
-    public var message: String
-
-    public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
     }
 }

@@ -62,11 +62,32 @@ extension DeadLetter {
             "the payload would have \(count) bytes or more; at most \(EventLimits.maxPayloadSize) are allowed")
     }
 
+    /// - Parameters:
+    ///   - message: what would be too large, of a provider's message.
+    ///   - limit: of that provider, in bytes.
+    package static func payloadTooLarge(_ count: Int, in message: StaticString, limit: Int) -> DeadLetter {
+        DeadLetter(.payloadTooLarge, "\(message) has \(count) bytes, at most \(limit) are allowed")
+    }
+
     package static let tooManyOrderIDs = DeadLetter(
         .tooManyOrderIDs, "the event lists more than \(EventLimits.maxNotifications) orders")
 
+    package static func tooManyDevices(limit: Int) -> DeadLetter {
+        DeadLetter(.tooManyDevices, "more than \(limit) devices would get this event: see fan-out.max-devices")
+    }
+
+    /// - Parameter error: the broker's name for it.
+    package static func eventRefused(_ error: String) -> DeadLetter {
+        DeadLetter(.recordRefused, "the broker refuses what this event gives: \(error)")
+    }
+
+    /// - Parameter error: the broker's name for it.
+    package static func timerRefused(_ error: String) -> DeadLetter {
+        DeadLetter(.recordRefused, "the broker refuses what this timer gives: \(error)")
+    }
+
     /// What was found, safe to print: at most 64 bytes, control characters as their code.
-    private static func quote(_ bytes: UnsafeRawBufferPointer) -> String {
+    package static func quote(_ bytes: UnsafeRawBufferPointer) -> String {
         var quoted = "\""
         for scalar in String(decoding: bytes.prefix(64), as: UTF8.self).unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -41,18 +41,3 @@ package struct DeadLetterHeaders {
         fields.append((name, start..<text.count))
     }
 }
-
-extension DeadLetter.Code {
-    /// Kafka Connect's name of the stage that failed.
-    fileprivate var stage: String {
-        switch self {
-        case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:
-            "VALUE_CONVERTER"
-        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .payloadTooLarge, .tooManyOrderIDs,
-            .tooManyDevices:
-            "TRANSFORMATION"
-        case .recordRefused:
-            "TASK_PUT"
-        }
-    }
-}

@@ -37,7 +37,7 @@ package enum Moment: Equatable {
         switch self {
         case .endOfDay: .lastMinute
         case .endOfDayInstant(let milliseconds): zone.wallClock(at: milliseconds)?.time
-        default: start(in: zone)
+        case .date, .time, .local, .instant: start(in: zone)
         }
     }
 

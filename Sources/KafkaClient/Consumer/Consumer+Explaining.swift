@@ -15,10 +15,10 @@ extension Consumer {
         guard error.kind == .timedOut || error.kind == .transport else { return cause }
         while let event = nextEvent(timeout: .zero) {
             guard case .error(let complaint) = event else { continue }
-            switch complaint.kind {
-            case .authentication, .tls: return complaint
-            case .transport: cause = complaint
-            default: continue
+            switch complaint.kind.connectionFailure {
+            case .refused: return complaint
+            case .broken: cause = complaint
+            case .noBroker, nil: continue
             }
         }
         return cause

@@ -27,10 +27,10 @@ final class ClientCallbacks {
     /// Remembers why brokers cannot be reached: the call that times out does not say it. "All brokers are down" does not replace the reason for it.
     func noteCause(_ error: KafkaError) {
         let isReason: Bool
-        switch error.kind {
-        case .authentication, .tls, .transport: isReason = true
-        case .allBrokersDown: isReason = false
-        default: return
+        switch error.kind.connectionFailure {
+        case .refused, .broken: isReason = true
+        case .noBroker: isReason = false
+        case nil: return
         }
         if isReason || recentCause == nil { cause = (error, .now) }
     }

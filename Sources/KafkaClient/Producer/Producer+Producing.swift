@@ -99,16 +99,14 @@ extension Producer {
     private func produceError(_ code: rd_kafka_resp_err_t, _ topic: ProducerTopic, _ partition: Int32?) -> KafkaError {
         var error = handle.error(code, operation: "produce to \(topic.name)")
         if let fatal = fatalError { return fatal }
-        switch error.kind {
-        case .state where isTransactional:
+        if error.kind == .state, isTransactional {
             // librdkafka refuses records after an abortable error of the same transaction, which may be about another topic. A commit tells it, and does nothing in this state.
             if let object = rd_kafka_commit_transaction(handle.pointer, 1_000) {
                 error = handle.error(consuming: object, operation: "transaction")
             }
             error.recovery = .abortTransaction
-        case .messageTooLarge where !isTransactional:
+        } else if error.kind == .messageTooLarge, !isTransactional {
             error.recovery = .giveUp
-        default: break
         }
         return error
     }

@@ -99,7 +99,7 @@ extension ClientSettings {
                 .joined(separator: "; "))
         }
         // One file of settings serves consumers and producers; librdkafka would warn of each that is not for it. An unknown one stays, and is refused there.
-        let relevant = user.filter { (LibrarySettings.scopes[$0.key] ?? scope).includes(scope) }
+        let relevant = user.filter { !(LibrarySettings.scopes[$0.key] ?? scope).isDisjoint(with: scope) }
         return defaults.merging(relevant) { $1 }.merging(fixed) { $1 }
     }
 }

@@ -3,10 +3,12 @@ import Glibc
 
 /// What settings the linked librdkafka knows, from its own table.
 enum LibrarySettings {
-    enum Scope: Sendable {
-        case consumer, producer, both
-
-        func includes(_ other: Scope) -> Bool { self == .both || other == .both || self == other }
+    /// The clients that a setting is for.
+    struct Scope: OptionSet, Sendable {
+        let rawValue: UInt8
+        static let consumer = Scope(rawValue: 1)
+        static let producer = Scope(rawValue: 2)
+        static let both: Scope = [.consumer, .producer]
     }
 
     /// Every setting, global and topic, by name.
@@ -31,9 +33,9 @@ enum LibrarySettings {
             guard cells.count == 3 else { continue }
             let name = String(cells[0].filter { $0 != " " })
             switch cells[1].filter({ $0 != " " }) {
-            case "*": scopes[name] = .both
-            case "C": scopes[name] = scopes[name] == .producer ? .both : .consumer
-            case "P": scopes[name] = scopes[name] == .consumer ? .both : .producer
+            case "*": scopes[name, default: []].formUnion(.both)
+            case "C": scopes[name, default: []].formUnion(.consumer)
+            case "P": scopes[name, default: []].formUnion(.producer)
             default: continue
             }
         }

@@ -72,6 +72,7 @@ extension PartitionOrders {
             return false
         }
         var draft = OrderDraft(reading: block)
+        guard draft.header.typeAt == 0 || draft.header.flags.orderType != nil else { return false }
         draft.header.flags.remove(.isDirty)
         table.write(&draft, replacing: table.find(draft.id))
         earliestDue = min(

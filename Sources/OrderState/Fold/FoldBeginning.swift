@@ -28,7 +28,10 @@ package enum FoldBeginning: Hashable, Sendable {
 
     /// The partition's next record has this timestamp, in milliseconds since 1970.
     mutating func take(_ timestamp: Int64) {
-        if case .nextRecord = self { self = .record(timestamp) }
+        switch self {
+        case .nextRecord: self = .record(timestamp)
+        case .whole, .record: break
+        }
     }
 
     /// Whether the state may lack something: until the fold is two horizons long.

@@ -1,3 +1,5 @@
+import Events
+
 /// What an order remembers, at the front of its block: 80 bytes, behind them its marks and its texts.
 ///
 /// Each member stands with the time of the record that said it, in seconds since 1970; 0 where nobody did. A layout of
@@ -46,6 +48,24 @@ struct OrderHeader {
         static let hasSlotDate = Flags(rawValue: 32)
         /// Changed since the last checkpoint.
         static let isDirty = Flags(rawValue: 64)
+    }
+}
+
+extension OrderHeader.Flags {
+    /// One of them says the order's type; none where nobody said it.
+    static let orderTypes = OrderType.allCases.reduce(into: Self()) { $0.insert(Self($1)) }
+
+    init(_ type: OrderType) {
+        switch type {
+        case .food: self = .food
+        case .d2d: self = .d2d
+        }
+    }
+
+    /// Nil where there is none, and for what this version does not write.
+    var orderType: OrderType? {
+        let found = intersection(.orderTypes)
+        return OrderType.allCases.first { found == Self($0) }
     }
 }
 

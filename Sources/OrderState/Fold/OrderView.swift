@@ -46,7 +46,7 @@ extension PartitionOrders {
         view.place = text(draft.place, header.placeAt)
         view.visibleID = text(draft.visibleID, header.visibleAt)
         view.parentID = text(draft.parentID, header.parentAt)
-        if isAlive(header.typeAt, header) { view.orderType = header.flags.contains(.food) ? .food : .d2d }
+        if isAlive(header.typeAt, header) { view.orderType = header.flags.orderType }
         if isAlive(header.timeAt, header, isOfEnd: true) { view.lastTime = header.lastTime }
         if isAlive(header.slotAt, header) { view.slot = [header.slotStart, header.slotEnd] }
         if isAlive(header.dateAt, header) {
@@ -62,8 +62,8 @@ extension PartitionOrders {
         }
         let timers = OrderTimers(header, spread: spread(of: draft.place))
         if !timers.isEmpty, view.slot != nil, view.place != nil, view.date != nil {
-            view.timers = (0..<OrderTimers.count).map { timers.due($0) }
-            view.pendingTimers = (0..<OrderTimers.count).filter {
+            view.timers = TimerKind.allCases.map { timers.due($0) }
+            view.pendingTimers = TimerKind.allCases.filter {
                 timers.isPending($0, after: watermark, hash: StoredHash(of: draft.id))
             }.map { timers.due($0) }
         }

@@ -44,7 +44,7 @@ extension PartitionOrders {
         if !isAlive(header.orderDateAt, header) { draft.header.orderDateAt = 0 }
         if !isAlive(header.typeAt, header) {
             draft.header.typeAt = 0
-            draft.header.flags.subtract([.food, .d2d])
+            draft.header.flags.subtract(.orderTypes)
         }
         if !isAlive(header.placeAt, header) {
             draft.header.placeAt = 0

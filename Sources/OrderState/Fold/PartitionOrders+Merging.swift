@@ -63,8 +63,8 @@ extension PartitionOrders {
             draft.header.parentAt = now
         }
         if let type = event.orderType {
-            draft.header.flags.subtract([.food, .d2d])
-            draft.header.flags.insert(type == .food ? .food : .d2d)
+            draft.header.flags.subtract(.orderTypes)
+            draft.header.flags.insert(OrderHeader.Flags(type))
             draft.header.typeAt = now
         }
         if let slot = event.slot {
@@ -119,7 +119,7 @@ extension PartitionOrders {
         if start != 0 {
             let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
             settled.alreadyStarted =
-                OrderTimers.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
+                TimerKind.allCases.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
         }
         return settled
     }
@@ -130,7 +130,7 @@ extension PartitionOrders {
         guard header.slotAt != 0, header.placeAt != 0, let date = header.deliveryDate else { return 0 }
         let start = zones.instant(date: date, minute: header.slotStart, place: draft.place)
         // Before 1970 and after 2105 nobody delivers.
-        return UInt32(exactly: start + OrderTimers.last + 120) == nil ? 0 : UInt32(clamping: start)
+        return UInt32(exactly: start + TimerKind.longestDelay + 120) == nil ? 0 : UInt32(clamping: start)
     }
 }
 

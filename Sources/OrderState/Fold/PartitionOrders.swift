@@ -87,9 +87,7 @@ package final class PartitionOrders {
             verdict.isOutOfOrder =
                 isAlive(header.timeAt, header, isOfEnd: true) && event.time.milliseconds < header.lastTime
         }
-        if limits.isScheduled, event.type == .timeslotStarted || event.type == .unpickedOrdersReminder {
-            verdict.reason = .scheduledHere
-        }
+        if limits.isScheduled, event.type.isSentByTimers { verdict.reason = .scheduledHere }
         return verdict
     }
 

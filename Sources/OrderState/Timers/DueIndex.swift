@@ -13,7 +13,7 @@ package struct DueIndex: ~Copyable {
         var hash: StoredHash
         fileprivate var id: Int
         fileprivate var idCount: UInt16
-        var number: UInt8
+        var kind: TimerKind
     }
 
     /// T of the tick.
@@ -40,9 +40,9 @@ package struct DueIndex: ~Copyable {
 
     func withID<Value>(of entry: Entry, _ body: (UnsafeRawBufferPointer) -> Value) -> Value { body(id(of: entry)) }
 
-    mutating func append(due: Int64, hash: StoredHash, number: UInt8, id: UnsafeRawBufferPointer) {
+    mutating func append(due: Int64, hash: StoredHash, kind: TimerKind, id: UnsafeRawBufferPointer) {
         entries.append(
-            Entry(due: due, hash: hash, id: ids.count, idCount: UInt16(truncatingIfNeeded: id.count), number: number))
+            Entry(due: due, hash: hash, id: ids.count, idCount: UInt16(truncatingIfNeeded: id.count), kind: kind))
         ids.append(id)
     }
 
@@ -70,7 +70,7 @@ package struct DueIndex: ~Copyable {
         let (left, right) = (id(of: first), id(of: second))
         let difference = memcmp(left.baseAddress!, right.baseAddress!, min(left.count, right.count))
         if difference != 0 { return difference < 0 }
-        return (left.count, first.number) < (right.count, second.number)
+        return (left.count, first.kind.rawValue) < (right.count, second.kind.rawValue)
     }
 
     private func id(of entry: Entry) -> UnsafeRawBufferPointer {

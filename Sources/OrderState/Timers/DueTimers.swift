@@ -50,7 +50,7 @@ package struct TickSlice {
 package struct DueTimer {
     package var due: Int64
     package var order: UInt32
-    package var number: UInt8
+    package var kind: TimerKind
     /// Of the order id.
     var hash: StoredHash
 
@@ -78,9 +78,9 @@ extension PartitionOrders {
     func noteDue(_ timers: OrderTimers, of id: UnsafeRawBufferPointer) {
         guard let time = due?.until, timers.next(after: watermark) <= time else { return }
         let hash = StoredHash(of: id)
-        for number in 0..<OrderTimers.count
-        where timers.due(number) <= time && timers.isPending(number, after: watermark, hash: hash) {
-            due?.append(due: timers.due(number), hash: hash, number: UInt8(number), id: id)
+        for kind in TimerKind.allCases
+        where timers.due(kind) <= time && timers.isPending(kind, after: watermark, hash: hash) {
+            due?.append(due: timers.due(kind), hash: hash, kind: kind, id: id)
         }
     }
 
@@ -92,9 +92,8 @@ extension PartitionOrders {
         guard let entry = due?.entry(index), let name = due?.withID(of: entry, { table.find($0).name }), name != 0
         else { return nil }
         let timers = OrderTimers(table.block(name).header, spread: spread(ofPlaceIn: table.block(name)))
-        let number = Int(entry.number)
-        guard !timers.isEmpty, timers.due(number) == entry.due, timers.isSetInTime(number) else { return nil }
-        return DueTimer(due: entry.due, order: name, number: entry.number, hash: entry.hash)
+        guard !timers.isEmpty, timers.due(entry.kind) == entry.due, timers.isSetInTime(entry.kind) else { return nil }
+        return DueTimer(due: entry.due, order: name, kind: entry.kind, hash: entry.hash)
     }
 
     /// Every timer above the watermark that is due until then.
@@ -120,24 +119,20 @@ extension PartitionOrders {
             let date = header.deliveryDate
         else { return nil }
         let timers = OrderTimers(header, spread: spread(of: draft.place))
-        let number = Int(timer.number)
+        let kind = timer.kind
         let hasStatus = isAlive(header.statusAt, header, isOfEnd: true)
         if clock - timer.due > limits.maxLateness { return .failure(.init(.tooLate)) }
         if hasStatus, header.flags.contains(.isTerminal) { return .failure(.init(.ended)) }
-        if number > 0 {
-            guard hasStatus, header.flags.contains(.isUnpicked) else { return .failure(.init(.picked)) }
-            if number + 1 < OrderTimers.count, timers.due(number + 1) <= until {
-                return .failure(.init(.superseded))
-            }
-        }
+        if kind.wantsUnpicked, !hasStatus || !header.flags.contains(.isUnpicked) { return .failure(.init(.picked)) }
+        if let next = kind.successor, timers.due(next) <= until { return .failure(.init(.superseded)) }
         var notification = DueNotification(
-            type: OrderTimers.type(of: number), number: Int64(number), orderID: draft.id, place: draft.place,
+            type: kind.type, number: Int64(kind.rawValue), orderID: draft.id, place: draft.place,
             date: date, slot: .init(start: header.slotStart, end: header.slotEnd),
-            nominal: EventTime(milliseconds: timers.nominal(number)), due: EventTime(milliseconds: timer.due))
+            nominal: EventTime(milliseconds: timers.nominal(kind)), due: EventTime(milliseconds: timer.due))
         if isAlive(header.visibleAt, header) { notification.visibleID = draft.visibleID }
         if isAlive(header.parentAt, header) { notification.parentID = draft.parentID }
         if isAlive(header.typeAt, header) {
-            notification.orderType = header.flags.contains(.food) ? .food : .d2d
+            notification.orderType = header.flags.orderType
         }
         return .success(notification)
     }

@@ -1,15 +1,9 @@
 import Digests
-import NotificationPayload
 
 /// The timers of one order, a pure function of its state: the start of its slot, and 15, 30 and 45 minutes after it.
 ///
 /// In elapsed time from the start on, so that a change of the clocks in between moves none of them.
 package struct OrderTimers {
-    static let count = 4
-    static let interval: Int64 = 900
-    /// The last one after the start.
-    static let last = interval * Int64(count - 1)
-
     private let start: Int64
     private let setAt: Int64
     private let spread: Int64
@@ -21,38 +15,36 @@ package struct OrderTimers {
         self.spread = spread
     }
 
-    package static func type(of number: Int) -> EventType { number == 0 ? .timeslotStarted : .unpickedOrdersReminder }
-
     var isEmpty: Bool { start == 0 }
 
     /// When a timer is due, in milliseconds since 1970.
-    func due(_ number: Int) -> Int64 { nominal(number) + spread * 1000 }
+    func due(_ kind: TimerKind) -> Int64 { nominal(kind) + spread * 1000 }
 
     /// The same without the spread.
-    func nominal(_ number: Int) -> Int64 { (start + Int64(number) * Self.interval) * 1000 }
+    func nominal(_ kind: TimerKind) -> Int64 { (start + kind.delay) * 1000 }
 
     /// A timer that was due when it was set never fires.
-    func isSetInTime(_ number: Int) -> Bool { due(number) / 1000 > setAt }
+    func isSetInTime(_ kind: TimerKind) -> Bool { due(kind) / 1000 > setAt }
 
     /// Whether one is still to fire behind this watermark.
     ///
     /// - Parameter hash: of the order id; it is asked for only while an instant is split.
-    func isPending(_ number: Int, after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Bool {
-        let due = due(number)
-        guard due > watermark.time, isSetInTime(number) else { return false }
+    func isPending(_ kind: TimerKind, after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Bool {
+        let due = due(kind)
+        guard due > watermark.time, isSetInTime(kind) else { return false }
         guard watermark.split != nil, due == watermark.time + 1 else { return true }
         return TimerWatermark(due: due, hash: hash()) > watermark
     }
 
     /// How many are still to fire behind this watermark.
     func pending(after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Int {
-        isEmpty ? 0 : (0..<Self.count).count { isPending($0, after: watermark, hash: hash()) }
+        isEmpty ? 0 : TimerKind.allCases.count { isPending($0, after: watermark, hash: hash()) }
     }
 
     /// When the first of them is due, in milliseconds; `Int64.max` where there is none. Of a split instant it may have gone.
     func next(after watermark: TimerWatermark) -> Int64 {
         guard !isEmpty else { return .max }
-        for number in 0..<Self.count where isSetInTime(number) && due(number) > watermark.time { return due(number) }
+        for kind in TimerKind.allCases where isSetInTime(kind) && due(kind) > watermark.time { return due(kind) }
         return .max
     }
 }

@@ -1,7 +1,6 @@
 import Digests
 import Events
 import Extraction
-import NotificationPayload
 
 /// What the log of orders.events says about timers: which are to come, and what became of those of one order or place.
 ///
@@ -20,9 +19,7 @@ package struct ScheduleReader: ~Copyable {
         }
 
         package var due: Int64
-        package var type: EventType
-        /// 0 for the start of the slot, 1 to 3 for its reminders.
-        package var number: Int
+        package var kind: TimerKind
         package var orderID: String
         package var place: String
         package var partition: Int32
@@ -113,7 +110,7 @@ package struct ScheduleReader: ~Copyable {
             for timer in partition.dueTimers(until: .max) { note(timer, of: partition, isPending: true) }
         }
         return timers.sorted {
-            ($0.due, $0.partition, $0.orderID, $0.number) < ($1.due, $1.partition, $1.orderID, $1.number)
+            ($0.due, $0.partition, $0.orderID, $0.kind.rawValue) < ($1.due, $1.partition, $1.orderID, $1.kind.rawValue)
         }
     }
 
@@ -141,12 +138,10 @@ package struct ScheduleReader: ~Copyable {
         else { return }
         var reason: String?
         if case .failure(let drop) = decision { reason = drop.drop.label }
-        let number = Int(timer.number)
         timers.append(
             Timer(
-                due: timer.due, type: OrderTimers.type(of: number), number: number, orderID: id, place: place,
-                partition: partition.partition, state: isPending ? .pending : reason == nil ? .gone : .dropped,
-                reason: reason))
+                due: timer.due, kind: timer.kind, orderID: id, place: place, partition: partition.partition,
+                state: isPending ? .pending : reason == nil ? .gone : .dropped, reason: reason))
     }
 
     // MARK: What an event does to the timers of its order
@@ -170,27 +165,28 @@ package struct ScheduleReader: ~Copyable {
 
     /// Timers that will not fire because of an event: the order has ended, its slot has moved, or had begun.
     private mutating func compare(_ before: Watched?, _ after: Watched?, in partition: PartitionOrders) {
-        guard let after, before?.timers.nominal(0) != after.timers.nominal(0) else { return }
+        guard let after, before?.timers.nominal(.slotStart) != after.timers.nominal(.slotStart) else { return }
         if let before, !before.timers.isEmpty {
             let reason =
                 after.isTerminal ? TimerDrop.ended.label : after.timers.isEmpty ? TimerDrop.noSlot.label : "moved"
-            for number in 0..<OrderTimers.count
-            where before.timers.isPending(number, after: partition.watermark, hash: orderHash) {
-                drop(number, of: before, because: reason, in: partition)
+            for kind in TimerKind.allCases
+            where before.timers.isPending(kind, after: partition.watermark, hash: orderHash) {
+                drop(kind, of: before, because: reason, in: partition)
             }
         }
         guard !after.timers.isEmpty else { return }
-        for number in 0..<OrderTimers.count where !after.timers.isSetInTime(number) {
-            drop(number, of: after, because: TimerDrop.alreadyStarted.label, in: partition)
+        for kind in TimerKind.allCases where !after.timers.isSetInTime(kind) {
+            drop(kind, of: after, because: TimerDrop.alreadyStarted.label, in: partition)
         }
     }
 
-    private mutating func drop(_ number: Int, of order: Watched, because reason: String, in partition: PartitionOrders)
-    {
+    private mutating func drop(
+        _ kind: TimerKind, of order: Watched, because reason: String, in partition: PartitionOrders
+    ) {
         guard let id = filter.order, filter.matches(order: id, place: order.place) else { return }
         timers.append(
             Timer(
-                due: order.timers.due(number), type: OrderTimers.type(of: number), number: number, orderID: id,
-                place: order.place, partition: partition.partition, state: .dropped, reason: reason))
+                due: order.timers.due(kind), kind: kind, orderID: id, place: order.place,
+                partition: partition.partition, state: .dropped, reason: reason))
     }
 }

@@ -27,6 +27,14 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
         case .staleToken: "stale_token"
         }
     }
+
+    /// Whether its number is that of orders: without a slot they have no timers that could be counted.
+    package var countsOrders: Bool {
+        switch self {
+        case .noSlot: true
+        case .tooLate, .alreadyStarted, .superseded, .picked, .ended, .noSubscriber, .staleToken: false
+        }
+    }
 }
 
 /// The timers that an event settles before they are due.

@@ -75,7 +75,6 @@ extension Setting {
         },
         .choice(
             "on-missing-order-id", \.onMissingOrderID, default: .value("send"),
-            ["send": .send, "dead-letter": .deadLetter],
             "What becomes of an event without an order id: sent with an empty id and `x-degraded`, or a dead letter."),
     ]
 
@@ -85,10 +84,11 @@ extension Setting {
             "How long after its event a notification is worth delivering."),
         .choice(
             "notification.android-priority", \.configuration.rendering.androidPriority, default: .value("high"),
-            ["high": .high, "normal": .normal], "The delivery priority on Android."),
+            "The delivery priority on Android."),
         .custom(
             "dispatch.headers", default: .value(""),
-            allowed: "any of event-type, audience, order-id, with commas between",
+            allowed: "any of \(RenderSettings.OptionalHeader.allCases.map(\.rawValue).joined(separator: ", ")), with "
+                + "commas between",
             "Headers of a dispatch record beyond the standard ones; each costs time."
         ) { text, draft in
             let words = text.split(separator: ",").map { $0.trimmed }
@@ -149,14 +149,11 @@ extension Setting {
 
     private static let logging: [Setting] = [
         .choice(
-            "log.level", \.configuration.logLevel, default: .value("info"),
-            [
-                "trace": .trace, "debug": .debug, "info": .info, "notice": .notice, "warning": .warning,
-                "error": .error, "critical": .critical,
-            ], "What is less severe is not logged."),
+            "log.level", \.configuration.logLevel, default: .value("info"), "What is less severe is not logged."),
         .choice(
             "log.format", \.configuration.logFormat, default: .computed("text on a terminal, else json"),
-            ["text": .text, "json": .json], "The form of log lines on standard error."),
+            PipelineConfiguration.LogFormat.allCases.map { (word: $0.rawValue, value: $0) },
+            "The form of log lines on standard error."),
     ]
 
     /// nil where it is malformed.

@@ -92,7 +92,13 @@ extension Setting {
         _ key: String, _ path: Path<Value>, default value: Default, _ words: KeyValuePairs<String, Value>,
         _ summary: String
     ) -> Setting {
-        let words = words.map { (word: $0.key, value: $0.value) }
+        choice(key, path, default: value, words.map { (word: $0.key, value: $0.value) }, summary)
+    }
+
+    static func choice<Value: Sendable>(
+        _ key: String, _ path: Path<Value>, default value: Default, _ words: [(word: String, value: Value)],
+        _ summary: String
+    ) -> Setting {
         let allowed = "one of " + words.map(\.word).joined(separator: ", ")
         return Setting(key: key, defaultValue: value, allowed: allowed, summary: summary) {
             text, draft throws(InvalidValue) in
@@ -101,6 +107,13 @@ extension Setting {
             }
             draft[keyPath: path] = match.value
         }
+    }
+
+    /// One of the cases, by its raw value.
+    static func choice<Value: CaseIterable & RawRepresentable<String> & Sendable>(
+        _ key: String, _ path: Path<Value>, default value: Default, _ summary: String
+    ) -> Setting {
+        choice(key, path, default: value, Value.allCases.map { (word: $0.rawValue, value: $0) }, summary)
     }
 
     static func custom(

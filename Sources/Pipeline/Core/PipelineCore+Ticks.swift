@@ -106,10 +106,7 @@ extension PipelineCore {
                 } else if let reason = try emit(
                     1, notificationsOf: record, in: run.batch, limit: slice.maxRecords, into: &sink)
                 {
-                    let isStale = reason == .staleToken
-                    drop(
-                        run.batch.records[record], timer.type, because: isStale ? .staleToken : .noSubscriber,
-                        into: &sink)
+                    drop(run.batch.records[record], timer.type, because: reason.ofTimer, into: &sink)
                 }
             }
         }
@@ -143,7 +140,7 @@ private struct TimerRun: ~Copyable {
         init(_ timer: DueTimer, _ index: Int, _ outcome: Outcome) {
             due = timer.due
             watermark = timer.watermark
-            type = OrderTimers.type(of: Int(timer.number))
+            type = timer.kind.type
             self.index = index
             self.outcome = outcome
         }

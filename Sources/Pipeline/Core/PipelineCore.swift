@@ -141,7 +141,10 @@ package struct PipelineCore: ~Copyable {
     }
 
     package func isDeadLetter(record: Int) -> Bool {
-        if case .deadLetter = cursor[record] { true } else { false }
+        switch cursor[record] {
+        case .deadLetter: true
+        case .notifications, .suppressed: false
+        }
     }
 
     /// Writes what these extracted records give, event by event, until `limit` records have been written
@@ -172,7 +175,7 @@ package struct PipelineCore: ~Copyable {
                 suppress(record, in: batch, because: reason, into: &sink)
             case .notifications(let count):
                 if let reason = try emit(count, notificationsOf: record, in: batch, limit: limit, into: &sink) {
-                    suppress(record, in: batch, because: reason, into: &sink)
+                    suppress(record, in: batch, because: reason.ofEvent, into: &sink)
                 }
             }
             record += 1
@@ -189,7 +192,7 @@ package struct PipelineCore: ~Copyable {
     /// - Returns: why nobody was notified.
     mutating func emit<Sink: RecordSink & ~Copyable>(
         _ count: Int, notificationsOf record: Int, in batch: borrowing EventBatch, limit: Int, into sink: inout Sink
-    ) throws -> SuppressionReason? {
+    ) throws -> NoRecipient? {
         let notifications = cursor.takeNotifications(count)
         if cursor.resolvedEnd < notifications.upperBound {
             let room = max(limit - written, 1)
@@ -215,9 +218,8 @@ package struct PipelineCore: ~Copyable {
             counts.count(notification.sources)
             for position in prepared.devices {
                 let device = fanOut.recipient(position)
-                let message = renderer.render(device, audience: fanOut.audience(of: device))
-                try sink.dispatch(
-                    key: message.key, value: message.value, headers: message.headers, for: notification, from: event)
+                let push = renderer.render(device, audience: fanOut.audience(of: device))
+                try sink.dispatch(push, for: notification, from: event)
             }
         }
         counts.notifications += count
@@ -238,10 +240,7 @@ package struct PipelineCore: ~Copyable {
             recipients = fanOut.recipients(of: index, in: batch)
             devices += recipients.devices.count
             if devices > maxDevicesPerEvent {
-                return .failure(
-                    DeadLetter(
-                        .tooManyDevices,
-                        "more than \(maxDevicesPerEvent) devices would get this event: see fan-out.max-devices"))
+                return .failure(.tooManyDevices(limit: maxDevicesPerEvent))
             }
             if !recipients.devices.isEmpty,
                 let letter = renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms)
@@ -293,6 +292,25 @@ package struct PipelineCore: ~Copyable {
             batch.notifications[cursor.nextNotification].record == record
         {
             cursor.nextNotification += 1
+        }
+    }
+}
+
+/// Why a notification that can be sent reaches nobody.
+enum NoRecipient {
+    case noSubscriber, staleToken
+
+    var ofEvent: SuppressionReason {
+        switch self {
+        case .noSubscriber: .noSubscriber
+        case .staleToken: .staleToken
+        }
+    }
+
+    var ofTimer: TimerDrop {
+        switch self {
+        case .noSubscriber: .noSubscriber
+        case .staleToken: .staleToken
         }
     }
 }

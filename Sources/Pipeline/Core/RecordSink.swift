@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import NotificationPayload
 import OrderState
@@ -8,8 +9,7 @@ import OrderState
 package protocol RecordSink: ~Copyable {
     /// A record for the dispatch topic: one device's push.
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws
 
     /// An event that notifies nobody.

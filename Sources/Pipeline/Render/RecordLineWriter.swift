@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import Foundation
 import Glibc
@@ -23,10 +24,9 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Events.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
     ) throws(FileError) {
-        begin(topic: topics.dispatch, key: key, value: value, headers: headers)
+        begin(topic: topics.dispatch, key: record.key, value: record.value, headers: record.headers)
         if explains {
             let sources = notification.sources
             explain(
@@ -80,7 +80,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         output.append(#"{"dropped":""#)
         append(drop.label)
         output.append(#"""#)
-        if drop != .noSlot {
+        if !drop.countsOrders {
             output.append(#","timers":"#)
             output.append(decimal: Int64(timers))
         }

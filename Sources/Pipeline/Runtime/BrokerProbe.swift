@@ -146,10 +146,10 @@ struct BrokerProbe: ~Copyable {
 extension KafkaError {
     /// Whether it says why a call failed: a connection that is closed may want another security.protocol.
     fileprivate func explains(_ failure: KafkaError) -> Bool {
-        switch kind {
-        case .authentication, .tls: true
-        case .transport: failure.kind == .transport || failure.kind == .timedOut
-        default: false
+        switch kind.connectionFailure {
+        case .refused: true
+        case .broken: failure.kind == .transport || failure.kind == .timedOut
+        case .noBroker, nil: false
         }
     }
 }

@@ -37,7 +37,25 @@ enum FaultPoint: String, CaseIterable {
     /// else: the same seed fails at the same places. Each fault writes `fault: <action>@<point>` to standard error first.
     /// Any thread.
     final class FaultPlan: Sendable {
-        enum Action: String, Sendable { case kill, stop, abort }
+        enum Action: String, Sendable {
+            case kill, stop, abort
+
+            /// Whether it happens to a process once.
+            var isOnce: Bool {
+                switch self {
+                case .stop: true
+                case .kill, .abort: false
+                }
+            }
+
+            /// Whether it wants a transaction that is open.
+            var needsTransaction: Bool {
+                switch self {
+                case .abort: true
+                case .kill, .stop: false
+                }
+            }
+        }
 
         struct Rule: Hashable, Sendable {
             var action: Action
@@ -95,7 +113,7 @@ enum FaultPoint: String, CaseIterable {
                         number = Self.mixed(number ^ part)
                     }
                     guard number % rule.visits < rule.times else { continue }
-                    if rule.action == .stop { history.done.insert(index) }
+                    if rule.action.isOnce { history.done.insert(index) }
                     return rule.action
                 }
                 return nil
@@ -117,7 +135,7 @@ enum FaultPoint: String, CaseIterable {
             guard parts.count == 4, text == "\(parts[0])@\(parts[1]):\(parts[2])/\(parts[3])",
                 let action = FaultPlan.Action(rawValue: parts[0]), let point = FaultPoint(rawValue: parts[1]),
                 let times = UInt64(parts[2]), let visits = UInt64(parts[3]), visits > 0, times <= visits,
-                action != .abort || point.isInTransaction
+                !action.needsTransaction || point.isInTransaction
             else { return nil }
             self.init(action: action, point: point, times: times, visits: visits)
         }

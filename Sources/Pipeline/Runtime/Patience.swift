@@ -49,9 +49,9 @@ package final class Patience: Sendable {
             return (isOver, isDue)
         }
         guard isOver else { return isDue }
-        switch error.kind {
-        case .authentication, .authorization, .tls: throw .notAuthorized(error.description)
-        default: throw .decisionNeeded(error.description)
+        switch error.kind.remedy {
+        case .permission: throw .notAuthorized(error.description)
+        case .topic, .settings, nil: throw .decisionNeeded(error.description)
         }
     }
 
@@ -68,9 +68,9 @@ package final class Patience: Sendable {
 extension KafkaError {
     /// Waiting does not mend it.
     var needsAPerson: Bool {
-        switch kind {
-        case .authentication, .authorization, .tls, .unknownTopicOrPartition: true
-        default: false
+        switch kind.remedy {
+        case .permission, .topic: true
+        case .settings, nil: false
         }
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// worker hears when all its connections are down. Since the follower's question goes through the leaders of a whole
 /// topic, its answer clears every complaint.
 final class ReadinessBoard: Sendable {
-    enum WorkerState: Equatable {
+    enum WorkerState: CaseIterable {
         /// It waits for the group to say which partitions are its.
         case joining
         /// It has an assignment and finds out where to read on.
@@ -15,6 +15,16 @@ final class ReadinessBoard: Sendable {
         case refolding
         /// It reads, or has no partition to read.
         case reading
+
+        /// Why the pipeline is not ready while these workers are in this state; nil: it is.
+        func reason(of workers: [Int]) -> Readiness.Reason? {
+            switch self {
+            case .joining: .noAssignment(workers: workers)
+            case .positioning: .noPosition(workers: workers)
+            case .refolding: .refolding(workers: workers)
+            case .reading: nil
+            }
+        }
     }
 
     private struct State {
@@ -78,12 +88,12 @@ final class ReadinessBoard: Sendable {
         let away = state.unansweredWait ?? state.unansweredFollower ?? state.unanswered.min { $0.key < $1.key }?.value
         var reasons = away.map { [Readiness.Reason.brokerAway($0)] } ?? []
         guard state.isStarted else { return Readiness(reasons: reasons + [.starting]) }
-        func workers(_ which: WorkerState) -> [Int] { state.workers.indices.filter { state.workers[$0] == which } }
         if let seconds = state.clockIsOff { reasons.append(.clockOff(seconds: seconds)) }
         if let tableBehind { reasons.append(tableBehind) }
-        if !workers(.joining).isEmpty { reasons.append(.noAssignment(workers: workers(.joining))) }
-        if !workers(.positioning).isEmpty { reasons.append(.noPosition(workers: workers(.positioning))) }
-        if !workers(.refolding).isEmpty { reasons.append(.refolding(workers: workers(.refolding))) }
+        for workerState in WorkerState.allCases {
+            let workers = state.workers.indices.filter { state.workers[$0] == workerState }
+            if !workers.isEmpty, let reason = workerState.reason(of: workers) { reasons.append(reason) }
+        }
         return Readiness(reasons: reasons)
     }
 }

@@ -20,6 +20,22 @@ package struct Isolation {
         case asItIs
         case deadLetter
         case truncatedDeadLetter
+
+        /// Whether it becomes a dead letter.
+        var isDeadLetter: Bool {
+            switch self {
+            case .asItIs: false
+            case .deadLetter, .truncatedDeadLetter: true
+            }
+        }
+
+        /// Whether only the beginning of its value is kept.
+        var isTruncated: Bool {
+            switch self {
+            case .asItIs, .deadLetter: false
+            case .truncatedDeadLetter: true
+            }
+        }
     }
 
     package enum Action: Equatable {
@@ -95,14 +111,14 @@ package struct Isolation {
             return false
         }
         defer { tickTreatment = .deadLetter }
-        return tickTreatment == .deadLetter
+        return tickTreatment.isDeadLetter
     }
 
     /// A transaction with timers in it was committed.
     ///
     /// - Parameter limit: what ``tickLimit`` was for it.
     package mutating func tickCommitted(limit: Int?) {
-        if let limit, tickTreatment == .asItIs, !hasPassedAlone {
+        if let limit, !tickTreatment.isDeadLetter, !hasPassedAlone {
             // The one that is refused is among those behind it.
             hasPassedAlone = limit == 1
             tickLimit = Self.half(limit)

@@ -26,7 +26,7 @@ enum Remedy: Equatable {
         after error: KafkaError, refusals: [(event: Coordinates?, error: KafkaError)], alone: Coordinates?,
         consumer: KafkaError?
     ) {
-        let refusal = (refusals + [(alone, error)]).first { $0.error.isOfRecord }
+        let refusal = (refusals + [(alone, error)]).first { $0.error.kind.isOfRecord }
         if let refusal {
             self = .isolate(Refusal(event: refusal.event, error: refusal.error))
         } else if let consumer {
@@ -37,9 +37,4 @@ enum Remedy: Equatable {
             self = .rewind(isOutOfRange: error.kind == .offsetOutOfRange)
         }
     }
-}
-
-extension KafkaError {
-    /// No repetition makes the broker, or the client, take the record.
-    fileprivate var isOfRecord: Bool { kind == .messageTooLarge || kind == .invalidRecord }
 }

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import KafkaClient
 import NotificationPayload
@@ -46,10 +47,9 @@ struct TransactionOutput: ~Copyable, RecordSink {
     }
 
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws(KafkaError) {
-        try write(to: dispatch, key: key, value: value, headers: headers, from: event)
+        try write(to: dispatch, key: record.key, value: record.value, headers: record.headers, from: event)
     }
 
     mutating func deadLetter(

@@ -1,5 +1,3 @@
-import Events
-
 extension Worker {
     /// Extracts the batch and emits it, in as many transactions as its output needs.
     mutating func process() throws {
@@ -55,11 +53,9 @@ extension Worker {
         let event = Coordinates(partition: place.partition, offset: place.offset)
         let isolation = transaction.isolation
         let treatment = isolation.treatment(of: event)
-        output.truncatesDeadLetters = treatment == .truncatedDeadLetter
-        if treatment != .asItIs, !core.isDeadLetter(record: record) {
-            core.condemn(
-                record: record,
-                DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
+        output.truncatesDeadLetters = treatment.isTruncated
+        if treatment.isDeadLetter, !core.isDeadLetter(record: record) {
+            core.condemn(record: record, .eventRefused(isolation.lastError ?? ""))
         }
         try transaction.isolates(event, isDeadLetter: core.isDeadLetter(record: record))
     }

@@ -140,14 +140,13 @@ extension Worker {
         else { return }
         let configuration = context.configuration
         let isolation = transaction.isolation
-        let refused = DeadLetter(
-            .recordRefused, "the broker refuses what this timer gives: \(isolation.lastError ?? "")")
+        let refused = DeadLetter.timerRefused(isolation.lastError ?? "")
         let watermark = try core.fire(
             Tick(partition: partition, time: pending.time, clock: open.clock, offset: position.next),
             TickSlice(maxTimers: maxTimers, maxRecords: configuration.commitMaxRecords) {
                 open.isOld(configuration)
             },
-            condemning: isolation.tickTreatment == .deadLetter ? refused : nil, into: &output)
+            condemning: isolation.tickTreatment.isDeadLetter ? refused : nil, into: &output)
         assignment.positions.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)

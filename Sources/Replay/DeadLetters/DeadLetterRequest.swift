@@ -1,4 +1,3 @@
-import Events
 import Pipeline
 
 /// Which dead letters are to be put back.
@@ -24,10 +23,6 @@ package struct DeadLetterRequest: Sendable {
     package var digest = ""
 
     package init() {}
-
-    /// Codes that the event alone cannot tell to be mended: they come from the subscriptions, the topic or its broker.
-    static let untried: Set<String> = Set(
-        [DeadLetter.Code.payloadTooLarge, .tooManyDevices, .recordRefused].map(\.label))
 }
 
 /// Where a run stands in one partition of the dead letters, and what it takes to go on: committed with what was put back.

@@ -12,7 +12,6 @@ struct DeadLetterTrial: ~Copyable {
     ]
     /// Says of an event which dead letter it was: `<topic>/<partition>/<offset>`.
     static let mark = "replay-of"
-    private static let id = "replay"
 
     enum Verdict {
         case left(DeadLetterLeft, code: String?, DeadLetter?)
@@ -50,9 +49,9 @@ struct DeadLetterTrial: ~Copyable {
         }
         guard reason.topic == topics.events else { return left(.otherTopic) }
         if reason.isTruncated, mended == nil { return left(.truncated) }
-        if mended == nil, !request.codes.contains(reason.code), DeadLetterRequest.untried.contains(reason.code) {
-            return left(.untried)
-        }
+        // What another version's code means, nobody can tell here.
+        let canBeTried = DeadLetter.Code(label: reason.code)?.canBeTriedAlone ?? false
+        if mended == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
         var event = ProducerRecord(
             key: record.key.map { Array($0) }, value: mended ?? record.value.map { Array($0) },
             headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
@@ -68,7 +67,7 @@ struct DeadLetterTrial: ~Copyable {
                 place: place, event: reason.place, code: reason.code, type: type,
                 order: reading.orders.first { !$0.isEmpty },
                 time: time, timestamp: record.timestamp ?? time, key: event.key,
-                touchesState: type != EventType.orderIDsListed.rawValue, home: reason.place.partition),
+                touchesState: EventType(rawValue: type)?.changesOrder ?? true, home: reason.place.partition),
             event)
     }
 
@@ -81,7 +80,9 @@ struct DeadLetterTrial: ~Copyable {
         }
         var headers = all[..<reason.originalHeaders].map(copy)
         // It was put back before, and has failed again.
-        if headers.contains(where: { $0.name == mark }) { headers.removeAll { $0.name == mark || $0.name == id } }
+        if headers.contains(where: { $0.name == mark }) {
+            headers.removeAll { $0.name == mark || $0.name == RedriveProducer.header }
+        }
         if !headers.contains(where: { $0.name == coordinates[0] }) {
             headers += all[reason.originalHeaders...].map(copy).filter { coordinates.contains($0.name) }
         }

@@ -51,7 +51,7 @@ final class PutBackIndex {
         var isFirst = true
         if let mark = text(DeadLetterTrial.mark).flatMap(self.place(inMark:)) {
             isFirst = false
-            if let id, text("replay") == id { own.insert(mark) } else { marked.insert(mark) }
+            if let id, text(RedriveProducer.header) == id { own.insert(mark) } else { marked.insert(mark) }
             // It counts where it came from, not where it stands now.
             place.partition = text("__connect.errors.partition").flatMap { Int32($0) } ?? place.partition
             place.offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? place.offset

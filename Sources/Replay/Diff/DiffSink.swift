@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import Pipeline
 import StateStore
@@ -36,15 +37,14 @@ package struct DiffSink: ~Copyable, ReplaySink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         report.rendered += 1
-        guard let identity = index.identity(key: key, headers: headers) else { return }
+        guard let identity = index.identity(of: record) else { return }
         let all = try index.entries(of: identity)
         let there = all.filter { $0.replay == nil }
         if there.count > 1, suspects.count < Self.mostSuspects { suspects.insert(identity.bytes) }
-        let content = index.content(value: value, headers: headers)
+        let content = index.content(of: record)
         if let equal = there.first(where: { $0.content == content }) {
             report.equal += 1
             return index.take(equal)
@@ -53,7 +53,6 @@ package struct DiffSink: ~Copyable, ReplaySink {
             report.redriven += 1
             return
         }
-        let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
         guard let other = there.first ?? all.first else {
             if refusals?.refusal(of: event, isTimer: areTimers) != nil {
                 report.refused += 1
@@ -65,10 +64,11 @@ package struct DiffSink: ~Copyable, ReplaySink {
         }
         report.unequal += 1
         index.take(other)
+        let now = RenderedRecord(record, sources: notification.sources)
         if let then = other.record {
-            report.fields.note(then, record, of: identity.place)
+            report.fields.note(then, now, of: identity.place)
         } else {
-            try unequal.append(Unequal(place: other.place, event: identity.place, record: record))
+            try unequal.append(Unequal(place: other.place, event: identity.place, record: now))
         }
     }
 
@@ -83,10 +83,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
         }
     }
 
-    package mutating func passOver(
-        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>, of timer: EventRecord
-    ) throws {
-        guard let identity = index.identity(key: key, headers: headers) else { return }
+    package mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws {
+        guard let identity = index.identity(of: record) else { return }
         if let entry = try index.entries(of: identity).first { index.take(entry) }
     }
 
@@ -113,7 +111,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
                 }
                 if suspects.contains(identity.bytes) { report.duplicates += 1 } else { report.extra += 1 }
                 if report.extraExamples.count < Self.mostExamples {
-                    report.extraExamples.append(entry.record.map { .init($0) } ?? .init(entry.place, of: identity))
+                    report.extraExamples.append(
+                        entry.record?.withDispatchRecord { DiffReport.Example($0) } ?? .init(entry.place, of: identity))
                 }
                 return true
             }
@@ -133,9 +132,9 @@ package struct DiffReport {
         /// Where it stands in the topic; nil for one that is not there.
         package var place: Coordinates?
 
-        init(_ record: RenderedRecord) {
-            source = record.header("source") ?? ""
-            messageID = record.header("message-id") ?? ""
+        init(_ record: DispatchRecord) {
+            source = record.text(.source) ?? ""
+            messageID = record.text(.messageID) ?? ""
             key = String(decoding: record.key, as: UTF8.self)
         }
 

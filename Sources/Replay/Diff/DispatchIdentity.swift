@@ -1,6 +1,6 @@
 import Digests
+import DispatchRecords
 import Events
-import Glibc
 import NotificationPayload
 
 /// Who a dispatch record is: where its event stands, its message id, and its device. Two records with one identity are the
@@ -74,30 +74,25 @@ struct DispatchReader: ~Copyable {
     }
 
     /// Nil for a record that does not come from the events of this pipeline.
-    mutating func identity(
-        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>
-    ) -> DispatchIdentity? {
-        guard let source = value(of: "source", headers), let messageID = value(of: "message-id", headers),
-            let (name, partition, offset) = Self.parse(source)
+    mutating func identity(of record: DispatchRecord) -> DispatchIdentity? {
+        guard let source = record[.source].flatMap(DispatchRecord.Source.init), let messageID = record[.messageID]
         else { return nil }
-        let isTimer = name.elementsEqual(schedule)
-        guard isTimer || name.elementsEqual(topic) else { return nil }
+        let isTimer = source.topic.elementsEqual(schedule)
+        guard isTimer || source.topic.elementsEqual(topic) else { return nil }
         text.removeAll()
-        for part in [source, messageID, key] {
+        for part in [source.text, messageID, record.key] {
             text.append(part)
             text.append(0)
         }
         return DispatchIdentity(
-            partition: partition, offset: offset, isTimer: isTimer, digest: Digest(hashing: text.bytes))
+            partition: source.partition, offset: source.offset, isTimer: isTimer, digest: Digest(hashing: text.bytes))
     }
 
     /// The hash of the value and of all headers in their order.
-    mutating func content(
-        value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>
-    ) -> Digest {
+    mutating func content(of record: DispatchRecord) -> Digest {
         text.removeAll()
-        append(value)
-        for header in headers {
+        append(record.value)
+        for header in record.headers {
             append(header.name)
             if let value = header.value { append(value) } else { text.append(decimal: -1) }
         }
@@ -108,37 +103,5 @@ struct DispatchReader: ~Copyable {
         text.append(decimal: Int64(bytes.count))
         text.append(UInt8(ascii: ":"))
         text.append(bytes)
-    }
-
-    private func value(of name: StaticString, _ headers: UnsafeBufferPointer<EventHeader>) -> UnsafeRawBufferPointer? {
-        for header in headers where header.name.count == name.utf8CodeUnitCount {
-            guard let start = header.name.baseAddress, memcmp(start, name.utf8Start, header.name.count) == 0 else {
-                continue
-            }
-            return header.value
-        }
-        return nil
-    }
-
-    /// `topic/partition/offset`.
-    static func parse(
-        _ source: UnsafeRawBufferPointer
-    ) -> (topic: UnsafeRawBufferPointer, partition: Int32, offset: Int64)? {
-        guard let second = source.lastIndex(of: UInt8(ascii: "/")),
-            let first = source[..<second].lastIndex(of: UInt8(ascii: "/")),
-            let partition = number(source[(first + 1)..<second]).flatMap(Int32.init(exactly:)),
-            let offset = number(source[(second + 1)...])
-        else { return nil }
-        return (UnsafeRawBufferPointer(rebasing: source[..<first]), partition, offset)
-    }
-
-    private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int64? {
-        guard (1...18).contains(digits.count) else { return nil }
-        var number: Int64 = 0
-        for digit in digits {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
-        }
-        return number
     }
 }

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import Pipeline
 import StateStore
@@ -51,13 +52,13 @@ package final class DispatchIndex {
 
     /// - Parameters:
     ///   - ranges: by partition, the offsets of the events that are of interest; nil: all.
-    ///   - record: goes with it, because it cannot be read again.
+    ///   - copy: goes with it, because it cannot be read again.
     package func append(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        at place: Coordinates, within ranges: [Int32: Range<Int64>]? = nil, keeping record: RenderedRecord? = nil
+        _ record: DispatchRecord, at place: Coordinates, within ranges: [Int32: Range<Int64>]? = nil,
+        keeping copy: RenderedRecord? = nil
     ) throws(StoreError) {
-        try sent?.append(key: key, headers: headers)
-        guard let identity = parts.identity(key: key, headers: headers) else {
+        try sent?.append(record)
+        guard let identity = parts.identity(of: record) else {
             foreign += 1
             return
         }
@@ -67,26 +68,17 @@ package final class DispatchIndex {
             else { return }
         }
         count += 1
-        let (plain, replay) = Self.withoutReplay(headers)
+        // As far as it may be one.
+        let replay = record.replayID.map { Array($0.prefix(100)) }
         if let replay { redriven[String(decoding: replay, as: UTF8.self), default: 0] += 1 }
-        let content = parts.content(value: value, headers: plain)
+        let content = parts.content(of: record.original)
         pending.append(
             (
                 identity.bytes + bigEndian(UInt32(bitPattern: place.partition))
                     + bigEndian(UInt64(bitPattern: place.offset)) + (replay ?? []),
-                content.bytes + (record?.encoded() ?? [])
+                content.bytes + (copy?.encoded() ?? [])
             ))
         if pending.count >= Self.flushLimit { try flush() }
-    }
-
-    /// The headers without the mark of a re-drive, which is the last one; and the id in it, as far as it may be one.
-    private static func withoutReplay(
-        _ headers: UnsafeBufferPointer<EventHeader>
-    ) -> (UnsafeBufferPointer<EventHeader>, replay: [UInt8]?) {
-        guard let last = headers.last, last.name.elementsEqual("replay".utf8), let id = last.value, !id.isEmpty else {
-            return (headers, nil)
-        }
-        return (UnsafeBufferPointer(rebasing: headers.dropLast()), Array(id.prefix(100)))
     }
 
     /// Writes what was appended or taken. To be called before looking.
@@ -105,18 +97,12 @@ package final class DispatchIndex {
 
     // MARK: Looking
 
-    func identity(
-        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>
-    ) -> DispatchIdentity? {
-        parts.identity(key: key, headers: headers)
-    }
+    func identity(of record: DispatchRecord) -> DispatchIdentity? { parts.identity(of: record) }
 
-    func content(value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>) -> Digest {
-        parts.content(value: value, headers: headers)
-    }
+    func content(of record: DispatchRecord) -> Digest { parts.content(of: record) }
 
     /// Whether a record's device has its message under any source; false where those were not noted.
-    func isSent(_ record: RenderedRecord) throws(StoreError) -> Bool { try sent?.contains(record) ?? false }
+    func isSent(_ record: DispatchRecord) throws(StoreError) -> Bool { try sent?.contains(record) ?? false }
 
     /// The records with an identity that nobody has taken.
     func entries(of identity: DispatchIdentity) throws(StoreError) -> [Entry] {
@@ -197,13 +183,12 @@ package struct IndexSink: ~Copyable, ReplaySink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         count += 1
         try index.append(
-            key: key, value: value, headers: headers, at: Coordinates(partition: 0, offset: count),
-            keeping: RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources))
+            record, at: Coordinates(partition: 0, offset: count),
+            keeping: RenderedRecord(record, sources: notification.sources))
     }
 
     package mutating func deadLetter(

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 
 /// A record of the dispatch topic with bytes of its own, and what is known of where its fields came from.
@@ -19,23 +20,44 @@ package struct RenderedRecord: Equatable {
         self.headers = headers
     }
 
-    package init(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        sources: FieldSources? = nil
-    ) {
+    package init(_ record: DispatchRecord, sources: FieldSources? = nil) {
         self.init(
-            key: Array(key), value: Array(value),
-            headers: headers.map {
+            key: Array(record.key), value: Array(record.value),
+            headers: record.headers.map {
                 Header(name: String(decoding: $0.name, as: UTF8.self), value: $0.value.map { Array($0) })
             })
-        guard let sources else { return }
-        self.sources = [
-            "time slot": "\(sources.timeSlot)", "date": "\(sources.date)", "order id": "\(sources.orderID)",
-        ]
+        self.sources = sources.map(Self.texts) ?? [:]
+    }
+
+    /// What ``sources`` says.
+    static func texts(of sources: FieldSources) -> [String: String] {
+        ["time slot": "\(sources.timeSlot)", "date": "\(sources.date)", "order id": "\(sources.orderID)"]
     }
 
     package func header(_ name: String) -> String? {
         headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Calls `body` with the record as everybody reads one; it is valid during the call only.
+    package func withDispatchRecord<Result>(_ body: (DispatchRecord) throws -> Result) rethrows -> Result {
+        let text = headers.flatMap { Array($0.name.utf8) + ($0.value ?? []) }
+        return try text.withUnsafeBytes { text in
+            var place = 0
+            func next(_ count: Int) -> UnsafeRawBufferPointer {
+                defer { place += count }
+                return UnsafeRawBufferPointer(rebasing: text[place..<place + count])
+            }
+            let views = headers.map { header in
+                EventHeader(name: next(header.name.utf8.count), value: header.value.map { next($0.count) })
+            }
+            return try key.withUnsafeBytes { key in
+                try value.withUnsafeBytes { value in
+                    try views.withUnsafeBufferPointer { views in
+                        try body(DispatchRecord(key: key, value: value, headers: views))
+                    }
+                }
+            }
+        }
     }
 
     // MARK: In a scratch store

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import FanOut
 import NotificationPayload
@@ -54,23 +55,21 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         openTimer(event, notification.eventType)
         // A copy: Swift 6.3 leaks a dictionary that is assigned through an optional of a noncopyable self.
         guard var explanation = current else { return }
-        let record = RenderedRecord(key: key, value: value, headers: headers, sources: notification.sources)
         let device = String(decoding: record.key, as: UTF8.self)
-        let messageID = record.header("message-id") ?? ""
+        let messageID = record.text(.messageID) ?? ""
         if explanation.devices == 0 {
             let refusal = refusals.refusal(of: event, isTimer: explanation.isTimer)
             explanation.outcome = refusal.map { .refused($0) } ?? .sent
         }
         explanation.devices += 1
-        explanation.sources = record.sources
+        explanation.sources = RenderedRecord.texts(of: notification.sources)
         if explanation.isTimer, explanation.reading.places.isEmpty {
-            explanation.reading.places = [PushPayload(value: record.value)?["place_id"] ?? ""]
+            explanation.reading.places = [PushPayload(value: Array(record.value))?["place_id"] ?? ""]
         }
         current = explanation
         let isAsked =
@@ -81,7 +80,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             }
         guard isAsked, current?.pushes.count ?? 0 < Self.mostPushes else { return }
         var push = Explanation.Push(messageID: messageID, device: device, places: [])
-        if let identity = index.identity(key: key, headers: headers) {
+        if let identity = index.identity(of: record) {
             for entry in try index.entries(of: identity) {
                 if let id = entry.replay {
                     push.redriven.append(Explanation.Redriven(id: id, place: entry.place))

@@ -10,7 +10,13 @@ package struct JournalSelection: Equatable, Sendable {
         self.ungrouped = ungrouped
     }
 
-    func includes(_ step: JournalStep) -> Bool { step.group.map { $0 == group } ?? (ungrouped != .skip) }
+    func includes(_ step: JournalStep) -> Bool {
+        if let writer = step.group { return writer == group }
+        switch ungrouped {
+        case .mine, nil: return true
+        case .skip: return false
+        }
+    }
 }
 
 /// What a person says of entries that name no group, as the first version of the journal has them.

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import NotificationPayload
 import OrderState
@@ -12,19 +13,18 @@ package struct PlanSink: ~Copyable, ReplaySink {
     package init() {}
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) {
         let type = notification.eventType.rawValue
-        let messageID = headers.first { $0.name.elementsEqual("message-id".utf8) }?.value
+        let messageID = record[.messageID]
         let begins = messageID.map { !$0.elementsEqual(lastMessageID) } ?? false
         if begins, let messageID { lastMessageID = Array(messageID) }
         // A record without a timestamp of its own, as a bare line of a file.
         let stamp = event.timestamp?.milliseconds ?? 0
         let time = stamp > 0 ? stamp : notification.eventTime.milliseconds
         plan.note(
-            type: type, time: time, bytes: key.count + value.count, beginsNotification: begins,
-            example: ReplayPlan.Example(time, type, key, headers))
+            type: type, time: time, bytes: record.key.count + record.value.count, beginsNotification: begins,
+            example: ReplayPlan.Example(time, type, record))
     }
 
     package mutating func deadLetter(
@@ -60,24 +60,12 @@ package struct ReplayPlan: Equatable, Sendable {
         /// The SHA-256 of the device's token.
         package var device: String
 
-        init(_ time: Int64, _ type: String, _ key: UnsafeRawBufferPointer, _ headers: UnsafeBufferPointer<EventHeader>)
-        {
-            self.time = time
-            self.type = type
-            device = String(decoding: key, as: UTF8.self)
-            for header in headers {
-                guard let value = header.value else { continue }
-                if header.name.elementsEqual("source".utf8) { source = String(decoding: value, as: UTF8.self) }
-                if header.name.elementsEqual("message-id".utf8) { messageID = String(decoding: value, as: UTF8.self) }
-            }
-        }
-
-        init(_ time: Int64, _ type: String, _ record: RenderedRecord) {
+        init(_ time: Int64, _ type: String, _ record: DispatchRecord) {
             self.time = time
             self.type = type
             device = String(decoding: record.key, as: UTF8.self)
-            source = record.header("source") ?? ""
-            messageID = record.header("message-id") ?? ""
+            source = record.text(.source) ?? ""
+            messageID = record.text(.messageID) ?? ""
         }
     }
 

@@ -87,9 +87,7 @@ private struct UnknownPast: OrderHistory {
         var verdict = OrderVerdict()
         verdict.previousStatus = UnsafeRawBufferPointer(
             start: Self.noStatus.utf8Start, count: Self.noStatus.utf8CodeUnitCount)
-        if isScheduled, event.type == .timeslotStarted || event.type == .unpickedOrdersReminder {
-            verdict.reason = .scheduledHere
-        }
+        if isScheduled, event.type.isSentByTimers { verdict.reason = .scheduledHere }
         return verdict
     }
 

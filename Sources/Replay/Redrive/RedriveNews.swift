@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import FanOut
 import Pipeline
@@ -55,23 +56,20 @@ final class RedriveNews {
     }
 
     /// Takes a record of the dispatch topic that came behind the plan, whoever wrote it: a timer that went is no event.
-    func note(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        at place: Coordinates
-    ) throws {
-        guard let identity = dispatch.identity(key: key, headers: headers) else { return }
-        try dispatched?.append(key: key, value: value, headers: headers, at: place)
+    func note(_ record: DispatchRecord, at place: Coordinates) throws {
+        guard let identity = dispatch.identity(of: record), let source = record[.source],
+            let messageID = record[.messageID]
+        else { return }
+        try dispatched?.append(record, at: place)
         // What comes from before is on the list itself, or was replaced by what is.
         guard let end = planned[identity.partition], identity.offset >= end else { return }
-        let messageID = Array(headers.value(of: "message-id"))
-        guard seen.insert(Digest(hashing: Array(headers.value(of: "source")) + [0] + messageID)).inserted else {
-            return
-        }
-        guard let payload = PushPayload(value: Array(value)), let order = payload["order_id"], !order.isEmpty else {
+        guard seen.insert(Digest(hashing: Array(source) + [0] + Array(messageID))).inserted else { return }
+        guard let payload = PushPayload(value: Array(record.value)), let order = payload["order_id"], !order.isEmpty
+        else {
             return
         }
         try newer.note(
-            messageID, of: Digest(ofOrder: Array(order.utf8), at: Array((payload["place_id"] ?? "").utf8)))
+            Array(messageID), of: Digest(ofOrder: Array(order.utf8), at: Array((payload["place_id"] ?? "").utf8)))
     }
 
     /// Takes a record of the subscriptions that came behind the plan.
@@ -97,11 +95,12 @@ final class RedriveNews {
     func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {
         var rules = rules
         rules.now = now
-        let expiry = push.record.header("expires-at").flatMap { Int64($0) }
+        let (messageID, expiry) = try push.record.withDispatchRecord { record in
+            (Array(try record.messageID), try record.expiresAt.milliseconds)
+        }
         if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry, clock: nil) { return reason }
         if try isGone(push.record) { return .unsubscribed }
         if let dispatched, try !dispatched.entries(of: push.identity).isEmpty { return .alreadySent }
-        let messageID = push.record.headers.first { $0.name == "message-id" }?.value ?? []
         return try newer.hasOther(than: messageID, of: push.order) ? .replaced : nil
     }
 

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import Pipeline
 import StateStore
@@ -55,11 +56,10 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
-        guard let identity = reader.identity(key: key, headers: headers) else { return }
-        let known = try consider(value, headers, notification, event, identity)
+        guard let identity = reader.identity(of: record) else { return }
+        let known = try consider(record, notification, event, identity)
         guard known.isSelected else { return }
         if let omission = known.omission {
             omitted[omission, default: 0] += 1
@@ -68,7 +68,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         try list.append(
             RedriveList.Candidate(
                 order: known.order, notification: known.digest, time: notification.eventTime.milliseconds,
-                type: notification.eventType.rawValue, record: RenderedRecord(key: key, value: value, headers: headers)),
+                type: notification.eventType.rawValue, record: RenderedRecord(record)),
             as: identity)
     }
 
@@ -79,15 +79,14 @@ package struct RedriveSink: ~Copyable, ReplaySink {
 
     /// Judges a notification at its first record.
     private mutating func consider(
-        _ value: UnsafeRawBufferPointer, _ headers: UnsafeBufferPointer<EventHeader>, _ notification: Notification,
-        _ event: EventRecord, _ identity: DispatchIdentity
+        _ record: DispatchRecord, _ notification: Notification, _ event: EventRecord, _ identity: DispatchIdentity
     ) throws -> Current {
-        let messageID = headers.value(of: "message-id")
-        let source = headers.value(of: "source")
+        let messageID = try record.messageID
+        let source = try record.source.text
         if let current, current.messageID.elementsEqual(messageID), current.source.elementsEqual(source) {
             return current
         }
-        let payload = PushPayload(value: Array(value))
+        let payload = PushPayload(value: Array(record.value))
         let order = payload?["order_id"] ?? ""
         // Pushes without an order's id have nothing to do with each other.
         let subject = order.isEmpty ? Array(source) + Array(messageID) : Array(order.utf8)
@@ -97,10 +96,9 @@ package struct RedriveSink: ~Copyable, ReplaySink {
             messageID: Array(messageID), source: Array(source),
             order: Digest(ofOrder: subject, at: Array((payload?["place_id"] ?? "").utf8)), digest: digest,
             omission: rules.reasonAgainst(
-                time: time, expiresAt: Int64(String(decoding: headers.value(of: "expires-at"), as: UTF8.self)),
-                clock: clock),
+                time: time, expiresAt: try record.expiresAt.milliseconds, clock: clock),
             isSelected: rules.selects(identity.partition, identity.offset, isTimer: identity.isTimer)
-                && (areTimers ? timers?.selects(event, notification.eventType, value) ?? true : isEventSelected))
+                && (areTimers ? timers?.selects(event, notification.eventType, record.value) ?? true : isEventSelected))
         try latest.note(
             digest, of: found.order,
             LatestPushes.Rank(
@@ -130,7 +128,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
                 plan.omitted[.alreadySent, default: 0] += 1
                 return false
             }
-            if let dispatched, try dispatched.isSent(candidate.record) {
+            if let dispatched, try candidate.record.withDispatchRecord({ try dispatched.isSent($0) }) {
                 plan.omitted[.otherSource, default: 0] += 1
                 return false
             }
@@ -138,7 +136,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
             plan.plan.note(
                 type: candidate.type, time: candidate.time, bytes: record.key.count + record.value.count,
                 beginsNotification: candidate.notification != last,
-                example: ReplayPlan.Example(candidate.time, candidate.type, record))
+                example: record.withDispatchRecord { ReplayPlan.Example(candidate.time, candidate.type, $0) })
             last = candidate.notification
             return true
         }
@@ -165,11 +163,4 @@ package struct RedrivePlan: Sendable {
 extension Digest {
     /// Of an order at a place.
     init(ofOrder order: [UInt8], at place: [UInt8]) { self.init(hashing: order + [0] + place) }
-}
-
-extension UnsafeBufferPointer<EventHeader> {
-    /// Empty where there is none.
-    func value(of name: String) -> UnsafeRawBufferPointer {
-        first { $0.name.elementsEqual(name.utf8) }?.value ?? UnsafeRawBufferPointer(start: nil, count: 0)
-    }
 }

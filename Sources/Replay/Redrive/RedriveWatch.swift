@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import FanOut
 import KafkaClient
@@ -66,8 +67,7 @@ struct RedriveWatch: ~Copyable {
                     headers.append(contentsOf: batch.headers[record.headers])
                     try headers.withUnsafeBufferPointer { headers in
                         try news.note(
-                            key: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0),
-                            value: record.value ?? UnsafeRawBufferPointer(start: nil, count: 0), headers: headers,
+                            DispatchRecord(record, headers: headers),
                             at: Coordinates(partition: record.partition, offset: record.offset))
                     }
                 }

@@ -1,4 +1,4 @@
-import Events
+import DispatchRecords
 import Pipeline
 import StateStore
 
@@ -19,11 +19,9 @@ package final class SentPushes {
     }
 
     /// Takes a record of the dispatch topic; one without a message id says nothing.
-    func append(
-        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>
-    ) throws(StoreError) {
-        guard let messageID = headers.first(where: { $0.name.elementsEqual("message-id".utf8) })?.value else { return }
-        pending.insert(Self.digest(Array(messageID), Array(key)))
+    func append(_ record: DispatchRecord) throws(StoreError) {
+        guard let messageID = record[.messageID] else { return }
+        pending.insert(Self.digest(messageID, record.key))
         if pending.count >= Self.flushLimit { try flush() }
     }
 
@@ -37,16 +35,16 @@ package final class SentPushes {
         try reader.begin()
     }
 
-    func contains(_ record: RenderedRecord) throws(StoreError) -> Bool {
-        guard let messageID = record.header("message-id") else { return false }
+    func contains(_ record: DispatchRecord) throws(StoreError) -> Bool {
+        guard let messageID = record[.messageID] else { return false }
         var isThere = false
-        try Self.digest(Array(messageID.utf8), record.key).bytes.withStored { key throws(StoreError) in
+        try Self.digest(messageID, record.key).bytes.withStored { key throws(StoreError) in
             isThere = try reader.value(for: key) != nil
         }
         return isThere
     }
 
-    private static func digest(_ messageID: [UInt8], _ key: [UInt8]) -> Digest {
-        Digest(hashing: messageID + [0] + key)
+    private static func digest(_ messageID: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) -> Digest {
+        Digest(hashing: Array(messageID) + [0] + Array(key))
     }
 }

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Foundation
 import KafkaClient
 import Pipeline
@@ -10,6 +11,9 @@ import Pipeline
 package struct RedriveProducer: ~Copyable {
     /// What it tells a person who waits, a line each time.
     package typealias Tell = (String) -> Void
+
+    /// The header with the id, on every record that it writes, whatever the topic.
+    static let header = DispatchHeader.replay.text
 
     package let id: String
     private let context: ReplayContext
@@ -61,7 +65,7 @@ package struct RedriveProducer: ~Copyable {
 
     /// Writes records and moves to these positions, both or neither, whatever happens on the way; tries until it is done.
     ///
-    /// Each record gets the header `replay` behind its own.
+    /// Each record gets ``header`` behind its own.
     /// - Parameter next: by partition; what is not in it stays.
     /// - Throws: ``RecordRefused``, ``RedriveTakenOver``, ``ReplayStopped``, and what waiting does not mend. The last
     ///   transaction may then have been committed all the same: only ``takeOver()`` tells.
@@ -102,7 +106,7 @@ package struct RedriveProducer: ~Copyable {
         if client.producer.hasRepeatedRequests {
             _ = try renew(after: "a request was sent twice, its first copy may still be on its way", reaching: nil)
         }
-        let mark = RecordHeader("replay", Array(id.utf8))
+        let mark = RecordHeader(Self.header, Array(id.utf8))
         var offsets: [TopicPartition: CommittedOffset] = [:]
         for (partition, position) in next {
             offsets[TopicPartition(topic: source, partition: partition)] = try OwnedPosition(position, owner: owner)
@@ -140,7 +144,7 @@ package struct RedriveProducer: ~Copyable {
     private mutating func settle(_ error: KafkaError, _ next: [Int32: RedrivePosition]) throws -> Bool {
         client.producer.poll(timeout: .zero)
         let failures = client.producer.takeFailures().map(\.error) + [error]
-        if let refusal = failures.first(where: { $0.kind == .messageTooLarge || $0.kind == .invalidRecord }) {
+        if let refusal = failures.first(where: { $0.kind.isOfRecord }) {
             try abort(after: refusal)
             throw RecordRefused(error: refusal)
         }
@@ -226,10 +230,5 @@ package struct RedriveProducer: ~Copyable {
 
 extension KafkaError {
     /// Waiting does not mend it.
-    var needsAPerson: Bool {
-        switch kind {
-        case .authentication, .authorization, .tls, .unknownTopicOrPartition, .configuration, .unsupported: true
-        default: false
-        }
-    }
+    var needsAPerson: Bool { kind.remedy != nil }
 }

@@ -1,4 +1,5 @@
 import JSONReader
+import Subscriptions
 
 /// The value of a dispatch record taken apart into its members, for comparing and for people: by path, the members of the
 /// app's own payload by their bare names. Off the hot path.
@@ -24,9 +25,9 @@ package struct PushPayload: Equatable {
 
     /// The device's token, wherever a provider's message has one.
     package var tokens: [String] {
-        members.filter { member in
-            let name = member.name.split(separator: ".").last
-            return name == "token" || name == "device_token"
+        let names = Platform.allCases.map(\.tokenMember)
+        return members.filter { member in
+            member.name.split(separator: ".").last.map { names.contains(String($0)) } ?? false
         }.map(\.value)
     }
 

@@ -140,12 +140,19 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             self.kind = kind
             current = run
         }
-        if kind == .execute, let held = run.held {
-            held.hold(record, headers: work.batch.headers)
-            return
+        switch kind {
+        case .fold:
+            work.batch.records.append(record)
+        case .execute:
+            if let held = run.held {
+                held.hold(record, headers: work.batch.headers)
+            } else {
+                work.batch.records.append(record)
+            }
+        case .approximate:
+            work.batch.records.append(record)
+            try flush()
         }
-        work.batch.records.append(record)
-        if kind == .approximate { try flush() }
     }
 
     private func kind(of offset: Int64, in run: PartitionRun) -> Kind {

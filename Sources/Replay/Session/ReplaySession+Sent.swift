@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import KafkaClient
 import Pipeline
@@ -56,8 +57,7 @@ extension ReplaySession {
                 for header in records.headers[record.headers] { headers.append(EventHeader(header)) }
                 try headers.withUnsafeBufferPointer { headers in
                     try index.append(
-                        key: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0),
-                        value: record.value ?? UnsafeRawBufferPointer(start: nil, count: 0), headers: headers,
+                        DispatchRecord(record, headers: headers),
                         at: Coordinates(partition: record.partition, offset: record.offset), within: ranges)
                 }
             }

@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import FanOut
 import NotificationPayload
@@ -21,9 +22,7 @@ package protocol ReplaySink: RecordSink, ~Copyable {
     mutating func passOver(_ event: EventRecord) throws
 
     /// A timer's push that the filter does not select.
-    mutating func passOver(
-        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>, of timer: EventRecord)
-        throws
+    mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws
 }
 
 extension ReplaySink where Self: ~Copyable {
@@ -31,9 +30,7 @@ extension ReplaySink where Self: ~Copyable {
     package var seesEvents: Bool { false }
     package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {}
     package mutating func passOver(_ event: EventRecord) throws {}
-    package mutating func passOver(
-        key: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>, of timer: EventRecord
-    ) throws {}
+    package mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws {}
 }
 
 /// Hands on what is selected. The engine says for each event whether it is; a timer is judged by its push.
@@ -51,14 +48,13 @@ struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
     }
 
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         if isMuted { return }
-        if hasTimers, let isSelected = timers?.selects(event, notification.eventType, value), !isSelected {
-            return try base.passOver(key: key, headers: headers, of: event)
+        if hasTimers, let isSelected = timers?.selects(event, notification.eventType, record.value), !isSelected {
+            return try base.passOver(record, of: event)
         }
-        try base.dispatch(key: key, value: value, headers: headers, for: notification, from: event)
+        try base.dispatch(record, for: notification, from: event)
     }
 
     mutating func deadLetter(
@@ -93,11 +89,10 @@ package struct NothingSink: ~Copyable, ReplaySink {
     package init() {}
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) {
         records += 1
-        bytes += value.count
+        bytes += record.value.count
     }
 
     package mutating func deadLetter(

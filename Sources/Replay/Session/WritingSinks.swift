@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import KafkaClient
 import NotificationPayload
@@ -23,11 +24,10 @@ package struct LineSink: ~Copyable, ReplaySink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         records += 1
-        try writer.dispatch(key: key, value: value, headers: headers, for: notification, from: event)
+        try writer.dispatch(record, for: notification, from: event)
     }
 
     package mutating func deadLetter(
@@ -86,19 +86,15 @@ package struct TopicSink: ~Copyable, ReplaySink {
     }
 
     package mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         records += 1
-        self.headers.removeAll(keepingCapacity: true)
-        for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
-        let name: StaticString = "replay"
+        headers.removeAll(keepingCapacity: true)
+        for header in record.headers { headers.append(HeaderView(name: header.name, value: header.value)) }
         try id.withUnsafeBytes { id in
-            self.headers.append(
-                HeaderView(
-                    name: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value: id))
-            try self.headers.withUnsafeBufferPointer { headers in
-                try producer.produce(to: topic, key: key, value: value, headers: headers, tag: 0)
+            headers.append(HeaderView(name: DispatchHeader.replay.bytes, value: id))
+            try headers.withUnsafeBufferPointer { headers in
+                try producer.produce(to: topic, key: record.key, value: record.value, headers: headers, tag: 0)
             }
         }
         if records % 1_000 == 0 { try takeFailures() }
@@ -120,7 +116,7 @@ package struct TopicSink: ~Copyable, ReplaySink {
         try log.read(tails, of: name) { records, indices in
             for index in indices {
                 let headers = records.headers[records[index].headers]
-                guard headers.contains(where: { $0.name.elementsEqual("replay".utf8) }) else {
+                guard headers.contains(where: { DispatchHeader.replay.matches($0.name) }) else {
                     throw ReplayRefusal(
                         "\(name) has records that no replay has written, so it may be what is delivered: choose a topic that is "
                             + "only for this; 'carillon replay redrive' is what notifies")

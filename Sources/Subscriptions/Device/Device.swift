@@ -51,12 +51,7 @@ package struct Device {
         return overflow ? time.milliseconds > lastSeenMilliseconds : age > maxAge
     }
 
-    package var platformSet: PlatformSet {
-        switch platform {
-        case .fcm: .fcm
-        case .apns: .apns
-        }
-    }
+    package var platformSet: PlatformSet { PlatformSet(platform) }
 }
 
 extension Device {

@@ -5,8 +5,8 @@ public enum Platform: String, CaseIterable, Sendable {
     /// Apple's push service, directly.
     case apns
 
-    /// How the table stores it.
-    var code: UInt8 {
+    /// How the table stores it, and its place in a ``PlatformSet``: less than 8.
+    @inlinable package var code: UInt8 {
         switch self {
         case .fcm: 0
         case .apns: 1
@@ -15,11 +15,8 @@ public enum Platform: String, CaseIterable, Sendable {
 
     /// Nil for a code that this version does not write.
     init?(code: UInt8) {
-        switch code {
-        case Self.fcm.code: self = .fcm
-        case Self.apns.code: self = .apns
-        default: return nil
-        }
+        guard let platform = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = platform
     }
 }
 
@@ -37,11 +34,8 @@ public enum PushEnvironment: String, CaseIterable, Sendable {
 
     /// Nil for a code that this version does not write.
     init?(code: UInt8) {
-        switch code {
-        case Self.production.code: self = .production
-        case Self.development.code: self = .development
-        default: return nil
-        }
+        guard let environment = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = environment
     }
 }
 
@@ -55,7 +49,10 @@ package struct PlatformSet: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    package static let fcm = PlatformSet(rawValue: 1)
-    package static let apns = PlatformSet(rawValue: 2)
-    package static let all: PlatformSet = [.fcm, .apns]
+    @inlinable
+    package init(_ platform: Platform) {
+        rawValue = 1 << platform.code
+    }
+
+    package static let all = Platform.allCases.reduce(into: PlatformSet()) { $0.insert(PlatformSet($1)) }
 }

@@ -24,6 +24,14 @@ package final class SubscriptionHistory {
         case now
         /// As of the event, where the device is still subscribed.
         case both
+
+        /// Whether it depends on where the table stood.
+        package var asksForPast: Bool {
+            switch self {
+            case .asOfEvent, .both: true
+            case .now: false
+            }
+        }
     }
 
     static let keyCount = TableEntry.keyCount + 20

@@ -38,7 +38,7 @@ struct SubscriptionFields {
                 let found = text(value, "environment")
                 guard let known = PushEnvironment.allCases.first(where: { found.elementsEqual($0.rawValue.utf8) })
                 else {
-                    problems.append("environment is neither production nor development")
+                    problems.append("environment is neither \(Self.list(PushEnvironment.allCases))")
                     continue
                 }
                 environment = known
@@ -67,7 +67,7 @@ struct SubscriptionFields {
             problems.append("app is longer than 255 bytes, or contains whitespace or a control character")
         }
         guard let platform else {
-            problems.append("platform is neither fcm nor apns")
+            problems.append("platform is neither \(Self.list(Platform.allCases))")
             return
         }
         switch platform {
@@ -89,6 +89,10 @@ struct SubscriptionFields {
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         return locale
+    }
+
+    private static func list(_ allowed: [some RawRepresentable<String>]) -> String {
+        allowed.map(\.rawValue).joined(separator: " nor ")
     }
 
     mutating func add(_ problem: String) {

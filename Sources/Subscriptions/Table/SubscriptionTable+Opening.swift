@@ -59,10 +59,10 @@ extension SubscriptionTable {
         try reader.begin()
         guard let bytes = try reader.checkpoint() else {
             let beginning = TablePosition.beginning(at: topic.startOffsets, time: now)
-            if case .wiped(let reason) = opening {
-                return .resumed(beginning, .rebuilt(reason: reason))
+            switch opening {
+            case .wiped(let reason): return .resumed(beginning, .rebuilt(reason: reason))
+            case .created, .clean, .checked: return .resumed(beginning, .created)
             }
-            return .resumed(beginning, .created)
         }
         guard let checkpoint = TableCheckpoint(bytes) else {
             return .tooOld(reason: "another version wrote it")
@@ -71,8 +71,10 @@ extension SubscriptionTable {
             return judgement
         }
         let devices = try reader.count()
-        return .resumed(
-            checkpoint.position, opening == .checked ? .checked(devices: devices) : .resumed(devices: devices))
+        switch opening {
+        case .checked: return .resumed(checkpoint.position, .checked(devices: devices))
+        case .created, .clean, .wiped: return .resumed(checkpoint.position, .resumed(devices: devices))
+        }
     }
 
     /// Whether the log can still bring this checkpoint up to date; nil if it can.

@@ -24,7 +24,7 @@ struct TableCheckpoint: Equatable {
     /// Version, whether it is whole, time, number of partitions, offsets, in little-endian numbers; then lines of text:
     /// topic, cluster, and the fingerprints of each partition.
     func encoded() -> [UInt8] {
-        var bytes: [UInt8] = [TableEntry.version, position.isWhole ? 1 : 0]
+        var bytes: [UInt8] = [TableEntry.version, position.isWhole.code]
         bytes.append(littleEndian: UInt64(bitPattern: position.time.milliseconds))
         bytes.append(littleEndian: UInt64(position.offsets.count))
         for offset in position.offsets {
@@ -58,14 +58,16 @@ struct TableCheckpoint: Equatable {
     ///
     /// - Returns: whether the table is whole; nil for another version.
     static func readHead(_ bytes: UnsafeRawBufferPointer, into offsets: inout [Int64]) -> Bool? {
-        guard bytes.count >= Place.offsets, bytes[Place.version] == TableEntry.version else { return nil }
+        guard bytes.count >= Place.offsets, bytes[Place.version] == TableEntry.version,
+            let isWhole = Bool(code: bytes[Place.isWhole])
+        else { return nil }
         let count = Int(number(bytes, at: Place.count))
         guard count >= 0, count <= (bytes.count - Place.offsets) / 8 else { return nil }
         offsets.removeAll(keepingCapacity: true)
         for index in 0..<count {
             offsets.append(number(bytes, at: Place.offsets + index * 8))
         }
-        return bytes[Place.isWhole] == 1
+        return isWhole
     }
 
     private static func number(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int64 {

@@ -34,7 +34,7 @@ enum TableEntry {
             head.storeBytes(of: version, toByteOffset: Place.version, as: UInt8.self)
             head.storeBytes(of: platform.code, toByteOffset: Place.platform, as: UInt8.self)
             head.storeBytes(of: fields.environment.code, toByteOffset: Place.environment, as: UInt8.self)
-            head.storeBytes(of: needsEscaping ? 1 : 0, toByteOffset: Place.needsEscaping, as: UInt8.self)
+            head.storeBytes(of: needsEscaping.code, toByteOffset: Place.needsEscaping, as: UInt8.self)
             head.storeBytes(
                 of: UInt16(fields.app.count).littleEndian, toByteOffset: Place.appCount, as: UInt16.self)
             head.storeBytes(
@@ -60,7 +60,8 @@ enum TableEntry {
             let key = entry.key.baseAddress, let value = entry.value.baseAddress,
             value.load(fromByteOffset: Place.version, as: UInt8.self) == version,
             let platform = Platform(code: value.load(fromByteOffset: Place.platform, as: UInt8.self)),
-            let environment = PushEnvironment(code: value.load(fromByteOffset: Place.environment, as: UInt8.self))
+            let environment = PushEnvironment(code: value.load(fromByteOffset: Place.environment, as: UInt8.self)),
+            let needsEscaping = Bool(code: value.load(fromByteOffset: Place.needsEscaping, as: UInt8.self))
         else { return nil }
         let appCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Place.appCount, as: UInt16.self))
         let tokenCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Place.tokenCount, as: UInt16.self))
@@ -74,10 +75,24 @@ enum TableEntry {
             appCount: appCount,
             platform: platform,
             environment: environment,
-            needsEscaping: value.load(fromByteOffset: Place.needsEscaping, as: UInt8.self) == 1,
+            needsEscaping: needsEscaping,
             localeCount: localeCount,
             audience: audience,
             lastSeenMilliseconds: Int64(
                 littleEndian: value.loadUnaligned(fromByteOffset: Place.lastSeen, as: Int64.self)))
+    }
+}
+
+extension Bool {
+    /// How the table stores it.
+    var code: UInt8 { self ? 1 : 0 }
+
+    /// Nil for a code that this version does not write.
+    init?(code: UInt8) {
+        switch code {
+        case 0: self = false
+        case 1: self = true
+        default: return nil
+        }
     }
 }

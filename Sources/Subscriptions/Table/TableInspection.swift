@@ -21,8 +21,9 @@ extension SubscriptionTable {
         do throws(StoreError) {
             let (store, opening) = try DiskStore.open(directory)
             var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [], digest: "")
-            if case .wiped(let reason) = opening {
-                inspection.wiped = reason
+            switch opening {
+            case .wiped(let reason): inspection.wiped = reason
+            case .created, .clean, .checked: break
             }
             do {
                 let reader = try store.makeReader()

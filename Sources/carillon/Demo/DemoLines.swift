@@ -1,3 +1,4 @@
+import DispatchRecords
 import Events
 import Foundation
 import KafkaClient
@@ -12,7 +13,7 @@ enum DemoLines {
         let device = String(decoding: (record.key ?? []).prefix(8), as: UTF8.self)
         let data = payload(of: record)
         var parts = [
-            "push", headers["platform"] ?? "?", "device \(device)",
+            "push", headers[DispatchHeader.platform.text] ?? "?", "device \(device)",
             (data["event_type"] ?? "?").replacingOccurrences(of: "event_", with: ""),
             "order \(data["visible_id"] ?? "") at place \((data["place_id"] ?? "").prefix(8))",
         ]
@@ -55,7 +56,7 @@ enum DemoSummary {
         ]
         let reasons = SuppressionReason.allCases.filter { counts.suppressed($0) > 0 }
         lines += reasons.map { "notified nobody: \(counts.suppressed($0)) × \($0.label)" }
-        let drops = TimerDrop.allCases.filter { counts.dropped($0) > 0 && $0 != .noSlot }
+        let drops = TimerDrop.allCases.filter { counts.dropped($0) > 0 && !$0.countsOrders }
         lines += drops.map { "timers not sent: \(counts.dropped($0)) × \($0.label)" }
         let codes = DeadLetter.Code.allCases.filter { counts.deadLetters($0) > 0 }
         lines += codes.map { "dead-lettered: \(counts.deadLetters($0)) × \($0.label)" }

@@ -22,8 +22,7 @@ struct ExplanationText {
             lines.append("  fields       \(sources.joined(separator: ", "))")
         }
         for (reason, count) in explanation.settled.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            // An order without a slot has no timers that could be counted.
-            let number = reason == .noSlot ? "none will go" : "\(count) will not go"
+            let number = reason.countsOrders ? "none will go" : "\(count) will not go"
             lines.append("  timers       \(number): \(reason.sentence)")
         }
         if let transaction { lines.append("  transaction  \(transaction)") }

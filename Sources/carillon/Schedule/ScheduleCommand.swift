@@ -105,8 +105,8 @@ private struct TimerRow: Encodable {
 
     init(_ timer: ScheduleReader.Timer) {
         due = TimeText.iso8601(timer.due)
-        eventType = timer.type.rawValue
-        reminder = timer.number > 0 ? timer.number : nil
+        eventType = timer.kind.type.rawValue
+        reminder = timer.kind.reminder
         orderID = timer.orderID
         placeID = timer.place
         partition = timer.partition

@@ -19,7 +19,8 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(help: "state.dir, the folder of the subscriptions table.", valueName: "folder", completion: .file)
     var stateDir: String?
     @Option(help: "log.level.", completion: .list(Logger.Level.allCases.map(\.rawValue))) var logLevel: String?
-    @Option(help: "log.format.", completion: .list(["text", "json"])) var logFormat: String?
+    @Option(help: "log.format.", completion: .list(PipelineConfiguration.LogFormat.allCases.map(\.rawValue)))
+    var logFormat: String?
     @Option(
         help: "Any setting; check-config lists them.", valueName: "key=value",
         completion: .list(Setting.all.map { $0.key + "=" }))
@@ -81,8 +82,7 @@ struct ConfigurationOptions: ParsableArguments {
 extension PipelineConfiguration {
     /// A logger as the settings want it: text on a terminal, else JSON lines, unless `log.format` says which.
     func makeLogger(label: String = "carillon") -> Logger {
-        let format: LogStream.Format? = logFormat.map { $0 == .text ? .text : .json }
-        let sink = format.map { LogStream(format: $0, descriptor: STDERR_FILENO) } ?? .standardError
+        let sink = logFormat.map { LogStream(format: .init($0), descriptor: STDERR_FILENO) } ?? .standardError
         return Logger(label: label, level: logLevel, sink: sink)
     }
 
@@ -90,5 +90,14 @@ extension PipelineConfiguration {
     var clientSink: ClientLog.Sink {
         guard logLevel <= .debug else { return { _ in } }
         return makeLogger().clientSink
+    }
+}
+
+extension LogStream.Format {
+    init(_ format: PipelineConfiguration.LogFormat) {
+        switch format {
+        case .text: self = .text
+        case .json: self = .json
+        }
     }
 }

@@ -73,7 +73,7 @@ extension PipelineConfiguration {
     /// The logger of ``makeLogger(label:)``, with its lines above the live display.
     func makeLogger(around display: LiveDisplay) -> Logger {
         guard Terminal.errorIsTerminal else { return makeLogger() }
-        let sink = LogStream(format: logFormat == .json ? .json : .text) { display.write($0) }
+        let sink = LogStream(format: logFormat.map { .init($0) } ?? .text) { display.write($0) }
         return Logger(label: "carillon", level: logLevel, sink: sink)
     }
 }

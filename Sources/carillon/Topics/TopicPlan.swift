@@ -7,6 +7,14 @@ struct TopicPlan: Sendable {
         case events, subscriptions, dispatch
         case deadLetters = "dead-letters"
         case journal
+
+        /// Whether it needs as many partitions as the load asks for; the others are small.
+        var growsWithLoad: Bool {
+            switch self {
+            case .events, .subscriptions, .dispatch: true
+            case .deadLetters, .journal: false
+            }
+        }
     }
 
     /// One of the topic's own settings.

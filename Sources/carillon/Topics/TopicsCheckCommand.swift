@@ -20,8 +20,8 @@ struct TopicsCheckCommand: ParsableCommand {
         let admin = try Admin(settings: configuration.kafka, logger: configuration.clientSink)
         let (plan, existing) = try topics.survey(configuration, admin)
         let differences = plan.flatMap { topic in
-            // Dead letters and journal are small; --partitions is about the others.
-            let partitions = topic.role == .deadLetters || topic.role == .journal ? nil : topics.partitions
+            // --partitions is about those that are not small.
+            let partitions = topic.role.growsWithLoad ? topics.partitions : nil
             return existing[topic.name].map {
                 topic.differences(
                     from: $0, partitions: partitions, replicationFactor: topics.replicationFactor)

@@ -1,5 +1,4 @@
 import NotificationPayload
-
 @testable import Events
 @testable import Extraction
 

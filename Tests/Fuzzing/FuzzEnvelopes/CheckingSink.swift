@@ -1,6 +1,6 @@
 import FuzzSupport
 import JSONReader
-
+@testable import DispatchRecords
 @testable import Events
 @testable import Pipeline
 
@@ -11,14 +11,13 @@ struct CheckingSink: RecordSink {
     private(set) var suppressions = 0
 
     mutating func dispatch(
-        key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, headers: UnsafeBufferPointer<EventHeader>,
-        for notification: Extraction.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
     ) {
         dispatches += 1
-        expect(key.count == 64, "the key is a SHA-256 in hex")
+        expect(record.key.count == 64, "the key is a SHA-256 in hex")
         var reader = JSONReader()
         must {
-            let document = try reader.parse(value)
+            let document = try reader.parse(record.value)
             let message = document.member("message")
             let token = (message?.member("token") ?? document.member("device_token"))?.string
             let expected = message == nil ? TwoDevices.appleToken : TwoDevices.androidToken

@@ -1,6 +1,5 @@
 import FuzzSupport
 import Glibc
-
 @testable import DispatchRecords
 @testable import Events
 @testable import Extraction

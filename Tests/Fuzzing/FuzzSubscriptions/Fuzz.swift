@@ -1,5 +1,4 @@
 import FuzzSupport
-
 @testable import Events
 @testable import FanOut
 @testable import Subscriptions

@@ -1,5 +1,4 @@
 import Testing
-
 @testable import Extraction
 @testable import Pipeline
 

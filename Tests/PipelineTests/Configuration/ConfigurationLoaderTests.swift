@@ -1,7 +1,6 @@
 import Foundation
 import Telemetry
 import Testing
-
 @testable import OrderState
 @testable import Pipeline
 

@@ -1,6 +1,5 @@
 import StateStore
 import Testing
-
 @testable import Digests
 @testable import Events
 @testable import Extraction
@@ -180,6 +179,37 @@ struct CheckpointTests {
             try result.get()
         }
         #expect(try saving.load(0, into: &driver.core.orders) == false)
+    }
+
+    @Test("an order whose type is none that this version writes is refused, whatever else is sound")
+    func unknownOrderType() throws {
+        var driver = try ScheduleDriver()
+        driver.core.orders.trackChanges(of: 0)
+        driver.append(event("o1", at: ScheduleDriver.morning, orderExtra: #","order_type":"d2d""#))
+        try driver.process()
+        var stored: [UInt8] = []
+        driver.core.orders.takeChanges(of: 0) { _, block in stored = block.map { Array($0) } ?? [] }
+        func load(_ change: (inout OrderHeader) -> Void) throws -> Bool {
+            var other = try ScheduleDriver()
+            var bytes = stored
+            return bytes.withUnsafeMutableBytes { bytes in
+                var header = bytes.loadUnaligned(as: OrderHeader.self)
+                change(&header)
+                bytes.storeBytes(of: header, as: OrderHeader.self)
+                return other.core.orders.load(UnsafeRawBufferPointer(bytes), into: 0)
+            }
+        }
+        #expect(try load { _ in })
+        #expect(try !load { $0.flags.remove(.d2d) })
+        #expect(try !load { $0.flags.insert(.food) })
+        for type in OrderType.allCases {
+            #expect(
+                try load {
+                    $0.flags.subtract(.orderTypes)
+                    $0.flags.insert(OrderHeader.Flags(type))
+                })
+            #expect(OrderHeader.Flags(type).orderType == type)
+        }
     }
 
     @Test("nothing is written where nothing has moved")

@@ -1,6 +1,5 @@
 import CarillonTesting
 import Testing
-
 @testable import Events
 @testable import OrderState
 @testable import Pipeline

@@ -1,5 +1,4 @@
 import Testing
-
 @testable import Digests
 @testable import Events
 @testable import OrderState

@@ -1,7 +1,6 @@
 import CarillonTesting
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Events
 @testable import Extraction
 @testable import FanOut

@@ -1,7 +1,6 @@
 import CarillonTesting
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import OrderState
 @testable import Pipeline
 
@@ -28,7 +27,7 @@ struct ScheduleReaderTests {
         }
         reader.foldBatch()
         return reader.finish().map { timer in
-            "\((timer.due - start) / minute): \(timer.orderID) \(timer.number) \(timer.state)"
+            "\((timer.due - start) / minute): \(timer.orderID) \(timer.kind.rawValue) \(timer.state)"
                 + (timer.reason.map { " \($0)" } ?? "")
         }
     }

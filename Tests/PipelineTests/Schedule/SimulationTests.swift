@@ -1,9 +1,8 @@
 import CarillonTesting
 import Foundation
 import NotificationPayload
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Events
 @testable import FanOut
 @testable import OrderState

@@ -1,7 +1,6 @@
 import CarillonTesting
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import Digests
 @testable import OrderState
 @testable import Pipeline

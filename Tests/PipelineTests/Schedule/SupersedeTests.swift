@@ -1,6 +1,5 @@
-import TestSupport
 import Testing
-
+import TestSupport
 @testable import FanOut
 @testable import OrderState
 @testable import Pipeline

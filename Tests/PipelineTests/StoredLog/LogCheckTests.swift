@@ -1,6 +1,5 @@
 import KafkaClient
 import Testing
-
 @testable import Digests
 @testable import Events
 @testable import Pipeline

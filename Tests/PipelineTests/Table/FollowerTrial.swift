@@ -3,7 +3,6 @@ import StateStore
 import Synchronization
 import Telemetry
 import Testing
-
 @testable import Events
 @testable import Extraction
 @testable import FanOut

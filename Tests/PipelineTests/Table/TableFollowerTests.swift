@@ -1,6 +1,5 @@
 import KafkaClient
 import Testing
-
 @testable import FanOut
 @testable import Pipeline
 

@@ -1,0 +1,39 @@
+import NotificationPayload
+
+/// The headers of a dispatch record, in the order in which they are written (docs/design.md §4). Writers and readers take
+/// their names from here.
+package enum DispatchHeader: Int, CaseIterable, Sendable {
+    /// Those that every record has. They come first, so their raw values are their positions in a record.
+    case messageID, platform, source, expiresAt
+    /// Those that the setting `dispatch.headers` asks for.
+    case eventType, audience, orderID
+    /// The name of a field that is missing and was sent empty.
+    case degraded
+    /// The event's own, where it has one.
+    case traceparent
+    /// The id of the replay or re-drive that wrote the record, always its last header.
+    case replay
+
+    package var name: StaticString {
+        switch self {
+        case .messageID: "message-id"
+        case .platform: "platform"
+        case .source: "source"
+        case .expiresAt: "expires-at"
+        case .eventType: "event-type"
+        case .audience: "audience"
+        case .orderID: "order-id"
+        case .degraded: "x-degraded"
+        case .traceparent: "traceparent"
+        case .replay: "replay"
+        }
+    }
+
+    /// The name without a copy; valid forever.
+    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(name) }
+
+    /// The name as a string of its own.
+    package var text: String { name.description }
+
+    package func matches(_ name: UnsafeRawBufferPointer) -> Bool { sameBytes(name, bytes) }
+}

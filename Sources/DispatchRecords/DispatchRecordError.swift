@@ -1,0 +1,36 @@
+import Events
+import NotificationPayload
+import Subscriptions
+
+/// A header of a dispatch record that is missing or says something that nobody writes.
+package struct DispatchRecordError: Error, Equatable, Sendable, CustomStringConvertible {
+    package let header: DispatchHeader
+    /// What the header says, quoted and shortened; nil: the record does not have it.
+    package let found: String?
+
+    init(_ header: DispatchHeader, found: UnsafeRawBufferPointer?) {
+        self.header = header
+        self.found = found.map { DeadLetter.quote($0) }
+    }
+
+    package var description: String {
+        "the header \(header.name) is \(found ?? "missing"), allowed is \(header.allowed)"
+    }
+}
+
+extension DispatchHeader {
+    /// What its value may be, for a person.
+    var allowed: String {
+        switch self {
+        case .messageID: "a text that is not empty"
+        case .platform: Self.list(Platform.allCases.map(\.rawValue))
+        case .source: "<topic>/<partition>/<offset>"
+        case .expiresAt: "the milliseconds since 1970 in decimal digits"
+        case .eventType: Self.list(EventType.allCases.map(\.rawValue))
+        case .degraded: Self.list(DispatchRecord.MissingField.allCases.map(\.name.description))
+        case .audience, .orderID, .traceparent, .replay: "any text"
+        }
+    }
+
+    private static func list(_ values: [String]) -> String { values.joined(separator: " or ") }
+}

@@ -1,0 +1,52 @@
+import Events
+import Subscriptions
+
+/// What a request to APNs is made of: its device token, its headers and its payload (docs/rules.md §2, §7).
+struct APNsMessage: ~Copyable, ProviderMessage {
+    /// Of a payload (docs/rules.md §2.3).
+    static var limit: Int { 4_096 }
+    static var measured: StaticString { "the payload of an APNs message" }
+    static var tokenMember: StaticString { "device_token" }
+
+    /// The payload up to the text of `default`; a quote, the deep link and a brace come after it.
+    private static var frame: StaticString { #"{"aps":{"content-available":1},"default":""# }
+
+    /// Its end is what comes after the app.
+    private var body = MessageBody()
+
+    init(_ settings: RenderSettings) {}
+
+    /// Apple counts the payload's JSON as it is sent.
+    static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter? {
+        problem(ofSize: frame.utf8CodeUnitCount + notification.payload.count + deepLink.count + 2)
+    }
+
+    mutating func begin(
+        _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
+        expiresAt: UnsafeRawBufferPointer
+    ) {
+        body.removeAll()
+        body.append(#"","apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
+        body.append(expiresAt)
+        body.append(#"","apns-collapse-id":""#)
+        body.append(batch.bytes(notification.messageID))
+        body.append(#""},"payload":"#)
+        body.append(Self.frame)
+        body.append(batch.bytes(notification.payload))
+        body.append("\"")
+        body.append(deepLink)
+        body.append("}}")
+    }
+
+    mutating func render(_ device: Device) -> UnsafeRawBufferPointer {
+        body.removeFront()
+        body.prepend(device.app, needsEscaping: device.needsEscaping)
+        switch device.environment {
+        case .production: body.prepend(#"","environment":"production","headers":{"apns-topic":""#)
+        case .development: body.prepend(#"","environment":"development","headers":{"apns-topic":""#)
+        }
+        body.prepend(device.token, needsEscaping: device.needsEscaping)
+        body.prepend(#"{"device_token":""#)
+        return body.bytes
+    }
+}

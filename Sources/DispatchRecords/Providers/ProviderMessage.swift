@@ -1,0 +1,61 @@
+import Events
+import Subscriptions
+
+/// The messages of one provider, rendered for many devices: what all devices of a notification share is written once, and
+/// a device's own part in front of it.
+///
+/// One a renderer, used by its thread alone. Allocates only for a message that is larger than every one before.
+protocol ProviderMessage: ~Copyable {
+    /// What the provider takes, in bytes.
+    static var limit: Int { get }
+    /// What the limit counts, for a person.
+    static var measured: StaticString { get }
+    /// The name of the member that has the device's token.
+    static var tokenMember: StaticString { get }
+
+    init(_ settings: RenderSettings)
+
+    /// Why this notification cannot be sent to any device of the provider; nil if it can.
+    ///
+    /// - Parameter deepLink: see ``begin(_:_:deepLink:expiresAt:)``.
+    static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter?
+
+    /// Prepares a valid notification.
+    ///
+    /// - Parameters:
+    ///   - deepLink: the keys of the app's deep link, as members of a JSON object with a comma before each; empty where
+    ///     there is none.
+    ///   - expiresAt: in seconds since 1970, as decimal digits.
+    mutating func begin(
+        _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
+        expiresAt: UnsafeRawBufferPointer)
+
+    /// The message for one device; good until the next call.
+    mutating func render(_ device: Device) -> UnsafeRawBufferPointer
+}
+
+extension ProviderMessage where Self: ~Copyable {
+    /// Why a notification of so many bytes cannot be sent; nil if it can.
+    static func problem(ofSize size: Int) -> DeadLetter? {
+        guard size > limit else { return nil }
+        return DeadLetter(.payloadTooLarge, "\(measured) has \(size) bytes, at most \(limit) are allowed")
+    }
+}
+
+extension Platform {
+    /// The value of the header `platform`: the raw value as static bytes.
+    var headerValue: UnsafeRawBufferPointer {
+        switch self {
+        case .fcm: UnsafeRawBufferPointer("fcm")
+        case .apns: UnsafeRawBufferPointer("apns")
+        }
+    }
+
+    /// The name of the member of the provider's message that has the device's token.
+    package var tokenMember: String {
+        switch self {
+        case .fcm: FCMMessage.tokenMember.description
+        case .apns: APNsMessage.tokenMember.description
+        }
+    }
+}

@@ -1,0 +1,34 @@
+extension DeadLetter {
+    public enum Code: UInt8, CaseIterable, Sendable {
+        case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
+        case unknownType, noPlace, missingStatus, missingOrderID
+        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused
+
+        /// The value of the header `x-error-code`, and the label of its counter.
+        public var label: String {
+            switch self {
+            case .nullValue: "null_value"
+            case .valueTooLarge: "value_too_large"
+            case .tooDeep: "too_deep"
+            case .invalidUTF8: "invalid_utf8"
+            case .invalidJSON: "invalid_json"
+            case .invalidNumber: "invalid_number"
+            case .notAnEvent: "not_an_event"
+            case .unknownType: "unknown_type"
+            case .noPlace: "no_place"
+            case .missingStatus: "missing_status"
+            case .missingOrderID: "missing_order_id"
+            case .payloadTooLarge: "payload_too_large"
+            case .tooManyOrderIDs: "too_many_order_ids"
+            case .tooManyDevices: "too_many_devices"
+            case .recordRefused: "record_refused"
+            }
+        }
+
+        /// Nil for a label that this version does not write.
+        package init?(label: String) {
+            guard let code = Self.allCases.first(where: { $0.label == label }) else { return nil }
+            self = code
+        }
+    }
+}

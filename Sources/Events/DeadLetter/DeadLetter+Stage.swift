@@ -1,0 +1,14 @@
+extension DeadLetter.Code {
+    /// Kafka Connect's name of the stage that failed.
+    package var stage: String {
+        switch self {
+        case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:
+            "VALUE_CONVERTER"
+        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .payloadTooLarge, .tooManyOrderIDs,
+            .tooManyDevices:
+            "TRANSFORMATION"
+        case .recordRefused:
+            "TASK_PUT"
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Events
+import FanOut
+import Foundation
+import NotificationPayload
+import Subscriptions
+import Testing
+
+/// A case that no schema lists would be refused by whoever checks records by the schemas.
+@Suite("The schemas list every case")
+struct SchemaTests {
+    /// The words that a schema allows for a member, the same wherever in the schema it is.
+    private func words(_ file: String, _ member: String) throws -> [String] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+        let data = try Data(contentsOf: root.appending(path: "Schemas/\(file).schema.json"))
+        func lists(_ node: Any) -> [[String]] {
+            if let elements = node as? [Any] { return elements.flatMap(lists) }
+            guard let members = node as? [String: Any] else { return [] }
+            let own = (members[member] as? [String: Any])?["enum"] as? [String]
+            return (own.map { [$0] } ?? []) + members.values.flatMap(lists)
+        }
+        let found = lists(try JSONSerialization.jsonObject(with: data))
+        try #require(Set(found).count == 1, "\(file): \(member)")
+        return found[0]
+    }
+
+    @Test("of dead letters: codes and stages")
+    func deadLetters() throws {
+        let file = "notifications.dead-letters.headers"
+        #expect(try words(file, "x-error-code") == DeadLetter.Code.allCases.map(\.label))
+        #expect(
+            try Set(words(file, "__connect.errors.stage")) == Set(DeadLetter.Code.allCases.map(\.stage)))
+    }
+
+    @Test("of pushes: types, platforms, environments and types of orders")
+    func pushes() throws {
+        let types = EventType.allCases.map(\.rawValue)
+        #expect(try words("notification.payload", "event_type") == types)
+        let headers = "notifications.dispatch.headers"
+        #expect(try words(headers, "event-type") == types)
+        #expect(try words(headers, "platform") == Platform.allCases.map(\.rawValue))
+        let value = "notifications.dispatch.value"
+        #expect(try words(value, "order_type") == OrderType.allCases.map { "\($0.text)" })
+        #expect(try words(value, "environment") == PushEnvironment.allCases.map(\.rawValue))
+    }
+
+    @Test("of subscriptions: platforms and environments")
+    func subscriptions() throws {
+        let file = "notifications.subscriptions.value"
+        #expect(try words(file, "platform") == Platform.allCases.map(\.rawValue))
+        #expect(try words(file, "environment") == PushEnvironment.allCases.map(\.rawValue))
+    }
+}

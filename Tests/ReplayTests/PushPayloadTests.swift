@@ -1,0 +1,31 @@
+import Pipeline
+import Testing
+@testable import DispatchRecords
+@testable import Events
+@testable import FanOut
+@testable import Replay
+@testable import Subscriptions
+
+@Suite("What a dispatch record says")
+struct PushPayloadTests {
+    @Test("the token is found in the message of every platform, so that nobody shows it", arguments: Platform.allCases)
+    func token(platform: Platform) throws {
+        var batch = EventBatch(topic: "orders.events")
+        batch.records.append(EventRecord(partition: 0, offset: 0, timestamp: nil, key: nil, value: nil))
+        batch.notifications.append(
+            Notification(
+                record: 0, eventType: .orderCreated, eventTime: EventTime(milliseconds: 0), messageID: .empty,
+                placeID: .empty, orderID: .empty, payload: .empty, payloadSize: 0,
+                sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .fallback), orderType: nil,
+                isDegraded: false))
+        var list = DeviceList()
+        list.removeAll(audiences: 1)
+        list.append(token: "00fc13ad", platform: platform, app: "com.example.shop", to: 0)
+        var renderer = MessageRenderer(settings: RenderSettings())
+        let problem = renderer.begin(batch.notifications[0], in: batch, platforms: PlatformSet(platform))
+        #expect(problem == nil)
+        let message = renderer.render(list.devices[0], audience: UnsafeRawBufferPointer(start: nil, count: 0))
+        let payload = try #require(PushPayload(value: Array(message.value)))
+        #expect(payload.tokens == ["00fc13ad"])
+    }
+}
