@@ -5,11 +5,10 @@ from typing import NamedTuple
 from generator.events import Events, Mix
 from generator.inputs import DAY_MS, iso
 from generator.subscriptions import make_subscriptions, well_formed
-from harness.rendering import records_of
+from harness.rendering import records_of, render
 from model.expectation import Expectation
 from model.records import Device, Notification, Record
 from model.subscriptions import Subscriptions
-from scenarios import render
 
 
 class Push(NamedTuple):

@@ -110,10 +110,10 @@ class CloudEvents(unittest.TestCase):
             lambda attributes, data: to_structured(CloudEvent(attributes | {"specversion": "1.0"}, compact(data)), JSONFormat())
         )
 
-    def test_structured_by_the_SDK_of_before(self):
+    def test_structured_by_the_earlier_SDK(self):
         self.check(lambda attributes, data: to_structured_earlier(EarlierCloudEvent(texts(attributes), data)))
 
-    def test_binary_by_the_SDK_of_before(self):
+    def test_binary_by_the_earlier_SDK(self):
         self.check(
             lambda attributes, data: to_binary_earlier(
                 EarlierCloudEvent(texts(attributes) | {"datacontenttype": "application/json"}, data),

@@ -13,8 +13,8 @@ import unittest
 import uuid
 
 from generator.inputs import subscription
+from harness.brokers import free_port
 from harness.harness import Harness
-from harness.scenario import free_port
 from harness.waiting import Failure, wait_for
 from model.messages import message_id
 

@@ -1,0 +1,1 @@
+"""Seeded input: subscriptions, events about orders in every shape that producers send, and poison."""

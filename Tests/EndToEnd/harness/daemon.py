@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness.cluster import PATIENCE, Failure, wait_for
+from harness.waiting import PATIENCE, Failure, wait_for
 
 # The exit codes of `carillon`.
 EXIT_DONE = EXIT_DRAINED = 0

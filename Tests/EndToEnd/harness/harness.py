@@ -60,14 +60,10 @@ class Harness:
             raise Failure(f"carillon {' '.join(arguments)} ended with {code}, expected {expected}: {output}{errors}")
         return output + errors
 
-    def kill_daemons(self):
-        for world in self.worlds:
-            world.kill_daemons()
-
     def close(self, passed=True):
         """Ends every process. The folders of the worlds stay where a test failed, for the logs in them."""
-        self.kill_daemons()
         for world in self.worlds:
+            world.kill_daemons()
             if passed:
                 world.remove()
             else:

@@ -7,7 +7,7 @@ may come along: also digits, which change the number in its last word.
 import socket
 import struct
 
-from harness.cluster import Failure
+from harness.waiting import Failure
 
 OFFSET_FETCH, FIND_COORDINATOR = 9, 10
 # Each connection has one request.

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness.cluster import Failure, wait_for
+from harness.waiting import Failure, wait_for
 
 
 def fetch(url, method="GET"):

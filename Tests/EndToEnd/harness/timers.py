@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, TopicPartition
 
 from generator.inputs import Input, compact, iso, subscription
 from harness import offsets
-from harness.cluster import PATIENCE, Failure, pause
 from harness.daemon import wait_for_daemons
+from harness.waiting import PATIENCE, Failure, pause
 from model.journal import watermarks_of
 from model.messages import payload_of
 from model.orders import Watermark, spread_of

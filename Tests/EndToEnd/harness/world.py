@@ -31,6 +31,8 @@ class Size:
 
 
 class World:
+    """Topics, and whatever uses them; `rules` are the settings that decide what has to be sent."""
+
     def __init__(self, harness, name, cluster, size, schedule=True):
         self.harness, self.cluster, self.partitions = harness, cluster, size.partitions
         self.name = f"{name}-{harness.seed}-{int(time.time())}"
@@ -43,6 +45,7 @@ class World:
         self.daemons = []
 
     def settings(self, instance, **more):
+        """The settings of an instance; in the names of more of them an underscore stands for a dot."""
         return (
             {
                 "kafka.bootstrap.servers": self.cluster.bootstrap,

@@ -91,6 +91,7 @@ class Nemesis:
         self.copies = {}
         self.node, self.node_due, self.node_thread, self.node_problem = None, 0, None, None
         self.waiting = collections.deque()
+        self.faults = dict(zip(FAULTS, (self._kill, self._point, self._freeze, self._join, self._broker), strict=True))
         self.kill_points = self._order(KILL_POINTS)
         self.stop_points = self._order(STOP_POINTS)
 
@@ -130,7 +131,7 @@ class Nemesis:
             self._advance(each, now)
         self._advance_visitor(now)
         self._advance_node(now)
-        if self.waiting and getattr(self, "_" + self.waiting[0])(now):
+        if self.waiting and self.faults[self.waiting[0]](now):
             self.waiting.popleft()
         elif len(self.waiting) > 1:
             self.waiting.rotate(-1)

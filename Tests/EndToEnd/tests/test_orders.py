@@ -68,14 +68,14 @@ class Fold(unittest.TestCase):
         self.assertEqual(self.take(2, "ORDER_STATUS_CHANGED", status="picked", previous_status="on_hold"), [("on_hold", "picked")])
         self.assertEqual(self.take(3, "ORDER_STATUS_CHANGED", status="picked"), "not_a_transition")
 
-    def test_an_event_that_comes_again_is_a_duplicate_until_eight_others_have_come(self):
+    def test_a_repeated_event_is_a_duplicate_until_eight_others_have_come(self):
         self.take(0, event_id="a")
         self.assertEqual(self.take(1, event_id="a"), "duplicate")
         for number in range(8):
             self.take(2 + number)
         self.assertEqual(self.take(20, event_id="a"), [(None, None)])
 
-    def test_an_order_that_has_ended_is_not_brought_back_by_what_was_before_its_end(self):
+    def test_an_order_that_has_ended_is_not_reopened_by_events_from_before_its_end(self):
         self.take(0)
         self.take(10, "ORDER_STATUS_CHANGED", status="cancelled")
         self.take(20, at=5)
@@ -85,7 +85,7 @@ class Fold(unittest.TestCase):
         self.take(25 * 60, "ORDER_STATUS_CHANGED", status="pending", slot=None)
         self.assertEqual(self.take(25 * 60 + 1, "ORDER_STATUS_CHANGED", status="y", slot=None), [("pending", "y")])
 
-    def test_an_order_without_a_type_tells_of_a_change_where_what_was_before_is_known(self):
+    def test_an_order_without_a_type_is_a_change_where_the_status_before_is_known(self):
         self.assertEqual(self.take(0, None), None)  # A dead letter.
         self.settings.infer_status_changes = True
         self.assertEqual(self.take(1, None), "not_a_transition")
@@ -104,18 +104,18 @@ class Fold(unittest.TestCase):
             [[], [(0, None)], [], [(1, None)], [(2, None)], [(3, None)], []],
         )
 
-    def test_after_a_pause_only_the_newest_reminder_that_is_not_too_late_goes(self):
+    def test_after_a_pause_only_the_newest_reminder_that_is_not_too_late_fires(self):
         self.take(0)
         self.assertEqual(self.fire(271), [(0, "too_late"), (1, "too_late"), (2, None)])
 
-    def test_reminders_go_while_the_order_is_to_be_picked(self):
+    def test_reminders_fire_until_the_order_is_picked(self):
         self.take(0)
         self.take(1, "ORDER_STATUS_CHANGED", status="Processing")
         self.assertEqual(self.fire(255), [(0, None), (1, None)])
         self.take(256, "ORDER_STATUS_CHANGED", status="picked", slot=None)
         self.assertEqual(self.fire(270), [(2, "picked")])
 
-    def test_timers_of_one_instant_go_by_the_hash_of_the_order_and_a_watermark_stands_between_them(self):
+    def test_timers_that_are_due_together_fire_by_the_hash_of_the_order_and_a_watermark_can_divide_them(self):
         for number in range(5):
             order = {
                 "id": f"o{number}",
@@ -131,19 +131,19 @@ class Fold(unittest.TestCase):
         self.assertEqual([timer.order_id for timer in first + rest], [order for _, order in expected])
         self.assertEqual(len(first), 3)
 
-    def test_a_slot_that_moves_moves_its_timers_and_what_has_begun_never_fires(self):
+    def test_a_slot_that_moves_moves_its_timers_and_a_start_in_the_past_never_fires(self):
         self.take(0)
         self.take(1, slot="15:00")
         self.assertEqual(self.fire(299), [])
         self.take(310, slot="15:05")
         self.assertEqual(self.fire(320), [(1, None)])
 
-    def test_a_slot_that_is_said_again_keeps_its_timers(self):
+    def test_a_slot_that_is_repeated_keeps_its_timers(self):
         self.take(0)
         self.take(250)
         self.assertEqual(self.fire(250), [(0, None)])
 
-    def test_a_member_goes_a_horizon_after_the_record_that_said_it(self):
+    def test_a_member_expires_a_horizon_after_the_record_that_set_it(self):
         self.take(0)
         self.take(13 * 24 * 60, "ORDER_STATUS_CHANGED", status="processing", slot=None)
         self.orders.begin(START + 14 * DAY)

@@ -23,5 +23,5 @@ class Stalls(unittest.TestCase):
     def test_a_quiet_partition_does_not_stall(self):
         self.assertEqual(self.kinds([(9, 9)] * 30, 10), set())
 
-    def test_a_broker_that_is_away_starts_the_count_anew(self):
+    def test_the_count_starts_again_when_a_broker_was_away(self):
         self.assertEqual(self.kinds([(5, 9)] * 9 + [None] * 30 + [(5, 9)] * 9, 10), set())

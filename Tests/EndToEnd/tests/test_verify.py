@@ -65,7 +65,7 @@ class Verifier(unittest.TestCase):
         del self.dispatch[100]
         self.assertEqual(self.kinds(), {"lost push (I1, I4)"})
 
-    def test_a_push_that_came_twice(self):
+    def test_a_push_that_was_sent_twice(self):
         self.dispatch.insert(150, self.dispatch[100])
         self.assertEqual(self.kinds(), {"pushed twice (I2)"})
 
@@ -104,7 +104,7 @@ class Verifier(unittest.TestCase):
         del self.letters[2]
         self.assertEqual(self.kinds(), {"lost dead letter"})
 
-    def test_a_dead_letter_that_came_twice(self):
+    def test_a_dead_letter_that_was_sent_twice(self):
         self.letters.append(self.letters[2])
         self.assertEqual(self.kinds(), {"dead letter twice"})
 
@@ -132,7 +132,7 @@ class Verifier(unittest.TestCase):
         del self.journal[-1]
         self.assertEqual(self.kinds(), {"journal misses offsets (I7)"})
 
-    def test_a_journal_range_that_came_twice(self):
+    def test_a_repeated_journal_range(self):
         self.journal.append(self.journal[50])
         self.assertEqual(self.kinds(), {"journal repeats offsets (I7)"})
 
@@ -145,11 +145,11 @@ class Verifier(unittest.TestCase):
         by_partition[20]["table"] = [by_partition[21]["table"][0] + 1]
         self.assertIn("the table went back (I5)", self.kinds())
 
-    def test_a_table_that_stays_behind(self):
+    def test_a_table_that_is_too_old(self):
         self.journal[300]["clock"] += 3_000 + MAX_TABLE_AGE_MS
         self.assertEqual(self.kinds(), {"the table is too old (I5)"})
 
-    def test_a_table_that_is_not_at_the_end_of_a_topic_that_stood_still(self):
+    def test_a_table_that_is_not_at_the_end_of_a_topic_without_changes(self):
         self.max_table_age_ms = None
         self.assertEqual(self.kinds(), {"the table is too old (I5)"})
 
@@ -174,7 +174,7 @@ class Verifier(unittest.TestCase):
         del self.ticks[1]
         self.assertIn("unexpected push (I2)", self.kinds())
 
-    def test_a_tick_that_came_twice(self):
+    def test_a_repeated_tick(self):
         # A tick that had no record before it in its partition is sorted beside its repetition.
         self.ticks.append(self.ticks[1])
         self.assertIn("a watermark jumped (I8)", self.kinds())
