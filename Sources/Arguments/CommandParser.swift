@@ -3,11 +3,11 @@ public enum ParseOutcome {
     case run(any ParsableCommand)
     /// Help or version, for standard output.
     case print(String)
-    /// Everything that is wrong, a line each, for standard error; the exit code is 64 (sysexits(3) EX_USAGE).
+    /// All problems, one per line, for standard error; the exit code is 64 (sysexits(3) EX_USAGE).
     case usage(String)
 }
 
-/// Reads command lines of a tree of commands.
+/// Parses the command lines of a tree of commands.
 public struct CommandParser {
     let root: any ParsableCommand.Type
 
@@ -47,7 +47,7 @@ public struct CommandParser {
     }
 }
 
-/// Puts the words of one command where they belong.
+/// Assigns the words of one command to its options and arguments.
 private struct WordReader {
     let declarations: [Declaration]
     var words: ArraySlice<String>
@@ -100,7 +100,7 @@ private struct WordReader {
             words.removeFirst()
             store(next, option, name)
         } else {
-            problems.append("\(name) wants a value: \(name) <\(option.valueName)>")
+            problems.append("\(name) needs a value: \(name) <\(option.valueName)>")
         }
     }
 
@@ -109,7 +109,7 @@ private struct WordReader {
         word == "-" || !word.hasPrefix("-") || word.dropFirst().first?.isNumber == true
     }
 
-    /// What was probably meant counts as given, with its value, so that one slip is one problem.
+    /// The option that was probably meant counts as given, with its value, so that one typo is one problem.
     private mutating func refuse(_ name: String, attached: String?) {
         let options = declarations.filter(\.kind.isNamed)
         let known = options.flatMap(\.names) + ["--help", "--version"]
@@ -133,7 +133,7 @@ private struct WordReader {
     private mutating func store(_ text: String, _ declaration: Declaration, _ name: String) {
         guard !declaration.store(text) else { return }
         let tail = hint(text, declaration.allowed, orList: declaration.allowed)
-        problems.append("\(name): '\(text)' is not allowed" + (tail.isEmpty ? "; it wants a number" : tail))
+        problems.append("\(name): '\(text)' is not allowed" + (tail.isEmpty ? "; expected a number" : tail))
     }
 }
 

@@ -5,7 +5,7 @@ public enum NameSpecification: Sendable {
     case customShort(Character)
 }
 
-/// What a shell offers for a value.
+/// What a shell's completion offers for a value.
 public enum CompletionKind: Sendable {
     case `default`, file
     case list([String])
@@ -33,7 +33,7 @@ struct Declaration {
     }
 
     var kind: Kind
-    /// With their hyphens; of an argument its name alone.
+    /// With their hyphens; for an argument only its name.
     var names: [String]
     var help: String
     var valueName: String
@@ -43,7 +43,7 @@ struct Declaration {
     var defaultText: String
     var allowed: [String]
     var completion: CompletionKind
-    /// Takes one value; false where it is none.
+    /// Stores one value; false if it is not valid.
     var store: (String) -> Bool
 
     var name: String { names.last ?? "" }

@@ -1,14 +1,14 @@
 /// A value that is read from the command line.
 public protocol ExpressibleByArgument {
     init?(argument: String)
-    /// Every value, where they can be listed; for help, messages and completion.
+    /// All values, if they can be listed; for help, messages and completion.
     static var allValueStrings: [String] { get }
-    /// As it would be typed; empty where there is nothing to type.
+    /// As it would be typed; empty if there is nothing to type.
     var argumentText: String { get }
-    /// The value before anything was given; nil means that something must be.
+    /// The value if none is given; nil means that one is required.
     static var initial: Self? { get }
     static var isRepeated: Bool { get }
-    /// The value when one more word was given.
+    /// The value after one more word.
     func adding(_ next: Self) -> Self
 }
 

@@ -1,7 +1,7 @@
 /// Options, flags and arguments, declared as properties with ``Option``, ``Flag``, ``Argument`` and ``OptionGroup``.
 public protocol ParsableArguments: SendableMetatype {
     init()
-    /// What is wrong with the values taken together, a line each. Called when each value by itself is right.
+    /// The problems of the values taken together, one per line. Called if each value by itself is valid.
     func validate() -> [String]
 }
 
@@ -32,7 +32,7 @@ public struct CommandConfiguration: Sendable {
 
     /// - Parameters:
     ///   - version: what `--version` prints; of the root command only.
-    ///   - defaultSubcommand: the one that is meant where options come in its place.
+    ///   - defaultSubcommand: the one that is meant if options come in its place.
     public init(
         commandName: String, abstract: String, discussion: String = "", examples: [Example], version: String = "",
         subcommands: [any ParsableCommand.Type] = [], defaultSubcommand: (any ParsableCommand.Type)? = nil

@@ -1,4 +1,4 @@
-/// The candidate that was probably meant: the nearest by edit distance, if it is near enough to be a slip.
+/// The candidate that was probably meant: the nearest by edit distance, if it is near enough to be a typo.
 public func nearest(to word: String, in candidates: [String]) -> String? {
     let scored = candidates.map { (candidate: $0, distance: editDistance(word.lowercased(), $0.lowercased())) }
     guard let best = scored.min(by: { $0.distance < $1.distance }) else { return nil }

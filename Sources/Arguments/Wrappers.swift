@@ -1,4 +1,4 @@
-/// A declared value and its place; a class, so that the parser reaches it in a command that it only holds.
+/// The storage of a declared value. A class, so that the parser can set it in a command that it holds as a constant.
 final class Cell<Value: ExpressibleByArgument> {
     private var stored: Value?
     private let declaration: Declaration
@@ -15,7 +15,7 @@ final class Cell<Value: ExpressibleByArgument> {
     }
 
     var value: Value {
-        guard let stored else { preconditionFailure("a required value is read before the command line was") }
+        guard let stored else { preconditionFailure("a required value was read before the command line was parsed") }
         return stored
     }
 
@@ -72,7 +72,7 @@ final class Cell<Value: ExpressibleByArgument> {
     }
 }
 
-/// A word without a name, taken by its place. An array takes all that are left.
+/// A word without a name, taken by its place. An array takes all that remain.
 @propertyWrapper public struct Argument<Value: ExpressibleByArgument>: Declaring {
     let cell: Cell<Value>
     public var wrappedValue: Value { cell.value }

@@ -1,8 +1,8 @@
 #pragma once
 #include <microhttpd.h>
 
-// MHD_start_daemon is variadic, which Swift cannot call. One polling thread serves every connection of a socket that
-// listens already; the daemon owns the socket from then on and closes it. NULL where it cannot start.
+// MHD_start_daemon is variadic, which Swift cannot call. One polling thread serves every connection of a socket that is
+// already listening. The daemon takes ownership of the socket and closes it. NULL if it cannot start.
 static inline struct MHD_Daemon *cmicrohttpd_start(
     int listening_socket, unsigned int connection_limit, unsigned int timeout_seconds,
     MHD_AccessHandlerCallback handler, void *context) {

@@ -3,11 +3,11 @@
 // The mock header needs the one above.
 #include <librdkafka/rdkafka_mock.h>
 
-/// One record into a producer's queue: rd_kafka_produceva with the argument array on the stack, because Swift cannot call
-/// the variadic form and an array of 72-byte unions built in Swift would cost an allocation a record.
+/// One record into a producer's queue: rd_kafka_produceva with the argument array on the stack, because Swift cannot
+/// call the variadic form and an array of 72-byte unions built in Swift would cost an allocation per record.
 ///
-/// librdkafka copies key and value. A size of -1 is null (a null value is a tombstone); 0 is empty, whatever the pointer.
-/// librdkafka takes `headers` over on success only. `timestamp` < 0 means now.
+/// librdkafka copies key and value. A size of -1 is null (a null value is a tombstone); 0 is empty, whatever the
+/// pointer. librdkafka takes ownership of `headers` on success only. `timestamp` < 0 means now.
 static inline rd_kafka_resp_err_t carillon_produce(
     rd_kafka_t *client, rd_kafka_topic_t *topic, int32_t partition,
     const void *key, ssize_t key_size, const void *value, ssize_t value_size,

@@ -10,12 +10,12 @@ struct csimdjson_parser {
     simdjson::dom::parser parser;
     size_t max_depth;
     size_t capacity = 0;
-    // simdjson reads up to SIMDJSON_PADDING bytes behind its input, and librdkafka's payloads end where they end.
+    // simdjson reads up to SIMDJSON_PADDING bytes beyond its input, and librdkafka's payloads have no padding.
     std::unique_ptr<uint8_t[]> input;
 
     explicit csimdjson_parser(size_t depth) : max_depth(depth) {}
 
-    // Doubles, so that documents of growing sizes do not allocate one by one.
+    // Doubles, so that a series of growing documents does not allocate for each.
     simdjson::error_code reserve(size_t count, const uint8_t *bytes) {
         if (count <= capacity) {
             std::memmove(input.get(), bytes, count);
@@ -25,7 +25,7 @@ struct csimdjson_parser {
         while (wanted < count) wanted *= 2;
         std::unique_ptr<uint8_t[]> grown(new (std::nothrow) uint8_t[wanted + simdjson::SIMDJSON_PADDING]());
         if (!grown) return simdjson::MEMALLOC;
-        // Copied before the document grows: the bytes may lie in it.
+        // Copied before the document is reallocated: the bytes may lie in it.
         std::memcpy(grown.get(), bytes, count);
         capacity = 0;
         auto error = parser.allocate(wanted, max_depth);
@@ -69,8 +69,8 @@ extern "C" csimdjson_status csimdjson_parse(
     if (auto error = parser->reserve(count, bytes)) return status(error);
     auto error = parser->parser.parse(parser->input.get(), count, false).error();
     if (error) return status(error);
-    // The tape's first word stands for the whole document, and nobody reads it. With the address of the strings in it,
-    // the tape alone is a document.
+    // The tape's first word marks the root, and nobody reads it. It holds the address of the strings instead, so that
+    // the tape alone describes the document.
     uint64_t *tape = parser->parser.doc.tape.get();
     tape[0] = reinterpret_cast<uintptr_t>(parser->parser.doc.string_buf.get());
     *document = tape;

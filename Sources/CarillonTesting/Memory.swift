@@ -1,6 +1,6 @@
 import Events
 
-/// Bytes that stay where they are as long as this lives, as a consumer's records do.
+/// Holds bytes at addresses that stay valid as long as it lives, like those of a consumer's records.
 package final class Memory {
     private var runs: [UnsafeMutableRawBufferPointer] = []
 
@@ -19,9 +19,9 @@ package final class Memory {
         return UnsafeRawBufferPointer(rebasing: run[..<bytes.count])
     }
 
-    /// Appends a record to a batch as a consumer hands it over.
+    /// Appends a record to a batch as a consumer delivers it.
     ///
-    /// - Parameter now: its timestamp where it has none of its own.
+    /// - Parameter now: the timestamp of a record that has none.
     package func append(
         _ record: SampleRecord, partition: Int32, offset: Int64, now: EventTime? = nil, to batch: inout EventBatch
     ) {

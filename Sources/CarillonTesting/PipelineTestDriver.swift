@@ -14,9 +14,9 @@ import Subscriptions
 ///     try driver.process(.order("4711", place: "42"))
 ///     driver.output.dispatches[0].payload?.orderID        // "4711"
 ///
-/// From extraction to rendering, and from the state of orders to their timers, all of it is the pipeline's own code: the
-/// same calls give the same bytes, and give them in production. What a broker does is not there: rebalances, aborted
-/// transactions, several workers. It reads no clock and does no I/O. One owner, one thread.
+/// From extraction to rendering, and from the state of orders to their timers, all code is the pipeline's own: the same
+/// calls give the same bytes, here and in production. There are no rebalances, no aborted transactions and only one
+/// worker. It reads no clock and does no I/O. One owner, one thread.
 public struct PipelineTestDriver: ~Copyable {
     /// 2025-07-07T07:00:00Z, a Monday.
     public static let defaultStart = EventTime(milliseconds: 1_751_871_600_000)
@@ -24,9 +24,9 @@ public struct PipelineTestDriver: ~Copyable {
     public let configuration: PipelineConfiguration
     /// What has been committed.
     public private(set) var output = RecordingSink()
-    /// The records of notifications.journal, one for each transaction: what a replay is made from.
+    /// The records of notifications.journal, one per transaction: the input of a replay.
     public private(set) var journal: [String] = []
-    /// The numbers of everything that has been committed.
+    /// The counts of everything that has been committed.
     public private(set) var counts = Counts()
     /// The clock of the next transaction. Only ``advanceClock(by:)`` moves it.
     public private(set) var clock: EventTime
@@ -38,12 +38,12 @@ public struct PipelineTestDriver: ~Copyable {
     private var positions = Positions()
 
     /// - Parameters:
-    ///   - configuration: rules, limits and names as in production; nil: the defaults. Its broker and its folder are not
-    ///     used.
+    ///   - configuration: rules, limits and names as in production; nil: the defaults. Its broker and its folder are
+    ///     not used.
     ///   - resolver: finds the devices of audiences; nil: those of ``subscribe(_:)``.
     ///   - audienceRule: decides who a notification is for.
     ///   - partitions: of the events' topic.
-    ///   - start: what the clock shows at first.
+    ///   - start: the clock's initial time.
     public init(
         _ configuration: PipelineConfiguration? = nil, resolver: (any TokenResolver)? = nil,
         audienceRule: any AudienceRule = PlaceAudience(), partitions: Int32 = 1,
@@ -51,7 +51,7 @@ public struct PipelineTestDriver: ~Copyable {
     ) throws {
         let configuration = try configuration ?? PipelineTestDriver.configuration()
         let table = SubscriptionTable.inMemory()
-        // Read to the end of a topic that has nothing yet.
+        // The table has read to the end of an empty topic.
         _ = try table.apply([], nextOffsets: table.appliedOffsets, at: start)
         var core = try PipelineCore(
             configuration, audienceRule: audienceRule,
@@ -79,7 +79,7 @@ public struct PipelineTestDriver: ~Copyable {
         PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try rules ?? ExtractionRules())
     }
 
-    /// Subscribes a device, for events from now on. A driver with a resolver does not look at it.
+    /// Subscribes a device, for events from now on. A driver with a resolver ignores it.
     public func subscribe(_ subscription: Subscription) throws { try table.subscribe(subscription) }
 
     /// Unsubscribes a device, as a tombstone does.
@@ -88,8 +88,8 @@ public struct PipelineTestDriver: ~Copyable {
     /// Writes records to the events' topic and processes them, in one transaction. Sends no timers: see
     /// ``advanceClock(by:)``.
     ///
-    /// - Throws: what the resolver or the audience rule throws. The transaction is then aborted, and nothing of it is in
-    ///   ``output``; the pipeline would process the records again, and a test can.
+    /// - Throws: what the resolver or the audience rule throws. The transaction is then aborted, and nothing of it is
+    ///   in ``output``; the pipeline would process the records again, and a test can.
     public mutating func process(_ records: SampleRecord...) throws { try process(records) }
 
     /// The same with a list.
@@ -105,8 +105,8 @@ public struct PipelineTestDriver: ~Copyable {
         }
     }
 
-    /// Moves the clock on. The timers that are due by then are sent each at its time, or where that is over already at the
-    /// clock's, in a transaction for each partition and time.
+    /// Advances the clock. Each timer that is due by then is sent at its time, or at the clock's if that is later, in
+    /// one transaction per partition and time.
     ///
     /// - Throws: as ``process(_:)``; the clock then stands at the timer that was not sent.
     public mutating func advanceClock(by duration: Duration) throws {

@@ -5,7 +5,7 @@ import NotificationPayload
 import OrderState
 import Pipeline
 
-/// Keeps what the pipeline writes, and why it does not write more, in order.
+/// Records what the pipeline writes, suppresses and drops, in order.
 public struct RecordingSink: Sendable {
     /// An event that notified nobody.
     public struct SuppressedEvent: Equatable, Sendable {

@@ -1,9 +1,9 @@
 import Events
 import NotificationPayload
 
-/// A record of the events' topic, as a test writes it down.
+/// A record of the events topic, as a test specifies it.
 public struct SampleRecord: Sendable {
-    /// The order id, where the producer does as it should.
+    /// The order id, if the producer sets it.
     public var key: String?
     /// nil: a null value, which is a dead letter.
     public var value: [UInt8]?
@@ -39,7 +39,7 @@ public struct SampleRecord: Sendable {
     ///   - type: as producers write it, such as `ORDER_STATUS_CHANGED`.
     ///   - status: of the order; nil leaves it out.
     ///   - slot: `2025-07-07 14:00-16:00`, or `14:00-16:00` without a date; nil leaves it out.
-    ///   - eventID: by which a record that comes twice is known; nil leaves it out.
+    ///   - eventID: identifies duplicates of the event; nil leaves it out.
     ///   - time: the record's timestamp; nil: the driver's clock.
     ///   - occurred: when it happened; nil: at the record's timestamp.
     ///   - eventMembers: more members of the event as JSON, such as `"previous_status":"pending"`.

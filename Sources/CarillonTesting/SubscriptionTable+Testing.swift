@@ -3,7 +3,8 @@ import FanOut
 import Subscriptions
 
 extension SubscriptionTable {
-    /// Applies subscriptions, as the follower of notifications.subscriptions does: a record each, of its first partition.
+    /// Applies subscriptions, as the follower of notifications.subscriptions does: a record each, of its first
+    /// partition.
     package func subscribe(_ subscriptions: Subscription...) throws(SubscriptionTableError) {
         for subscription in subscriptions {
             try apply(key: Array(subscription.key.utf8), value: subscription.encoded())

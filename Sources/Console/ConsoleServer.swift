@@ -2,16 +2,16 @@ import HTTPServer
 import Pipeline
 import Telemetry
 
-/// The pages that a running pipeline shows to monitoring: `/metrics`, `/live` and `/ready`.
+/// The pages that a pipeline offers to monitoring: `/metrics`, `/live` and `/ready`.
 ///
-/// It serves from its making until ``stop()``, which may be long before and after the pipeline's own `run()`.
+/// It serves from its creation until ``stop()``, also before and after the pipeline's `run()`.
 package final class ConsoleServer {
     private let server: HTTPServer
 
     /// - Parameters:
-    ///   - metrics: the registry that the pipeline records into; what describes the process is added to it.
+    ///   - metrics: the registry that the pipeline records into; the metrics of the process are added to it.
     ///   - build: labels of `carillon_build_info`.
-    /// - Throws: `HTTPServerError` where the address cannot be listened at.
+    /// - Throws: `HTTPServerError` if it cannot listen on the address.
     package init(
         at address: ListenAddress, pipeline: NotificationPipeline, metrics: Metrics, build: Metrics.Labels
     ) throws(HTTPServerError) {
@@ -19,13 +19,13 @@ package final class ConsoleServer {
         server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
     }
 
-    /// Closes the port. More calls do nothing.
+    /// Closes the port. Further calls do nothing.
     package func stop() {
         server.stop()
     }
 }
 
-/// What stands on each page at the moment that it is asked for.
+/// Creates each page when it is requested.
 struct Pages: Sendable {
     private let pipeline: NotificationPipeline
     private let metrics: Metrics
@@ -51,7 +51,7 @@ struct Pages: Sendable {
             contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.snapshot().prometheusText())
     }
 
-    /// A worker that hangs in a transaction ends the process by itself.
+    /// Does not cover a worker that hangs in a transaction: it ends the process by itself.
     static func livePage(_ liveness: Liveness) -> HTTPResponse {
         guard !liveness.isAlive else { return HTTPResponse(body: "live\n") }
         let lines =

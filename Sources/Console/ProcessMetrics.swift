@@ -1,7 +1,8 @@
 import Foundation
 import Telemetry
 
-/// What Linux knows of this process, under the names that every Prometheus client library uses; read when it is asked for.
+/// What Linux reports about this process, under the names that every Prometheus client library uses; read at each
+/// snapshot.
 enum ProcessMetrics {
     static func register(in metrics: Metrics) {
         let start = startTime()
@@ -32,13 +33,13 @@ enum ProcessMetrics {
     }
 
     static func openFiles() -> Double {
-        // One of them is the folder that is being read.
+        // One of them is the folder itself while it is read.
         let entries = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         return entries.map { Double($0.count - 1) } ?? .nan
     }
 
-    /// The time that the system came up, and how many ticks later the process started: field 22 of proc(5)'s stat. The
-    /// second field is a name in parentheses that may have spaces in it.
+    /// The time of boot plus the ticks from boot to the process's start: field 22 of its stat, see proc(5). The second
+    /// field is a name in parentheses, which may contain spaces.
     static func startTime() -> Double {
         guard let stat = text(of: "/proc/self/stat"), let name = stat.lastIndex(of: ")") else { return .nan }
         let fields = stat[name...].split(separator: " ")
@@ -51,7 +52,7 @@ enum ProcessMetrics {
         (text(of: file) ?? "").split { $0.isWhitespace }
     }
 
-    /// Files of /proc say that they are empty, so they are read to their end.
+    /// Files in /proc report a size of 0, so they are read to their end.
     private static func text(of file: String) -> String? {
         guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.readToEnd() else { return nil }
         return String(decoding: data, as: UTF8.self)

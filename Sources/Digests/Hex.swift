@@ -1,6 +1,6 @@
 /// Hex digits in lower case.
 package enum Hex {
-    /// Writes the 64 digits of 32 bytes, eight digits a step.
+    /// Writes the 64 digits of 32 bytes, eight digits per step.
     package static func write(_ hash: UnsafeRawPointer, to target: UnsafeMutableRawPointer) {
         for step in 0..<8 {
             let four = UInt32(bigEndian: hash.loadUnaligned(fromByteOffset: step * 4, as: UInt32.self))
@@ -23,7 +23,7 @@ package enum Hex {
         }
     }
 
-    /// The 32 bytes of 64 lower-case digits; false where they are something else.
+    /// The 32 bytes of 64 lower-case digits; false if they are something else.
     package static func read(_ digits: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Bool {
         guard digits.count == 64 else { return false }
         for index in 0..<32 {

@@ -15,8 +15,6 @@ package enum SHA256 {
         text.withUTF8 { bytes in
             digest.withUnsafeMutableBytes { hash(UnsafeRawBufferPointer(bytes), into: $0.baseAddress!) }
         }
-        let alphabet = Array("0123456789abcdef".utf8)
-        let hex = digest.flatMap { [alphabet[Int($0 >> 4)], alphabet[Int($0 & 15)]] }
-        return String(decoding: hex.prefix(digits), as: UTF8.self)
+        return String(digest.withUnsafeBytes { Hex.string($0.baseAddress!) }.prefix(digits))
     }
 }

@@ -1,4 +1,4 @@
-/// The first 8 bytes of a SHA-256, big-endian: how every hash is stored that names a key (ADR 30).
+/// The first 8 bytes of a SHA-256, big-endian: the form in which hashes of keys are stored (ADR 30).
 package struct StoredHash: Hashable, Comparable, Sendable {
     package let number: UInt64
 
@@ -20,7 +20,7 @@ package struct StoredHash: Hashable, Comparable, Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Nil where the text is something else than 16 lower-case hex digits.
+    /// nil unless the text is 16 lower-case hex digits.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count == 16,
             text.utf8.allSatisfy({

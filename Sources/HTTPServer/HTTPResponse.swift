@@ -1,4 +1,4 @@
-/// What a page answers.
+/// The response of a page.
 package struct HTTPResponse: Sendable {
     package var status: Status
     package var contentType: String

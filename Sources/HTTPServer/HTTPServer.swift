@@ -1,26 +1,26 @@
 import CMicrohttpd
 import Glibc
 
-/// A small HTTP/1.1 server for pages that a person or a monitoring system asks for: GET and HEAD, over libmicrohttpd.
+/// A small HTTP/1.1 server for pages that a person or a monitoring system requests: GET and HEAD, over libmicrohttpd.
 ///
-/// It owns one thread, which calls the handler for one request after the other; a handler that waits makes all wait.
-/// No TLS: it is meant for the host itself or for a network that is trusted.
+/// It owns one thread, which handles one request at a time: a handler that blocks delays all others. No TLS: it is
+/// meant for the host itself or for a trusted network.
 package final class HTTPServer {
     /// - Parameter path: without the query, percent-decoded.
-    /// - Returns: nil where there is no such page; the server then answers 404.
+    /// - Returns: nil if there is no such page; the server then answers 404.
     package typealias Handler = @Sendable (_ path: String) -> HTTPResponse?
 
-    /// The port that it listens at: the system's choice where 0 was asked for.
+    /// The port it listens on: the system's choice if 0 was requested.
     package let port: UInt16
     private var daemon: OpaquePointer?
     private let pages: Pages
 
-    /// More connections than these are closed at once.
+    /// Connections beyond this number are closed at once.
     private static let connectionLimit: UInt32 = 64
-    /// A connection that is silent for so long is closed, in seconds.
-    private static let silence: UInt32 = 30
+    /// The number of seconds after which an idle connection is closed.
+    private static let idleTimeout: UInt32 = 30
 
-    /// Listens and serves from now on.
+    /// Starts to listen and serve.
     ///
     /// - Parameters:
     ///   - host: a name or an address; empty for every address of this machine.
@@ -32,9 +32,9 @@ package final class HTTPServer {
         let pages = Pages(handler)
         // The server keeps the pages alive for longer than the daemon's thread runs.
         let context = Unmanaged.passUnretained(pages).toOpaque()
-        guard let daemon = cmicrohttpd_start(descriptor, Self.connectionLimit, Self.silence, answer, context) else {
+        guard let daemon = cmicrohttpd_start(descriptor, Self.connectionLimit, Self.idleTimeout, answer, context) else {
             close(descriptor)
-            throw HTTPServerError(address: "\(host):\(boundPort)", reason: "libmicrohttpd does not start")
+            throw HTTPServerError(address: "\(host):\(boundPort)", reason: "libmicrohttpd did not start")
         }
         self.pages = pages
         self.daemon = daemon
@@ -45,7 +45,7 @@ package final class HTTPServer {
         stop()
     }
 
-    /// Finishes the request that is being answered, closes every connection and the port. More calls do nothing.
+    /// Finishes the request that is being answered, closes every connection and the port. Further calls do nothing.
     package func stop() {
         guard let daemon else { return }
         self.daemon = nil
@@ -53,7 +53,7 @@ package final class HTTPServer {
     }
 }
 
-/// The handler, where a C callback can find it.
+/// Holds the handler for the C callback.
 private final class Pages: Sendable {
     let handler: HTTPServer.Handler
 
@@ -69,8 +69,8 @@ private final class Pages: Sendable {
     }
 }
 
-/// libmicrohttpd calls it once with a request's header, then for its body, and at last to be answered; an answer to the
-/// first call would close the connection. `state` is nil in the first call and what it was set to in the others.
+/// libmicrohttpd calls this once with a request's headers, then for its body, and finally for the response; a response
+/// to the first call would close the connection. `state` is nil in the first call and keeps what the first call sets.
 private func answer(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?, path: UnsafePointer<CChar>?,
     method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?, upload: UnsafePointer<CChar>?,

@@ -1,4 +1,4 @@
-/// Why a server cannot listen. The description names the address and says what the system says.
+/// Why a server cannot listen. The description names the address and gives the system's reason.
 package struct HTTPServerError: Error, CustomStringConvertible {
     package var address: String
     package var reason: String

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A TCP socket that listens, until somebody takes it over.
+/// A listening TCP socket; closed at its end unless a new owner has taken it.
 struct ListeningSocket: ~Copyable {
     private let descriptor: Int32
-    /// The port that it listens at: the system's choice where 0 was asked for.
+    /// The port it listens on: the system's choice if 0 was requested.
     let port: UInt16
 
     /// - Parameters:
@@ -23,7 +23,7 @@ struct ListeningSocket: ~Copyable {
         let type = first.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(first.ai_family, type, first.ai_protocol)
         guard descriptor >= 0 else { throw HTTPServerError(address: address, reason: Self.systemReason()) }
-        // A server that comes back is not kept out by what is left of its predecessor's connections.
+        // Lets a restarted server bind although connections of its predecessor are in TIME_WAIT.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, first.ai_addr, first.ai_addrlen) == 0, listen(descriptor, 64) == 0 else {
@@ -56,7 +56,7 @@ struct ListeningSocket: ~Copyable {
         return withUnsafeMutablePointer(to: &storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> UInt16? in
                 guard getsockname(descriptor, address, &size) == 0 else { return nil }
-                // The port stands at the same place in both families, in network order.
+                // The port is at the same offset in both families, in network order.
                 return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
                     UInt16(bigEndian: $0.pointee.sin_port)
                 }

@@ -1,4 +1,4 @@
-/// A walk over the members of an object. A name that occurs twice comes twice: the last one wins.
+/// Iterates over the members of an object. A name that occurs twice is returned twice: the last one wins.
 public struct JSONMembers {
     @usableFromInline let container: JSONValue
     @usableFromInline var index: Int
@@ -21,7 +21,7 @@ public struct JSONMembers {
     }
 }
 
-/// A walk over the elements of an array.
+/// Iterates over the elements of an array.
 public struct JSONElements {
     @usableFromInline let container: JSONValue
     @usableFromInline var index: Int

@@ -1,6 +1,6 @@
 /// Numbers as JavaScript prints them: `1.0` is `1`, `1e21` is `1e+21`, an integer keeps all its digits.
 package enum JSONNumberText {
-    /// No number's text is longer, in bytes.
+    /// The most bytes that a number's text can have.
     package static let maxCount = 32
 
     /// Writes the text of a number and returns its length; nil for any other value.
@@ -29,7 +29,7 @@ package enum JSONNumberText {
     package static func write(_ integer: UInt64, to buffer: UnsafeMutablePointer<UInt8>) -> Int {
         var count = 1
         var limit: UInt64 = 10
-        // Multiplied and not divided: 20 ns less for a time in milliseconds. 10^19 is the last limit.
+        // Multiplies instead of dividing: 20 ns less for a time in milliseconds. 10^19 is the last limit.
         while integer >= limit, count < 20 {
             limit = limit &* 10
             count += 1
@@ -68,7 +68,7 @@ private struct ShortestDecimal {
     private var digits: [UInt8] = []
     private var point = 0
 
-    /// Swift prints the same digits as JavaScript, in a form of its own. A positive finite number.
+    /// Swift prints the same digits as JavaScript, in a different form. The number must be positive and finite.
     init(_ number: Double) {
         var exponent = 0
         var isInExponent = false

@@ -3,13 +3,13 @@ import CSimdJSON
 /// Parses JSON documents one after the other, in buffers that it reuses.
 ///
 /// One owner, any thread. A parse validates the whole document, its UTF-8 included, and allocates only where the
-/// document is larger than every one before. A leading byte order mark is skipped: simdjson refuses it, but it says
+/// document is larger than every one before. A leading byte order mark is skipped: simdjson refuses it, but it means
 /// nothing and .NET producers write it.
 package struct JSONReader: ~Copyable {
     /// At this many levels a document may be refused; with one level more it always is.
     package static let maxDepth = 64
 
-    /// Made by the first parse, so that a reader that is never used costs nothing.
+    /// Created by the first parse, so that a reader that is never used costs nothing.
     private var parser: OpaquePointer?
 
     package init() {}
@@ -22,7 +22,7 @@ package struct JSONReader: ~Copyable {
 
     /// Parses a copy of `bytes`, which may lie in the document of this reader's last parse.
     ///
-    /// The document, and every value and text in it, is valid until this reader's next parse or its end.
+    /// The document, and every value and text in it, is valid until the reader's next parse or until it is destroyed.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         var bytes = bytes
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
@@ -44,7 +44,7 @@ package enum JSONError: Error, Equatable {
     /// Nothing, or nothing but white space.
     case empty
     case invalidUTF8
-    /// A number that JSON does not allow (`01`), or that has no exact place in 64 bits (`1e400`, 2^64).
+    /// A number that JSON does not allow (`01`), or that does not fit into 64 bits (`1e400`, 2^64).
     case invalidNumber
     case tooDeep
     /// A raw control character, an unknown escape or half a surrogate pair.

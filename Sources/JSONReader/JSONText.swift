@@ -11,10 +11,10 @@ public struct JSONText {
 
     @inlinable package var count: Int { bytes.count }
 
-    /// The first eight bytes, the first one lowest; zeros behind a shorter text.
+    /// The first eight bytes, the first one lowest; a shorter text is followed by zeros.
     ///
-    /// For texts of a document alone: eight bytes can be read from the start of each, as the buffer that they are in is
-    /// larger than its contents (simdjson's padding).
+    /// Only for texts of a document: eight bytes can be read from the start of each, because their buffer is larger
+    /// than its contents (simdjson's padding).
     @inlinable @inline(__always)
     package var head: UInt64 {
         guard let start = bytes.baseAddress, count > 0 else { return 0 }
@@ -22,7 +22,8 @@ public struct JSONText {
         return count >= 8 ? word : word & (1 << UInt64(8 * count) &- 1)
     }
 
-    /// Whether the bytes from the ninth on are those of a text of the same length. Both have more than eight bytes.
+    /// Whether the bytes from the ninth on equal those of `other`. Both must have the same length, more than eight
+    /// bytes.
     @inlinable @inline(__always)
     package func hasTail(of other: StaticString) -> Bool {
         guard let start = bytes.baseAddress else { return false }

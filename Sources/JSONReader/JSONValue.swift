@@ -1,7 +1,7 @@
-/// A value of a parsed document: its place on simdjson's tape.
+/// A value of a parsed document: its position on simdjson's tape.
 ///
-/// A pointer and an index, with no life of their own: valid until the next parse of the reader that made it. An optional
-/// one is no larger. Walking costs no call and no allocation. The tape is simdjson's, checked by its parse, so its jumps are trusted.
+/// A pointer and an index that own nothing: valid until the next parse of the reader that made it. An optional one is
+/// no larger. Walking costs no call and no allocation. simdjson's parse has checked the tape, so its jumps are trusted.
 public struct JSONValue {
     @usableFromInline let tape: UnsafePointer<UInt64>
     @usableFromInline let index: Int
@@ -80,7 +80,7 @@ public struct JSONValue {
         return found
     }
 
-    /// Where it stands in its document, in four bytes; ``value(at:)`` of any value of the document finds it again.
+    /// Its position in its document, in four bytes; ``value(at:)`` of any value of the document returns it.
     @inlinable package var position: UInt32 { UInt32(truncatingIfNeeded: index) }
 
     /// The value with this position in this value's document. No value has position 0.
@@ -91,7 +91,7 @@ public struct JSONValue {
 
     @inlinable var tag: UInt8 { UInt8(truncatingIfNeeded: tape[index] >> 56) }
 
-    /// Where the tape goes on behind this value.
+    /// Where the tape continues after this value.
     @inlinable
     var end: Int {
         switch tag {
@@ -103,8 +103,8 @@ public struct JSONValue {
 
     @inlinable
     func text(at index: Int) -> JSONText {
-        // The first word is the address of the strings (CSimdJSON). There a string has its length in four bytes of the
-        // machine's order, then its bytes.
+        // The first word is the address of the strings (CSimdJSON). There a string is its length, in four bytes of
+        // native byte order, then its bytes.
         guard let strings = UnsafeRawPointer(bitPattern: UInt(tape[0])) else {
             return JSONText(UnsafeRawBufferPointer(start: nil, count: 0))
         }

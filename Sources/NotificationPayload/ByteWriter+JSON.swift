@@ -1,13 +1,13 @@
 extension ByteWriter {
-    /// Appends UTF-8 bytes as the inside of a JSON string, as `JSON.stringify` writes it: `"`, `\` and control characters
-    /// escaped in lower case, `/` and everything beyond ASCII as it is (push-rules §5.1).
+    /// Appends UTF-8 bytes as the contents of a JSON string, as `JSON.stringify` writes it: `"`, `\` and control
+    /// characters escaped in lower case, `/` and everything beyond ASCII as it is (push-rules §5.1).
     ///
     /// Copies eight bytes at a time up to the next byte that needs an escape.
     @inlinable
     package mutating func appendEscaped(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
         var index = 0
-        // Room for a whole word behind every byte that is still to come; an escape makes its own.
+        // Room to store a whole word at every remaining byte; an escape reserves its own.
         reserve(bytes.count + 8)
         while index + 8 <= bytes.count {
             let word = UInt64(littleEndian: (start + index).loadUnaligned(as: UInt64.self))
@@ -25,7 +25,7 @@ extension ByteWriter {
             index += 1
         }
         if index > 0, index < bytes.count {
-            // The last eight bytes once more: those that are new to it need an escape as seldom as the others.
+            // Loads the last eight bytes once more: the remaining ones among them rarely need an escape.
             let last = bytes.count - 8
             let word = UInt64(littleEndian: (start + last).loadUnaligned(as: UInt64.self))
             if JSONEscape.marks(word) == 0 {
@@ -75,7 +75,7 @@ package enum JSONEscape {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
-    /// Writes what stands behind the backslash of a control character, five bytes at most, and returns its length.
+    /// Writes what follows the backslash of a control character, at most five bytes, and returns its length.
     static func writeControl(_ byte: UInt8, to buffer: UnsafeMutablePointer<UInt8>) -> Int {
         switch byte {
         case 0x08: buffer[0] = UInt8(ascii: "b")
@@ -95,7 +95,8 @@ package enum JSONEscape {
         return 1
     }
 
-    /// The high bit of every byte that needs an escape. Only the lowest mark is exact: a borrow may set false ones above.
+    /// The high bit of every byte that needs an escape. Only the lowest mark is exact: a borrow may set false ones
+    /// above.
     @inlinable
     static func marks(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101

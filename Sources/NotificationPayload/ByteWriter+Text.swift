@@ -9,7 +9,8 @@ extension ByteWriter {
         text.withUTF8 { appendEscaped(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Two digits a step, from the last: half the divisions, and no pass that counts the digits (38 ns instead of 54).
+    /// Writes two digits per step, from the last: half the divisions, and no pass that counts the digits (38 ns instead
+    /// of 54).
     package mutating func append(decimal number: Int64) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) { digits in
             var start = digits.count

@@ -1,6 +1,6 @@
-/// Bytes written one after the other into memory that is kept from use to use.
+/// Appends bytes to memory that is kept from use to use.
 ///
-/// Cheaper than appending to an array, which checks for uniqueness at every piece. One owner.
+/// Cheaper than appending to an array, which checks for uniqueness at every append. One owner.
 public struct ByteWriter: ~Copyable {
     @usableFromInline var base: UnsafeMutablePointer<UInt8>
     @usableFromInline var capacity: Int
@@ -53,7 +53,8 @@ public struct ByteWriter: ~Copyable {
         append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends what `write` writes: at most `count` bytes, at the address that it gets. It returns where it has ended.
+    /// Appends what `write` writes at the address that it receives: at most `count` bytes. It returns the end of what
+    /// it wrote.
     @inlinable @inline(__always)
     package mutating func append(
         upTo count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8>
@@ -62,7 +63,7 @@ public struct ByteWriter: ~Copyable {
         used = write(base + used) - base
     }
 
-    /// Makes room for so many more bytes.
+    /// Makes room for this many more bytes.
     @inlinable @inline(__always)
     package mutating func reserve(_ additional: Int) {
         if capacity - used < additional {

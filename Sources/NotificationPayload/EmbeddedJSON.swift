@@ -1,28 +1,30 @@
-/// Writes JSON as it stands inside a string of other JSON: what the text has, escaped once more.
+/// Writes JSON as it appears inside a string of other JSON: escaped once more.
 ///
 /// Writes to memory that the caller has made large enough, so that no step checks for room; see ``largestCount(of:)``.
 struct EmbeddedJSON {
     private(set) var end: UnsafeMutablePointer<UInt8>
-    /// How many backslashes in the values are there only because the text is embedded.
+    /// The number of backslashes in the values that only the embedding adds.
     private(set) var escapes = 0
 
-    /// What values of so many bytes can grow to: a control character is `\\u001f`, and words are stored whole.
+    /// The size that values of `count` bytes can grow to: a control character becomes `\\u001f`, and words are stored
+    /// whole.
     static func largestCount(of count: Int) -> Int { 7 * count + 8 }
 
     init(at start: UnsafeMutablePointer<UInt8>) {
         end = start
     }
 
-    /// Appends text that is embedded already.
+    /// Appends text that is already escaped for embedding.
     @inline(__always)
     mutating func append(_ embedded: StaticString) {
         UnsafeMutableRawPointer(end).copyMemory(from: embedded.utf8Start, byteCount: embedded.utf8CodeUnitCount)
         end += embedded.utf8CodeUnitCount
     }
 
-    /// Appends the inside of a string that `JSON.stringify` would write for these UTF-8 bytes (push-rules §5.1), embedded.
+    /// Appends the contents of the string that `JSON.stringify` would write for these UTF-8 bytes (push-rules §5.1),
+    /// embedded.
     ///
-    /// Copies and looks at the same time, eight bytes a step, and looks at the result once: most values need no escape.
+    /// Copies and checks at the same time, eight bytes per step, and tests the result once: most values need no escape.
     @inline(__always)
     mutating func append(_ value: UnsafeRawBufferPointer) {
         guard let start = value.baseAddress else { return }
@@ -33,12 +35,12 @@ struct EmbeddedJSON {
         end += value.count
     }
 
-    /// False where a byte needs an escape; what was written is then of no use.
+    /// Returns false if a byte needs an escape; what was written is then not valid.
     private static func copy(_ start: UnsafeRawPointer, _ count: Int, to end: UnsafeMutablePointer<UInt8>) -> Bool {
         let target = UnsafeMutableRawPointer(end)
         var marks: UInt64 = 0
         if count >= 8 {
-            // The last eight bytes come first, so that the loop needs no remainder: some are copied twice.
+            // The last eight bytes are copied first, so that the loop needs no remainder: some are copied twice.
             let last = start.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
             target.storeBytes(of: last, toByteOffset: count - 8, as: UInt64.self)
             marks = JSONEscape.marks(last)
@@ -72,7 +74,7 @@ struct EmbeddedJSON {
                 put(byte)
                 continue
             }
-            // The value's own backslash, and the one that it needs in the string around.
+            // The value's own backslash, and the one that escapes it in the surrounding string.
             put(UInt8(ascii: "\\"))
             put(UInt8(ascii: "\\"))
             escapes += 1
@@ -93,9 +95,9 @@ struct EmbeddedJSON {
 }
 
 extension String {
-    /// Text that was embedded by ``EmbeddedJSON``, without the backslashes of the string around it.
+    /// Text that was embedded by ``EmbeddedJSON``, without the backslashes of the surrounding string.
     ///
-    /// There a backslash stands before a quote or a backslash alone.
+    /// They precede only quotes and backslashes.
     package init(unembedding embedded: UnsafeRawBufferPointer) {
         self.init(unsafeUninitializedCapacity: embedded.count) { buffer in
             var count = 0

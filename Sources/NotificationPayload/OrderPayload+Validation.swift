@@ -1,5 +1,5 @@
 extension OrderPayload {
-    /// Checks what document 1's own validator checks, and the ranges that it forgets: its patterns accept 25:99 and
+    /// Checks what document 1's own validator checks, and the ranges that it omits: its patterns accept 25:99 and
     /// 2025-13-45 (push-rules §5.3 row 11). A missing ``visibleID`` is valid (row 3).
     public func validate() throws(OrderPayloadError) {
         let required = [
@@ -28,7 +28,7 @@ extension OrderPayload {
         return numbers[0] <= 23 && numbers[1] <= 59
     }
 
-    /// The numbers of a text in ASCII digits, each of exactly so many.
+    /// The numbers of a text, each of exactly the given number of ASCII digits.
     private static func numbers(of text: String, separator: UInt8, lengths: [Int]) -> [Int]? {
         let parts = text.utf8.split(separator: separator, omittingEmptySubsequences: false)
         guard parts.map(\.count) == lengths else { return nil }

@@ -49,13 +49,13 @@ public struct OrderPayload: Hashable, Sendable {
     }
 }
 
-/// Why a push is no order payload, or not a valid one.
+/// Why a push has no valid order payload.
 public enum OrderPayloadError: Error, Equatable, Sendable, CustomStringConvertible {
     /// `default` is not JSON, or has no object `data`.
     case unreadable
     /// Names of the payload's fields, in the document's order.
     case missingFields([String])
-    /// Not `YYYY-MM-DD`, or no day of the calendar.
+    /// Not `YYYY-MM-DD`, or not a day of the calendar.
     case invalidDate(String)
     /// Not `HH:MM`, or outside 00:00–23:59.
     case invalidTime(String)

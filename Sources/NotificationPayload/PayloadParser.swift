@@ -1,7 +1,8 @@
-/// Reads `{"data":{…}}` as `JSON.parse(…).data` does, with nothing but the standard library, so that a phone needs no more.
+/// Reads `{"data":{…}}` as `JSON.parse(…).data` does, with nothing but the standard library, so that a phone needs no
+/// more.
 ///
-/// Of a name that occurs twice the last one wins. Numbers become their text; null, booleans, objects and arrays are
-/// passed over, and so are missing.
+/// If a name occurs twice, the last one wins. Numbers become their text; null, booleans, objects and arrays count as
+/// missing.
 struct PayloadParser {
     private static let maxDepth = 64
 
@@ -156,7 +157,7 @@ struct PayloadParser {
         return nil
     }
 
-    /// What stands behind a backslash; half a surrogate pair is the replacement character.
+    /// What follows a backslash; half a surrogate pair is the replacement character.
     private mutating func escape() -> Unicode.Scalar? {
         let byte = peek
         index += 1

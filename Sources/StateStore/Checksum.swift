@@ -1,7 +1,7 @@
-/// A 64-bit checksum over a key and its value, so that a value under the wrong key is found as well.
+/// A 64-bit checksum over a key and its value, so that a value under the wrong key is detected as well.
 ///
-/// LMDB has none (design §7). A multiply-and-fold mix of 16 bytes a step; a flipped bit or a torn page goes unnoticed
-/// once in 2^64. It guards against damage, not against somebody who wants to fool it.
+/// LMDB has no checksums (design §7). A multiply-and-fold mix of 16 bytes per step; one flipped bit or torn page in
+/// 2^64 goes unnoticed. Protects against damage, not against tampering.
 enum Checksum {
     static let byteCount = 8
 
@@ -18,15 +18,15 @@ enum Checksum {
                 word(bytes, position) ^ 0xE703_7ED1_A0B4_28DB, word(bytes, position + 8) ^ hash)
             position += 16
         }
-        // The last bytes as two big-endian numbers: the first eight that are left, and those after them.
+        // The remaining bytes as two big-endian numbers: up to eight, and those after them.
         let left = count - position
         let low = number(bytes, position, min(left, 8))
         let high = left > 8 ? number(bytes, position + 8, left - 8) : 0
         return fold(low ^ 0x8EBC_6AF0_9C88_C6E3, high ^ hash)
     }
 
-    /// `length` bytes, 8 at most, as a big-endian number. One load that also takes bytes before them, where there are
-    /// some, in place of a loop over the bytes.
+    /// At most 8 bytes as a big-endian number. Where there are bytes before them, a single load of eight replaces a
+    /// loop.
     @inline(__always)
     private static func number(_ bytes: UnsafeRawBufferPointer, _ position: Int, _ length: Int) -> UInt64 {
         let end = position + length

@@ -1,6 +1,6 @@
 import CLMDB
 
-/// One read transaction and one cursor, used again for every snapshot.
+/// One read transaction and one cursor, reused for every snapshot.
 final class DiskReader: StoreReader {
     /// The checkpoint's key in its own database.
     static var checkpointKey: UnsafeRawBufferPointer {
@@ -32,7 +32,7 @@ final class DiskReader: StoreReader {
     deinit {
         mdb_cursor_close(cursor)
         mdb_txn_abort(transaction)
-        store.readerIsGone()
+        store.releaseReader()
     }
 
     func begin() throws(StoreError) {
@@ -73,7 +73,7 @@ final class DiskReader: StoreReader {
         var key = start.lmdbValue
         var value = MDB_val()
         var found = 0
-        // LMDB takes no empty key.
+        // LMDB does not accept an empty key.
         var code = mdb_cursor_get(cursor, &key, &value, start.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
         while code == 0, Self.starts(key, with: prefix) {
             entries.append(StoreEntry(key: UnsafeRawBufferPointer(key), value: try opened(value, key)))
@@ -82,11 +82,11 @@ final class DiskReader: StoreReader {
             code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
         }
         guard code == 0 || code == MDB_NOTFOUND else {
-            throw store.noted(StoreError(code: code, doing: "read", in: store.folder.path))
+            throw store.markingDamage(StoreError(code: code, doing: "read", in: store.folder.path))
         }
     }
 
-    /// Eight bytes a step, which saves the call of `memcmp` for every entry.
+    /// Compares eight bytes per step, which saves a call of `memcmp` per entry.
     @inline(__always)
     private static func starts(_ key: MDB_val, with prefix: UnsafeRawBufferPointer) -> Bool {
         guard key.mv_size >= prefix.count else { return false }
@@ -111,7 +111,7 @@ final class DiskReader: StoreReader {
         let code = mdb_get(transaction, database, &key, &value)
         guard code == 0 else {
             if code == MDB_NOTFOUND { return nil }
-            throw store.noted(StoreError(code: code, doing: "read", in: store.folder.path))
+            throw store.markingDamage(StoreError(code: code, doing: "read", in: store.folder.path))
         }
         return try opened(value, key)
     }
@@ -121,7 +121,7 @@ final class DiskReader: StoreReader {
         do throws(StoreError) {
             return try ChecksummedValue.open(value, key: key, store.folder.path)
         } catch {
-            throw store.noted(error)
+            throw store.markingDamage(error)
         }
     }
 }

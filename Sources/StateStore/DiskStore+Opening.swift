@@ -2,10 +2,10 @@ import CLMDB
 import Glibc
 
 extension DiskStore {
-    /// Opens the store in a folder, or makes one.
+    /// Opens the store in a folder, or creates one.
     ///
-    /// One that was not closed is scanned first (about 1 s per million entries); one that cannot be trusted is wiped, and the
-    /// result says why. The caller keeps other processes out, by a lock on the folder.
+    /// A store that was not closed is checked first (about 1 s per million entries). A damaged store is wiped, and the
+    /// result gives the reason. The caller must keep other processes out, by a lock on the folder.
     /// - Parameter largestSize: bytes of address space; the store cannot grow beyond it.
     package static func open(
         _ path: String, largestSize: Int = defaultLargestSize
@@ -40,8 +40,8 @@ extension DiskStore {
         return (try make(in: folder, marker, largestSize), .wiped(reason: reason))
     }
 
-    /// Looks at every page of a store that was not closed, then lets LMDB look up every key. Should that kill the process,
-    /// the marker says so.
+    /// Checks every page of a store that was not closed, then has LMDB look up every key. If that kills the process,
+    /// the marker shows it at the next start.
     private static func check(
         _ folder: StoreFolder, _ marker: UseMarker, _ largestSize: Int
     ) throws(StoreError) -> DiskStore {
@@ -66,19 +66,19 @@ extension DiskStore {
         return DiskStore(try Environment(in: folder, largestSize: largestSize), folder, marker)
     }
 
-    /// Deletes the store in a folder. The next start fills it again from the log.
+    /// Deletes the store in a folder. The next start rebuilds it from the log.
     package static func wipe(_ path: String) throws(StoreError) {
         let folder = try StoreFolder(path)
         try folder.removeFiles()
         UseMarker(folder: path).remove()
     }
 
-    /// An empty store whose files have no names: nobody else can open them, and the disk takes them back when the store or
-    /// the process ends, however it ends.
+    /// An empty store whose files are unlinked: nobody else can open them, and their disk space is freed when the store
+    /// is closed or the process ends, even by a crash.
     ///
     /// - Parameters:
-    ///   - parent: an existing folder, whose file system takes the data.
-    ///   - name: in the folder's name, for the moment in which there is one.
+    ///   - parent: an existing folder, whose file system holds the data.
+    ///   - name: part of the name of the folder, which exists only for a moment.
     package static func makeNameless(
         in parent: String, _ name: String, largestSize: Int = defaultLargestSize
     ) throws(StoreError) -> DiskStore {
@@ -87,13 +87,13 @@ extension DiskStore {
         let path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
         let folder = try StoreFolder(path)
         defer {
-            // LMDB has both files open and mapped, and opens none of them again.
+            // LMDB has both files open and mapped, and does not open them again.
             try? folder.removeFiles()
             rmdir(path)
-            // The next folder may get the number of this one.
+            // A new folder may get the inode number of this one.
             folder.release()
         }
-        let environment = try Environment(in: folder, largestSize: largestSize).forgetful()
+        let environment = try Environment(in: folder, largestSize: largestSize).withoutSync()
         return DiskStore(environment, folder, UseMarker(folder: path))
     }
 }

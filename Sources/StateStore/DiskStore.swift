@@ -2,11 +2,11 @@ import CLMDB
 import Glibc
 import Synchronization
 
-/// A store in a folder, over LMDB (design §7).
+/// A store in a folder, on top of LMDB (design §7).
 ///
-/// A transaction is begun and committed by the same call of ``write(_:)``, so on one thread, as LMDB wants it.
-/// `@unchecked Sendable`: `environment` is used only while ``usage`` says open and is closed with no reader left; LMDB
-/// itself allows one writer and many readers at the same time.
+/// A transaction begins and commits within one call of ``write(_:)``, and therefore on one thread, as LMDB requires.
+/// `@unchecked Sendable`: `environment` is used only while ``usage`` says that the store is open, and is closed only
+/// when no reader is left; LMDB itself allows one writer and many concurrent readers.
 package final class DiskStore: OrderedStore, @unchecked Sendable {
     private struct Usage {
         var readers = 0
@@ -22,7 +22,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     let folder: StoreFolder
     private let marker: UseMarker
     private let usage = Mutex(Usage())
-    /// Held through a write; LMDB's own lock would also do, and would not show that the store is closed.
+    /// Held during a write. LMDB's own lock would do as well, but does not show that the store is closed.
     private let turn = Mutex(())
 
     init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker) {
@@ -32,7 +32,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     }
 
     deinit {
-        // Every reader holds the store, so none is left here.
+        // Every reader retains the store, so none is left here.
         closeFiles()
     }
 
@@ -41,7 +41,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         do throws(StoreError) {
             return try DiskReader(self)
         } catch {
-            readerIsGone()
+            releaseReader()
             throw error
         }
     }
@@ -55,23 +55,24 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
                 try body(DiskWriter(self, transaction))
             } catch {
                 mdb_txn_abort(transaction)
-                throw noted(error)
+                throw markingDamage(error)
             }
             try commit(transaction)
-            coverLastPage()
+            extendToLastPage()
         }
     }
 
-    /// LMDB calls a write that the disk had no more room for an input/output error (`mdb_page_flush`: "filesystem full?").
+    /// LMDB reports a write to a full disk as an input/output error (`mdb_page_flush`: "filesystem full?").
     private func commit(_ transaction: OpaquePointer?) throws(StoreError) {
         let code = mdb_txn_commit(transaction)
         guard code != 0 else { return }
         let isFull = code == EIO && folder.hasNoRoom
-        throw noted(StoreError(code: isFull ? ENOSPC : code, doing: "commit", in: folder.path))
+        throw markingDamage(StoreError(code: isFull ? ENOSPC : code, doing: "commit", in: folder.path))
     }
 
     package func close() throws(StoreError) {
-        // In one step, so that no reader begins behind the look: a write that is under way may hold the files for long.
+        // Checks and closes in one step, so that no reader begins in between: a write in progress may delay closing the
+        // files.
         let readers = usage.withLock { usage in
             usage.isClosed = usage.readers == 0
             return usage.readers
@@ -88,18 +89,18 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         guard isOpen else { throw .closed }
     }
 
-    func readerIsGone() {
+    func releaseReader() {
         usage.withLock { $0.readers -= 1 }
     }
 
-    /// Remembers that the store is damaged, so that the next start wipes it whatever this process does.
-    func noted(_ error: StoreError) -> StoreError {
+    /// Marks the store as damaged, if that is what the error says, so that the next start wipes it. Returns the error.
+    func markingDamage(_ error: StoreError) -> StoreError {
         guard error.recovery == .wipe else { return error }
-        let isNews = usage.withLock { usage in
+        let isFirst = usage.withLock { usage in
             defer { usage.isDamaged = true }
             return !usage.isDamaged
         }
-        if isNews {
+        if isFirst {
             try? marker.write(.damaged)
         }
         return error
@@ -118,9 +119,9 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         }
     }
 
-    /// LMDB counts pages at the end that it took and gave back but never wrote; the file is made to reach over them
-    /// (no disk is used), so that a short file always means a truncated one.
-    private func coverLastPage() {
+    /// LMDB counts pages at the end that it allocated and freed but never wrote. Extends the file over them, which uses
+    /// no disk, so that a short file always means a truncated one.
+    private func extendToLastPage() {
         guard let needed = try? Environment.neededLength(of: environment.handle, in: folder.path),
             needed < Int.max, folder.dataLength < needed
         else { return }
@@ -129,15 +130,15 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
 }
 
 extension DiskStore {
-    /// Looks up every key and compares every checksum, beside readers and writer.
+    /// Looks up every key and compares every checksum, concurrently with readers and the writer.
     /// - Returns: the number of entries.
     package func verify() throws(StoreError) -> Int {
         try beginReading()
-        defer { readerIsGone() }
+        defer { releaseReader() }
         do throws(StoreError) {
             return try environment.scan(folder.path)
         } catch {
-            throw noted(error)
+            throw markingDamage(error)
         }
     }
 }

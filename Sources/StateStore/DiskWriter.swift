@@ -45,7 +45,7 @@ final class DiskWriter: StoreWriter {
         in database: MDB_dbi, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
     ) throws(StoreError) {
         var lmdbKey = key.lmdbValue
-        // Room in the page itself, to be filled in: no copy in between.
+        // Reserves room in the page itself and fills it in place, without a copy in between.
         var room = MDB_val(mv_size: Checksum.byteCount + value.count, mv_data: nil)
         try check(mdb_put(transaction, database, &lmdbKey, &room, UInt32(MDB_RESERVE)), "write", store.folder.path)
         guard let target = room.mv_data else { return }

@@ -4,7 +4,7 @@ import Glibc
 extension Environment {
     /// Reads every entry in order, compares its checksum, and looks its key up from the root.
     ///
-    /// Finds flipped bits in values and keys, keys out of order, and branches that lead elsewhere.
+    /// Finds flipped bits in values and keys, keys out of order, and branches that lead to the wrong page.
     /// - Returns: the number of entries.
     func scan(_ path: String) throws(StoreError) -> Int {
         var transaction: OpaquePointer?
@@ -26,7 +26,7 @@ extension Environment {
             }
             var found = MDB_val()
             let foundCode = mdb_get(transaction, entries, &key, &found)
-            // What the cursor meets is there: not to find it is damage like any other.
+            // The cursor has just returned the key, so not finding it is damage.
             guard foundCode != MDB_NOTFOUND, foundCode != 0 || found.mv_data == value.mv_data else {
                 throw StoreError(.damaged, "the store in \(path) is damaged: a key is not where it belongs; delete it")
             }
@@ -46,9 +46,9 @@ extension Environment {
     }
 }
 
-/// How a value is stored: its checksum, 8 bytes, then the value.
+/// A value as it is stored: its checksum, 8 bytes, then the value.
 enum ChecksummedValue {
-    /// The value without its checksum; throws where they do not match.
+    /// The value without its checksum; throws if they do not match.
     @inline(__always)
     static func open(
         _ stored: MDB_val, key: MDB_val, _ path: @autoclosure () -> String
@@ -63,6 +63,6 @@ enum ChecksummedValue {
     }
 
     private static func damaged(_ path: String) -> StoreError {
-        StoreError(.damaged, "a value of the store in \(path) is damaged; delete the folder, it is filled again")
+        StoreError(.damaged, "a value of the store in \(path) is damaged; delete the folder, and it is rebuilt")
     }
 }

@@ -3,19 +3,19 @@ import Glibc
 
 /// An open LMDB environment: its handle and its two databases, one for entries and one for the checkpoint.
 ///
-/// No `MDB_WRITEMAP`, and no `MDB_NOSYNC` unless it is ``forgetful()`` (a stray pointer or a power cut must not damage it).
-/// `MDB_NOTLS`, because several readers may live on one thread and move between threads. Read-ahead stays on: the table
-/// usually fits into memory, and it makes the first reads after a start faster (`MDB_NORDAHEAD` pays only where it does not
-/// fit).
+/// No `MDB_WRITEMAP`, and no `MDB_NOSYNC` unless it is ``withoutSync()`` (a stray pointer or a power cut must not
+/// damage it). `MDB_NOTLS`, because several readers may live on one thread and move between threads. Read-ahead stays
+/// on: the table usually fits into memory, and it makes the first reads after a start faster (`MDB_NORDAHEAD` pays off
+/// only if it does not fit).
 struct Environment {
     let handle: OpaquePointer
     let entries: MDB_dbi
     let checkpoint: MDB_dbi
-    /// Nothing was in it before.
+    /// Whether the folder held no data before.
     let isNew: Bool
 
-    /// Opens or makes the files in the folder. Touches no page but the first two before the file's length is known to
-    /// reach to the last one: a shorter file would end the process with SIGBUS.
+    /// Opens or creates the files in the folder. Touches only the first two pages until the file is known to reach to
+    /// the last one: a shorter file would end the process with SIGBUS.
     init(in folder: StoreFolder, largestSize: Int) throws(StoreError) {
         let path = folder.path
         isNew = folder.dataLength == 0
@@ -32,13 +32,13 @@ struct Environment {
         self.handle = handle
     }
 
-    /// For what nobody opens again: commits no longer wait for the disk.
-    func forgetful() -> Environment {
+    /// For files that are never opened again: commits no longer wait for the disk.
+    func withoutSync() -> Environment {
         mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), 1)
         return self
     }
 
-    /// The address space is reserved, not the memory or the disk; where the process may not have that much, half.
+    /// Reserves address space, not memory or disk; if the process may not have that much, tries half.
     private static func open(_ path: String, largestSize: Int) throws(StoreError) -> OpaquePointer {
         var size = largestSize
         while true {
@@ -60,7 +60,7 @@ struct Environment {
         guard length == 0 || length >= needed else {
             throw StoreError(
                 .damaged,
-                "the store in \(path) is damaged (\(length) of \(needed) bytes); delete it, it is filled again")
+                "the store in \(path) is damaged (\(length) of \(needed) bytes); delete it, and it is rebuilt")
         }
     }
 
@@ -93,14 +93,14 @@ struct Environment {
     }
 }
 
-/// Throws where LMDB did not succeed.
+/// Throws unless LMDB succeeded.
 @inline(__always)
 func check(_ code: Int32, _ operation: StaticString, _ path: String) throws(StoreError) {
     guard code == 0 else { throw StoreError(code: code, doing: "\(operation)", in: path) }
 }
 
 extension UnsafeRawBufferPointer {
-    /// As LMDB takes it; LMDB does not write through it.
+    /// For LMDB, which does not write through it.
     var lmdbValue: MDB_val {
         MDB_val(mv_size: count, mv_data: UnsafeMutableRawPointer(mutating: baseAddress))
     }

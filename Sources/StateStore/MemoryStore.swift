@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A store that is gone with the process: for tests, and for work that ends with its input.
+/// A store in memory, lost when the process ends: for tests, and for work that ends with its input.
 package final class MemoryStore: OrderedStore {
     private struct Content {
         var entries = SortedEntries()
@@ -9,9 +9,9 @@ package final class MemoryStore: OrderedStore {
         var isClosed = false
     }
 
-    /// What readers take; the writer replaces it at the end of its transaction.
+    /// What readers take snapshots of; the writer replaces it when its transaction ends.
     private let content = Mutex(Content())
-    /// Held through a write.
+    /// Held during a write.
     private let turn = Mutex(())
 
     package init() {}
@@ -51,7 +51,7 @@ package final class MemoryStore: OrderedStore {
         content.withLock { ($0.entries, $0.checkpoint) }
     }
 
-    fileprivate func readerIsGone() {
+    fileprivate func releaseReader() {
         content.withLock { $0.readers -= 1 }
     }
 }
@@ -66,7 +66,7 @@ private final class MemoryReader: StoreReader {
     }
 
     deinit {
-        store.readerIsGone()
+        store.releaseReader()
     }
 
     func begin() {

@@ -1,22 +1,22 @@
 /// An ordered key-value store whose transactions carry data and a checkpoint together (design §7).
 ///
-/// Keys are 1 to 511 bytes and ordered as unsigned bytes, a shorter key before its continuations. It holds what can be
-/// computed again from a log, so it is always safe to delete. One writer at a time, any number of readers; a reader
-/// sees one snapshot and neither waits for the writer nor makes it wait.
+/// Keys are 1 to 511 bytes and ordered as unsigned bytes, a prefix before longer keys. A store holds only what can be
+/// rebuilt from a log, so it is always safe to delete. One writer at a time, any number of readers; a reader sees one
+/// snapshot, and neither waits for the writer nor blocks it.
 package protocol OrderedStore: AnyObject, Sendable {
-    /// A reader for one thread at a time. The store cannot be closed before its readers are gone.
+    /// A reader for one thread at a time. The store cannot be closed before its readers are released.
     func makeReader() throws(StoreError) -> any StoreReader
 
-    /// Runs `body` as one transaction on the calling thread: all of it is stored, or, where it throws, nothing.
+    /// Runs `body` as one transaction on the calling thread: stores all of it or, if it throws, nothing.
     ///
-    /// Returns when the data is on the disk. Calls from other threads wait; a call from within `body` never returns.
+    /// Returns when the data is on disk. Calls from other threads wait; a call from within `body` deadlocks.
     func write(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError)
 
-    /// Marks the store as sound and gives its files up. Throws while a reader lives.
+    /// Marks the store as properly closed and closes its files. Throws `.inUse` while a reader exists.
     func close() throws(StoreError)
 }
 
-/// A key with its value. The bytes are the store's: good until the reader's snapshot ends.
+/// A key with its value. The bytes belong to the store and are valid until the reader's snapshot ends.
 package struct StoreEntry {
     package let key: UnsafeRawBufferPointer
     package let value: UnsafeRawBufferPointer
@@ -27,23 +27,23 @@ package struct StoreEntry {
     }
 }
 
-/// Reads one snapshot after the other. Every value is checked against its checksum when it is read.
+/// Reads snapshots, one at a time. Every value is checked against its checksum when it is read.
 ///
 /// Between ``end()`` and ``begin()`` there is no snapshot, and reading finds nothing.
 package protocol StoreReader: AnyObject {
-    /// Takes a snapshot of what was last written, in place of the one before. 0.3 µs on disk.
+    /// Takes a snapshot of the latest commit in place of the previous one. 0.3 µs on disk.
     func begin() throws(StoreError)
-    /// Gives the snapshot up. A long one keeps the writer from reusing pages, and the file grows.
+    /// Ends the snapshot. A long-lived one keeps the writer from reusing pages, so the file grows.
     func end()
     /// The number of entries.
     func count() throws(StoreError) -> Int
     /// What ``StoreWriter/setCheckpoint(_:)`` stored.
     func checkpoint() throws(StoreError) -> UnsafeRawBufferPointer?
     func value(for key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer?
-    /// Appends the entries whose keys start with `prefix` in the order of their keys, `limit` of them at most; the empty
-    /// prefix is that of every key. One call for all of them, so that nothing goes through the protocol once an entry.
+    /// Appends at most `limit` entries whose keys start with `prefix`, in key order; the empty prefix matches every
+    /// key. One call for all of them, so that the protocol costs nothing per entry.
     ///
-    /// - Parameter first: the keys before it are passed over; it starts with `prefix`. Nil: none are.
+    /// - Parameter first: keys before this one are skipped; it starts with `prefix`. nil: none are.
     func append(
         startingWith prefix: UnsafeRawBufferPointer, from first: UnsafeRawBufferPointer?, limit: Int,
         to entries: inout [StoreEntry]
@@ -51,7 +51,7 @@ package protocol StoreReader: AnyObject {
 }
 
 extension StoreReader {
-    /// The same from the first key on.
+    /// The same, from the first key of the prefix.
     package func append(
         startingWith prefix: UnsafeRawBufferPointer, limit: Int, to entries: inout [StoreEntry]
     ) throws(StoreError) {
@@ -59,28 +59,28 @@ extension StoreReader {
     }
 }
 
-/// Writes within one transaction, and is of no use after it.
+/// Writes within one transaction; not to be used after it.
 package protocol StoreWriter: AnyObject {
     /// Adds or replaces.
     func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError)
     /// Returns whether the key was there.
     @discardableResult
     func remove(_ key: UnsafeRawBufferPointer) throws(StoreError) -> Bool
-    /// The value as this transaction sees it; good until its next change.
+    /// The value as this transaction sees it; valid until its next change.
     func value(for key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer?
     /// Removes every entry and the checkpoint.
     func removeAll() throws(StoreError)
     func setCheckpoint(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
 }
 
-/// How a store came up.
+/// What was found when a store was opened.
 package enum StoreOpening: Equatable, Sendable {
-    /// There was nothing.
+    /// There was no store.
     case created
     /// It was closed properly.
     case clean
-    /// It was not closed, and a scan found every entry sound.
+    /// It was not closed, and a check found it sound.
     case checked
-    /// What was there could not be trusted, for this reason, and is gone.
+    /// It was damaged, for this reason, and has been wiped.
     case wiped(reason: String)
 }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Reads LMDB's file page by page, without LMDB, and checks what LMDB takes on trust (design §7).
+/// Reads LMDB's file page by page, without LMDB, and checks what LMDB trusts (design §7).
 ///
-/// LMDB has no checksums of its own pages: a flipped byte in one leads it anywhere, out of the file included, and one in
-/// the list of free pages makes it write over pages that are in use, long after every entry was found sound. So of a store
-/// that was not closed every page is looked at before LMDB opens it: each has exactly one use, points only into itself
-/// and to pages of its own, and holds keys in order within the bounds that its parent gives. What the values say is left
-/// to their checksums.
+/// LMDB does not checksum its own pages: a flipped byte can lead it anywhere, even outside the file, and one in the
+/// list of free pages makes it overwrite pages that are in use, long after every entry was found sound. So if a store
+/// was not closed, every page is checked before LMDB opens it: each is used exactly once, refers only to places inside
+/// itself and to pages of its own, and holds keys in order within its parent's bounds. Values are left to their
+/// checksums.
 ///
 /// The layout is that of LMDB 0.9 (`mdb.c`, "struct MDB_page" to "struct MDB_meta") on a 64-bit little-endian machine.
 struct PageCheck: ~Copyable {
@@ -14,7 +14,7 @@ struct PageCheck: ~Copyable {
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1
     /// Deeper than any tree of 2^48 pages.
-    private static let mostLevels = 32
+    private static let maxLevels = 32
 
     private enum Flags {
         static let branch: UInt16 = 0x01
@@ -23,7 +23,7 @@ struct PageCheck: ~Copyable {
         static let meta: UInt16 = 0x08
     }
 
-    /// What a node of a leaf may be.
+    /// The kinds of a leaf's node.
     private enum NodeFlags {
         static let bigData: UInt16 = 0x01
         static let subData: UInt16 = 0x02
@@ -53,7 +53,7 @@ struct PageCheck: ~Copyable {
         }
     }
 
-    /// What a walk through a tree has met, to be compared with what the tree says of itself.
+    /// What a walk through a tree has counted, to be compared with the counts that the tree gives.
     private struct Tally {
         var depth = 0
         var branches: UInt64 = 0
@@ -75,7 +75,7 @@ struct PageCheck: ~Copyable {
         }
     }
 
-    /// Why the file cannot be trusted; ends the check.
+    /// Why the file is damaged; ends the check.
     private struct Problem: Error {
         let sentence: String
 
@@ -83,7 +83,7 @@ struct PageCheck: ~Copyable {
     }
 
     private let file: UnsafeRawBufferPointer
-    /// That of the system which made the file.
+    /// That of the system that created the file.
     private let pageSize: Int
     private var isTaken: [Bool] = []
 
@@ -97,7 +97,7 @@ struct PageCheck: ~Copyable {
         pageSize = Int(size)
     }
 
-    /// Throws what is wrong with the file of a folder. 0.1 s for a million devices in memory.
+    /// Throws if the data file of a folder is damaged. 0.1 s for a million devices, with the file in memory.
     static func check(_ folder: StoreFolder) throws(StoreError) {
         let descriptor = open(folder.dataFile, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreError(code: errno, doing: "check", in: folder.path) }
@@ -111,7 +111,7 @@ struct PageCheck: ~Copyable {
             try check.run()
         } catch {
             throw StoreError(
-                .damaged, "the store in \(folder.path) is damaged (\(error.sentence)); delete it, it is filled again")
+                .damaged, "the store in \(folder.path) is damaged (\(error.sentence)); delete it, and it is rebuilt")
         }
     }
 
@@ -131,14 +131,14 @@ struct PageCheck: ~Copyable {
         try walk(trees, of: .trees, flags: 0)
     }
 
-    /// The meta page of this number, behind its head.
+    /// The meta page with this number, without its header.
     private func meta(_ number: Int) throws(Problem) -> UnsafeRawBufferPointer {
         let page = UnsafeRawBufferPointer(rebasing: file[number * pageSize..<(number + 1) * pageSize])
         let meta = UnsafeRawBufferPointer(rebasing: page[Self.headCount...])
         guard page.number(at: 0) == UInt64(number), page.number(at: 10) == Flags.meta,
             meta.number(at: 0) == Self.magic, meta.number(at: 4) == Self.version,
             meta.number(at: 24) == UInt32(pageSize)
-        else { throw Problem("meta page \(number) is none") }
+        else { throw Problem("meta page \(number) is invalid") }
         return meta
     }
 
@@ -150,17 +150,17 @@ struct PageCheck: ~Copyable {
         }
         guard tally.depth == Int(tree.depth), tally.branches == tree.branches, tally.leaves == tree.leaves,
             tally.overflows == tree.overflows, tally.entries == tree.entries
-        else { throw Problem("a tree holds other pages or entries than it says") }
+        else { throw Problem("a tree does not hold the pages and entries that it counts") }
     }
 
-    /// Walks a page and everything below it; its keys are from `first` on and before `end`.
+    /// Walks a page and everything below it; its keys are at least `first` and less than `end`.
     ///
     /// - Returns: the level of the leaves.
     private mutating func walk(
         _ number: UInt64, of content: Content, level: Int, from first: UnsafeRawBufferPointer?,
         to end: UnsafeRawBufferPointer?, _ tally: inout Tally
     ) throws(Problem) -> Int {
-        guard level <= Self.mostLevels else { throw Problem("a tree is too deep") }
+        guard level <= Self.maxLevels else { throw Problem("a tree is too deep") }
         let page = try take(number, count: 1)
         let isLeaf: Bool
         switch page.number(at: 10) as UInt16 {
@@ -199,7 +199,7 @@ struct PageCheck: ~Copyable {
             isTaken[page] = true
         }
         let bytes = UnsafeRawBufferPointer(rebasing: file[Int(number) * pageSize..<Int(end) * pageSize])
-        guard bytes.number(at: 0) == number else { throw Problem("page \(number) says that it is another one") }
+        guard bytes.number(at: 0) == number else { throw Problem("page \(number) has the number of another one") }
         return bytes
     }
 }
@@ -212,14 +212,14 @@ extension PageCheck {
         let high: UInt16
         let flags: UInt16
         let key: UnsafeRawBufferPointer
-        /// What is behind the key, to the end of the page.
+        /// What follows the key, to the end of the page.
         let rest: UnsafeRawBufferPointer
 
         var child: UInt64 { dataCount | UInt64(flags) << 32 }
         var dataCount: UInt64 { UInt64(low) | UInt64(high) << 16 }
     }
 
-    /// The nodes of a page, each of them inside it.
+    /// The nodes of a page, each checked to lie inside it.
     private func nodes(of page: UnsafeRawBufferPointer, _ number: UInt64) throws(Problem) -> [Node] {
         let lower = Int(page.number(at: 12) as UInt16)
         let upper = Int(page.number(at: 14) as UInt16)
@@ -245,7 +245,7 @@ extension PageCheck {
         return nodes
     }
 
-    /// The first key of a branch counts for nothing: everything before the second one is below it.
+    /// LMDB ignores the first key of a branch: everything before the second one is below it.
     private func checkOrder(
         _ nodes: [Node], isLeaf: Bool, _ content: Content, from first: UnsafeRawBufferPointer?,
         to end: UnsafeRawBufferPointer?, _ number: UInt64
@@ -253,7 +253,7 @@ extension PageCheck {
         let hasNumbers = content.hasNumbers
         let keys = nodes.dropFirst(isLeaf ? 0 : 1).map(\.key)
         guard !hasNumbers || keys.allSatisfy({ $0.count == 8 }) else {
-            throw Problem("page \(number) has a key that is no number")
+            throw Problem("page \(number) has a key that is not a number")
         }
         func isBefore(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
             if hasNumbers { return left.long(at: 0) < right.long(at: 0) }
@@ -262,9 +262,9 @@ extension PageCheck {
             return difference < 0 || difference == 0 && left.count < right.count
         }
         let isInOrder = zip(keys, keys.dropFirst()).allSatisfy { isBefore($0, $1) }
-        let isBehindFirst = first.map { first in keys.first.map { !isBefore($0, first) } ?? true } ?? true
+        let startsAtFirst = first.map { first in keys.first.map { !isBefore($0, first) } ?? true } ?? true
         let isBeforeEnd = end.map { end in keys.last.map { isBefore($0, end) } ?? true } ?? true
-        guard isInOrder, isBehindFirst, isBeforeEnd else {
+        guard isInOrder, startsAtFirst, isBeforeEnd else {
             throw Problem("the keys of page \(number) are out of order")
         }
     }
@@ -289,7 +289,7 @@ extension PageCheck {
             let needed = (UInt64(Self.headCount) + node.dataCount + UInt64(pageSize) - 1) / UInt64(pageSize)
             let pages = try take(node.rest.number(at: 0), count: needed)
             guard pages.number(at: 10) == Flags.overflow, pages.number(at: 12) == UInt32(needed) else {
-                throw Problem("page \(page) has a value on pages that are none of its kind")
+                throw Problem("page \(page) has a value on pages of another kind")
             }
             tally.overflows += needed
             let end = Self.headCount + Int(node.dataCount)
@@ -301,9 +301,9 @@ extension PageCheck {
 
     /// A list of free pages: their count, and their numbers in descending order.
     private mutating func takeFree(_ list: UnsafeRawBufferPointer) throws(Problem) {
-        // LMDB may leave room behind them.
+        // LMDB may leave room after them.
         guard list.count >= 8, list.count % 8 == 0, list.long(at: 0) <= UInt64(list.count / 8 - 1) else {
-            throw Problem("a list of free pages has another length than it says")
+            throw Problem("a list of free pages does not have the length that it gives")
         }
         let count = Int(list.long(at: 0))
         var previous = UInt64.max

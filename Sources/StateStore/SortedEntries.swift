@@ -29,7 +29,7 @@ final class StoredBytes: @unchecked Sendable {
     var entry: StoreEntry { StoreEntry(key: key, value: value) }
 }
 
-/// Entries in the order of their keys, as a value: a copy is a snapshot, and shares every chunk that does not change.
+/// Entries in the order of their keys, as a value: a copy is a snapshot and shares every unchanged chunk.
 struct SortedEntries: Sendable {
     /// Where an entry is, or would be.
     struct Position {

@@ -24,9 +24,9 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Recovery: Sendable {
         /// Delete the folder; the log has everything.
         case wipe
-        /// Try again later, when there is room.
+        /// Retry later, when there is room.
         case retry
-        /// A person must change something, or it is a defect.
+        /// Someone must change something, or it is a bug.
         case stop
     }
 
@@ -58,9 +58,9 @@ extension StoreError {
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE, MDB_BAD_DBI,
             MDB_CURSOR_FULL, MDB_PAGE_FULL:
             self.init(
-                .damaged, "the store in \(folder) is damaged (\(operation): \(reason)); delete it, it is filled again")
+                .damaged, "the store in \(folder) is damaged (\(operation): \(reason)); delete it, and it is rebuilt")
         case ENOSPC, EDQUOT:
-            self.init(.diskFull, "no room on the disk of \(folder) (\(operation)); free some, nothing was lost")
+            self.init(.diskFull, "no room on the disk of \(folder) (\(operation)); free some; nothing was lost")
         case MDB_MAP_FULL:
             self.init(.storeFull, "the store in \(folder) has reached its largest size (\(operation))")
         case MDB_READERS_FULL:

@@ -16,7 +16,7 @@ final class StoreFolder: Sendable {
 
     static let fileNames = ["data.mdb", "lock.mdb"]
 
-    /// Makes the folder where it is missing, for its owner alone: it holds tokens (design §7).
+    /// Creates the folder if it is missing, and gives access to its owner only: it holds tokens (design §7).
     init(_ path: String) throws(StoreError) {
         try Self.make(path)
         guard chmod(path, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }
@@ -51,7 +51,7 @@ final class StoreFolder: Sendable {
     /// Whether its file system has less room than LMDB writes at once (64 pages).
     var hasNoRoom: Bool {
         var status = statvfs()
-        // The folder of a nameless store is gone; the one that it was in is on the same file system.
+        // The folder of a nameless store has been deleted; its parent is on the same file system.
         let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         guard statvfs(path, &status) == 0 || statvfs(parent, &status) == 0 else { return false }
         return status.f_bavail * status.f_frsize < 1 << 20

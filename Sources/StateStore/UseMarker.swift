@@ -1,6 +1,6 @@
 import Glibc
 
-/// The file that says that a store is in use, so that the next start knows whether the last one ended well (design §7).
+/// The file that marks a store as in use, so that the next start knows whether it was closed (design §7).
 struct UseMarker {
     enum State: String {
         /// In use, or its process died.
@@ -28,7 +28,7 @@ struct UseMarker {
         return State(rawValue: text) ?? .damaged
     }
 
-    /// On the disk when this returns, so that a power cut does not leave a store that looks closed.
+    /// Durable when this returns, so that a power cut does not leave a store that looks closed.
     func write(_ state: State) throws(StoreError) {
         let temporary = path + ".new"
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

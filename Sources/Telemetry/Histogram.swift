@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many values fell below each of its bounds, and their sum. Any thread may record; nothing is allocated.
+/// Counts values by upper bound, and adds them up. Any thread may record; nothing is allocated.
 public final class Histogram: Sendable {
     /// Upper bounds for durations in seconds, 1 ms to 30 s.
     public static let durationBounds: [Double] = [
@@ -19,7 +19,7 @@ public final class Histogram: Sendable {
         counts = (0...bounds.count).map { _ in Counter() }
     }
 
-    /// Records a value, `times` over.
+    /// Records a value `times` times.
     public func record(_ value: Double, times: Int = 1) {
         guard value.isFinite, times > 0 else { return }
         var index = 0

@@ -20,7 +20,8 @@ extension LogEntry {
         return line
     }
 
-    /// One JSON object (RFC 8259) and a newline: `time`, `level`, `label`, `message`, and `metadata` where there is any.
+    /// One JSON object (RFC 8259) and a newline: `time`, `level`, `label`, `message`, and `metadata` where there is
+    /// any.
     func jsonLine() -> [UInt8] {
         var line: [UInt8] = Array(#"{"time":"#.utf8)
         line.appendJSONString(time.iso8601)
@@ -94,7 +95,7 @@ extension [UInt8] {
 }
 
 extension Unicode.Scalar {
-    /// Controls, line separators, and what turns the direction of the text after it round.
+    /// Control characters, line separators, and the controls that change the direction of text.
     fileprivate var needsEscape: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true

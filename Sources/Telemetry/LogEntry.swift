@@ -1,6 +1,6 @@
 import Foundation
 
-/// One thing that was logged.
+/// A log entry.
 public struct LogEntry: Sendable {
     public var time: LogTime
     public var level: Logger.Level

@@ -2,13 +2,13 @@ import Foundation
 
 /// A sink that writes each entry as one line to a file descriptor or to a function.
 ///
-/// An entry is one `write`, so that lines of several threads and processes do not mix. A failed write is dropped: a
-/// log that cannot be written must not stop what it reports on.
+/// An entry is one `write`, so that lines of several threads and processes do not mix. A failed write is dropped: a log
+/// that cannot be written must not stop the program.
 public struct LogStream: LogSink {
     public enum Format: Sendable {
         /// `16:14:01.042 info  carillon.worker: sentence key=value`, for a person.
         case text
-        /// One JSON object a line, for a collector.
+        /// One JSON object per line, for a collector.
         case json
     }
 

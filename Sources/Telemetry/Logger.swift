@@ -7,7 +7,7 @@ public struct Logger: Sendable {
 
     /// Who logs: `carillon.worker`.
     public var label: String
-    /// What is less severe is dropped.
+    /// Less severe entries are dropped.
     public var level: Level
     /// Added to every entry; an entry's own value wins.
     public var metadata: Metadata

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The metrics of a process: what was registered, by name and labels.
+/// The registry of a process's metrics, by name and labels.
 ///
-/// Asking again for the same name and labels gives the same metric, so that several workers add to one counter.
+/// Registering the same name and labels again returns the same metric, so that several workers add to one counter.
 /// Registering takes a lock and allocates; recording does neither. Names and labels follow Prometheus: a counter's name
 /// ends in `_total`, a unit is part of the name (`_seconds`, `_bytes`), and a label has few values.
 public final class Metrics: Sendable {
@@ -26,15 +26,15 @@ public final class Metrics: Sendable {
         return if case .gauge(let gauge) = made { gauge } else { Gauge() }
     }
 
-    /// How many values fell below each bound.
+    /// Counts of values by upper bound.
     /// - Parameter bounds: upper bounds, inclusive and ascending; one for everything above is added.
     public func histogram(_ name: String, help: String, labels: Labels = [:], bounds: [Double]) -> Histogram {
         let made = metric(name, help, labels) { .histogram(Histogram(bounds: bounds)) }
         return if case .histogram(let histogram) = made { histogram } else { Histogram(bounds: bounds) }
     }
 
-    /// Series that are asked for when a snapshot is taken, so that they may come and go; under a name of their own.
-    /// A second registration of a name takes the place of the first.
+    /// Series that are read when a snapshot is taken, so that they may come and go. No other metric may have the name;
+    /// registering it again replaces the series.
     /// - Parameter read: called by whoever takes a snapshot, on any thread. Series differ in their labels.
     public func observe(
         _ name: String, help: String, _ read: @escaping @Sendable () -> [MetricsSnapshot.Series]
@@ -42,7 +42,8 @@ public final class Metrics: Sendable {
         observed.withLock { $0[name] = Observed(help: help, read: read) }
     }
 
-    /// The values of this moment, by name and then by labels. Each value is read atomically, the whole is not.
+    /// The current values, ordered by name and then by labels. Each value is read atomically, the snapshot as a whole
+    /// is not.
     public func snapshot() -> MetricsSnapshot {
         let recorded = families.withLock { $0 }.map { name, family in
             MetricsSnapshot.Family(
@@ -51,15 +52,15 @@ public final class Metrics: Sendable {
                     MetricsSnapshot.Series(labels: series.labels, value: series.metric.value)
                 })
         }
-        // Without the lock: a reader may have locks of its own.
+        // Outside the lock: `read` may take locks of its own.
         let observed = self.observed.withLock { $0 }.map { name, family in
             MetricsSnapshot.Family(name: name, help: family.help, series: family.read())
         }
         return MetricsSnapshot(families: (recorded + observed).sorted { $0.name < $1.name })
     }
 
-    /// The metric of that name and those labels, made if it is new; nil where the name is taken by another kind. The
-    /// caller then records into a metric that nobody reads, which a test of the snapshot shows.
+    /// The metric with this name and these labels, created if it is new; nil if the name belongs to another kind of
+    /// metric. The caller then records into a metric that nobody reads, which a test of the snapshot shows.
     private func metric(_ name: String, _ help: String, _ labels: Labels, make: () -> Metric) -> Metric? {
         let pairs = labels.map { MetricsSnapshot.Label($0.key, $0.value) }
         let identity = pairs.flatMap { [$0.name, $0.value] }.joined(separator: "\u{0}")

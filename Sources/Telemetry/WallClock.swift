@@ -2,7 +2,7 @@ import Foundation
 
 /// The wall clock of this machine. Nothing else reads it; the core takes the time as an argument.
 ///
-/// Somebody may set it, so it can jump and go back. Durations and deadlines are measured by `ContinuousClock`.
+/// It can be set, so it may jump, also backwards. Durations and deadlines are measured by `ContinuousClock`.
 package enum WallClock {
     /// Milliseconds since 1970-01-01T00:00:00Z. Any thread.
     package static var now: Int64 {

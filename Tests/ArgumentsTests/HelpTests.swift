@@ -8,7 +8,7 @@ import Testing
         return text
     }
 
-    @Test("a command that leads to others prints its help when nothing is asked", arguments: [[], ["-h"], ["--help"]])
+    @Test("a command with subcommands prints its help when none is given", arguments: [[], ["-h"], ["--help"]])
     func root(_ words: [String]) {
         guard case .print(let text) = CommandParser(SampleCommand.self).parse(words) else {
             Issue.record("no help")
@@ -30,7 +30,7 @@ import Testing
         #expect(text.hasSuffix("\nExamples:\n  sample paint --colour red house\n      A red house.\n"))
     }
 
-    @Test("help wins over problems of the same line")
+    @Test("help wins over problems of the same command line")
     func helpWins() {
         #expect(printed("paint", "--bogus", "--help") != nil)
     }

@@ -42,7 +42,7 @@ import Testing
         #expect(paint("-c", "red", "-")?.thing == "-")
     }
 
-    @Test("a value that begins with a hyphen is taken after =, a negative number or time always")
+    @Test("a value that begins with a hyphen is read after =, a negative number or time always")
     func hyphenValues() throws {
         #expect(paint("-c", "red", "house", "--folder", "-2h")?.shared.folder == "-2h")
         #expect(paint("-c", "red", "house", "--folder=-x")?.shared.folder == "-x")
@@ -52,15 +52,15 @@ import Testing
             ])
     }
 
-    @Test("all problems come at once")
+    @Test("all problems are reported at once")
     func everything() {
         let lines = problems("paint", "--colour", "purple", "--coat-count", "many", "--dry-run=yes", "--folder")
         #expect(
             lines == [
                 "sample paint: --colour: 'purple' is not allowed; one of: red, green, blue",
-                "sample paint: --coat-count: 'many' is not allowed; it wants a number",
+                "sample paint: --coat-count: 'many' is not allowed; expected a number",
                 "sample paint: --dry-run takes no value",
-                "sample paint: --folder wants a value: --folder <folder>",
+                "sample paint: --folder needs a value: --folder <folder>",
                 "sample paint: <thing> is missing: What to paint.",
                 "See 'sample paint --help'.",
             ])
@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    @Test("options in the place of a command are those of the default one")
+    @Test("options in place of a command are those of the default command")
     func defaultCommand() {
         let parser = CommandParser(EyesCommand.self)
         if case .run(let command as LookCommand) = parser.parse(["--far"]) {
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("a misspelt option takes its value along: one slip is one problem")
+    @Test("a misspelt option takes its value along: one typo is one problem")
     func oneSlip() {
         #expect(
             problems("paint", "--color", "red", "house") == [

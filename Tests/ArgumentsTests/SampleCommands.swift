@@ -63,7 +63,7 @@ func paint(_ words: String...) -> PaintCommand? {
     return command as? PaintCommand
 }
 
-/// The lines of the complaint; empty where there was none.
+/// The lines of the problems; empty if there were none.
 func problems(_ words: String...) -> [String] {
     guard case .usage(let text) = CommandParser(SampleCommand.self).parse(words) else { return [] }
     return text.split(separator: "\n").map(String.init)

@@ -16,7 +16,7 @@ import Testing
         return Pages(pipeline: pipeline, metrics: metrics, build: ["version": "1.2.3", "librdkafka": "2.0.2"])
     }
 
-    @Test("/live is 200 but where replacing a consumer that gets nothing did not help, and names it then")
+    @Test("/live is 200 unless replacing a consumer that receives nothing did not help, and then names it")
     func live() throws {
         let page = try #require(try pages()["/live"])
         #expect(page.status == .ok)
@@ -45,7 +45,7 @@ import Testing
         #expect(lines.contains("# TYPE process_cpu_seconds_total counter"))
     }
 
-    @Test("docs/metrics.md has every metric, and none that there is not")
+    @Test("docs/metrics.md has every metric, and no other")
     func metricsTable() throws {
         _ = try pages()
         let cells = try Page("docs/metrics.md").rows(below: "| Metric | Labels | Meaning |")
@@ -61,7 +61,7 @@ import Testing
         for path in ["/", "/metrics/", "/Ready", "/../etc/passwd", ""] { #expect(pages[path] == nil) }
     }
 
-    @Test("what the process says of itself is what it does")
+    @Test("the process reports its real memory, CPU time, start and open files")
     func process() throws {
         #expect((4e6...4e10).contains(ProcessMetrics.residentMemory()))
         let before = ProcessMetrics.cpuSeconds()
@@ -71,7 +71,7 @@ import Testing
         #expect(
             (Date.now.timeIntervalSince1970 - 86_400...Date.now.timeIntervalSince1970 + 2).contains(
                 ProcessMetrics.startTime()))
-        // Other tests open files meanwhile, too: far more than they do.
+        // Other tests open files meanwhile, too, but far fewer.
         let files = ProcessMetrics.openFiles()
         let opened = try (0..<200).map { _ in try #require(FileHandle(forReadingAtPath: "/dev/null")) }
         #expect(ProcessMetrics.openFiles() > files + 100)

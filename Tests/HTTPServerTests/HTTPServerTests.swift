@@ -40,7 +40,7 @@ import Testing
         #expect(answer.body == "")
     }
 
-    @Test("an unknown page is 404, another method 405 with what is allowed", arguments: ["POST", "PUT", "DELETE"])
+    @Test("an unknown page is 404, another method 405 with the allowed ones", arguments: ["POST", "PUT", "DELETE"])
     func refused(method: String) throws {
         let server = try makeServer()
         #expect(try RawClient(port: server.port).ask("GET /other HTTP/1.1").status == 404)
@@ -50,7 +50,7 @@ import Testing
         #expect(answer.headers["allow"] == "GET, HEAD")
     }
 
-    @Test("one connection serves many requests, a body of a GET is passed over, and nonsense closes only itself")
+    @Test("a connection serves many requests, the body of a GET is ignored, and nonsense closes only its connection")
     func keepAlive() throws {
         let server = try makeServer()
         let client = try RawClient(port: server.port)
@@ -70,14 +70,14 @@ import Testing
     }
 
     @Test(
-        "a host that is no address of this machine is an error that names it",
+        "a host that is not an address of this machine is an error that names it",
         arguments: ["203.0.113.7", String(repeating: "x", count: 300)])
     func wrongHost(host: String) {
         let error = #expect(throws: HTTPServerError.self) { try HTTPServer(host: host, port: 0) { _ in nil } }
         #expect(error?.description.contains(host) == true)
     }
 
-    @Test("a stopped server has closed its port, and another one may have it at once")
+    @Test("a stopped server has closed its port, and another one can use it at once")
     func stop() throws {
         let first = try makeServer()
         let client = try RawClient(port: first.port)

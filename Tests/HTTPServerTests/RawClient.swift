@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes a request as it stands and reads one answer, so that nothing in between repairs either.
+/// Writes a request unchanged and reads one response, so that no HTTP library repairs either.
 final class RawClient {
     struct Failure: Error {
         var call: String

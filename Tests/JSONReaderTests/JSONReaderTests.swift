@@ -31,7 +31,7 @@ struct JSONReaderTests {
         #expect(error(of: text) == expected)
     }
 
-    @Test("bytes that are not UTF-8 are told from bad JSON, wherever they stand")
+    @Test("bytes that are not UTF-8 are distinguished from bad JSON, wherever they are")
     func invalidUTF8() {
         #expect(error(of: Array("[\"".utf8) + [0xFF] + Array("\"]".utf8)) == .invalidUTF8)
         #expect(error(of: [0xC3]) == .invalidUTF8)
@@ -73,7 +73,7 @@ struct JSONReaderTests {
         #expect(error(of: "\u{FEFF}\u{FEFF}{}") == .syntax)
     }
 
-    @Test("values of every kind are what they are")
+    @Test("values of every kind are read as what they are")
     func values() throws {
         var reader = JSONReader()
         let text =
@@ -125,7 +125,7 @@ struct JSONReaderTests {
         #expect(elements.next()?.string?.count == 10_000)
     }
 
-    @Test("a reader goes on after an error, and after documents of all sizes")
+    @Test("a reader continues after an error, and after documents of all sizes")
     func reuse() throws {
         var reader = JSONReader()
         for size in [1, 5000, 10, 300_000, 3, 1 << 20] {

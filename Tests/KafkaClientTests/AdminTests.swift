@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Administration on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
 struct AdminTests {
-    @Test("a topic is created with its settings, and a second time it is there already")
+    @Test("a topic is created with its settings, and creating it again says that it exists")
     func createAndDescribe() throws {
         let name = try RealBroker.topic(
             "created", partitions: 3, configuration: ["cleanup.policy": "compact", "delete.retention.ms": "604800000"])
@@ -35,7 +35,7 @@ struct AdminTests {
         #expect(try admin.describe(topics: [name]).isEmpty)
     }
 
-    @Test("a group tells its members, and one that nobody knows has none")
+    @Test("a group lists its members, and an unknown one has none")
     func groups() throws {
         let name = try RealBroker.topic("members")
         let group = RealBroker.unique("group")
@@ -54,7 +54,7 @@ struct AdminTests {
         #expect(try admin.describe(group: RealBroker.unique("group")).members.isEmpty)
     }
 
-    @Test("the cluster names itself and its brokers")
+    @Test("the cluster has an id and brokers")
     func cluster() throws {
         let admin = try Admin(settings: RealBroker.settings)
         let cluster = try admin.cluster()
@@ -62,7 +62,7 @@ struct AdminTests {
         #expect(!cluster.brokers.isEmpty)
     }
 
-    @Test("the brokers' release is told from what they can do")
+    @Test("the brokers' release is derived from the requests that they support")
     func version() throws {
         let version = try #require(try Admin(settings: RealBroker.settings).brokerVersion())
         #expect(version.first?.isNumber == true)

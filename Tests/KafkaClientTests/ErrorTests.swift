@@ -21,7 +21,7 @@ struct ErrorTests {
                 """)
     }
 
-    @Test("a refused PLAIN login does not speak of SCRAM")
+    @Test("a refused PLAIN login does not mention SCRAM")
     func plain() {
         let error = KafkaError(RD_KAFKA_RESP_ERR__AUTHENTICATION, "refused", saslMechanism: "PLAIN")
         #expect(!error.message.contains("SCRAM"))
@@ -29,7 +29,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "a code has its kind and what the caller can do",
+        "a code has its kind and its recovery",
         arguments: [
             (RD_KAFKA_RESP_ERR__TIMED_OUT, .timedOut, .retry), (RD_KAFKA_RESP_ERR__TRANSPORT, .transport, .retry),
             (RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, .allBrokersDown, .retry),
@@ -55,7 +55,7 @@ struct ErrorTests {
         #expect(error.name == String(cString: rd_kafka_err2name(code)))
     }
 
-    @Test("a call that times out tells why no broker could be reached")
+    @Test("a call that times out says why no broker could be reached")
     func cause() throws {
         var producer = try Producer(settings: ["bootstrap.servers": "127.0.0.1:1"], transactionalID: "id")
         let error = #expect(throws: KafkaError.self) { try producer.initTransactions(deadline: .seconds(2)) }
@@ -89,7 +89,7 @@ struct InjectedErrorTests {
     }
 
     @Test(
-        "a commit or an abort that was sent again tells of the copy that may still be on its way",
+        "a commit or an abort that was resent reports the copy that may still be in flight",
         arguments: [true, false])
     func repeated(commits: Bool) throws {
         let cluster = try MockCluster()
@@ -121,7 +121,7 @@ struct InjectedErrorTests {
     }
 
     @Test(
-        "a record that the broker refuses makes the commit abortable, names the record, and a next transaction begins")
+        "a record that the broker refuses is named, its transaction must be aborted, and the next one begins")
     func abortable() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -142,7 +142,7 @@ struct InjectedErrorTests {
         #expect(producer.takeFailures().isEmpty)
     }
 
-    @Test("what an aborted transaction left untaken of refused records is not the next one's")
+    @Test("failures that an aborted transaction left untaken are not reported for the next one")
     func failuresOfAnAbort() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -152,7 +152,7 @@ struct InjectedErrorTests {
         try producer.beginTransaction()
         try cluster.pushErrors(.produce, ["INVALID_RECORD"])
         try producer.produce(ProducerRecord(key: nil, value: [1]), to: topic, tag: 7)
-        // The report comes in while the abort waits for it.
+        // The delivery report arrives while the abort waits for it.
         try producer.abortTransaction()
         try producer.beginTransaction()
         #expect(producer.takeFailures().isEmpty)
@@ -162,7 +162,7 @@ struct InjectedErrorTests {
         #expect(producer.takeFailures().map(\.tag) == [8])
     }
 
-    @Test("a record that a failed transaction no longer takes tells what made the transaction fail")
+    @Test("a record that a failed transaction no longer accepts says why the transaction failed")
     func failedTransaction() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -186,7 +186,7 @@ struct InjectedErrorTests {
         try producer.beginTransaction()
     }
 
-    @Test("offsets are sent again, unchanged, while their coordinator moves")
+    @Test("offsets are resent, unchanged, while their coordinator moves")
     func sendOffsets() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -219,7 +219,7 @@ struct InjectedErrorTests {
         try producer.abortTransaction()
     }
 
-    @Test("a producer whose commit never ended is freed in time")
+    @Test("a producer whose commit never returned is freed in time")
     func freedInCommit() throws {
         let cluster = try MockCluster()
         var producer = try producer(on: cluster)

@@ -4,11 +4,11 @@ import Testing
 
 @Suite("Groups and tear-down on the mock cluster", .timeLimit(.minutes(2)))
 struct MockGroupTests {
-    /// Answers what the group says until each of two members has half of the partitions; on a busy machine it may take
-    /// more than one rebalance.
+    /// Answers rebalances until each of two members has half of the partitions; on a busy machine it may take more than
+    /// one.
     ///
-    /// - Parameter position: where they read; with none, nothing is read yet.
-    /// - Returns: what was taken from the first each time, and who has what.
+    /// - Parameter position: where they read; nil: nothing is read yet.
+    /// - Returns: what each rebalance revoked from the first member, and the final assignments.
     private func share(
         _ assigned: [TopicPartition], between first: inout Consumer, and second: inout Consumer, at position: Offset?
     ) throws -> (revoked: [[TopicPartition]], shares: [[TopicPartition]]) {
@@ -42,7 +42,7 @@ struct MockGroupTests {
         return (revoked, shares)
     }
 
-    @Test("the assignment and its revocation come over the control queue while nobody reads the data")
+    @Test("the assignment and its revocation arrive on the control queue while nobody reads the data")
     func twoQueues() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 4)
@@ -59,7 +59,7 @@ struct MockGroupTests {
         #expect(assigned.count == 4)
         #expect(first.assignment == assigned.sorted())
         #expect(first.memberID != nil)
-        // Everything arrives on the data queue: every record once, and every end, which may come before the last record.
+        // The data queue delivers every record once, and every end, possibly before the last record.
         var count = 0
         var ends: Set<TopicPartition> = []
         let deadline = ContinuousClock.now + .seconds(30)
@@ -71,7 +71,7 @@ struct MockGroupTests {
         #expect(count == 400)
         #expect(ends == Set(assigned))
 
-        // More data that nobody reads; the second member's join takes half of the partitions nevertheless.
+        // More data that nobody reads: the second member still gets half of the partitions.
         for number in 0..<400 {
             try producer.produce(ProducerRecord(key: nil, value: [1], partition: Int32(number % 4)), to: topic)
         }
@@ -82,7 +82,7 @@ struct MockGroupTests {
         #expect(revoked.first.map(Set.init) == Set(assigned))
         #expect(shares.map(\.count) == [2, 2])
         #expect(Set(shares.joined()) == Set(assigned))
-        // Each record of the second half once, over both; nothing of the first assignment is left in the queue.
+        // Both members together read each record of the second half once; nothing of the first assignment is left.
         let records = try first.records(200) + second.records(200)
         #expect(Set(records.map { "\($0.partition)/\($0.offset)" }).count == 400)
         #expect(records.allSatisfy { $0.offset >= Offset(100) })
@@ -90,7 +90,7 @@ struct MockGroupTests {
         second.close()
     }
 
-    @Test("a member that does not know yet where to read holds nobody up, and begins later")
+    @Test("a member that does not yet know where to read delays nobody, and starts later")
     func assignedLater() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 2)
@@ -111,7 +111,7 @@ struct MockGroupTests {
         #expect(try first.records(6).count == 6)
     }
 
-    @Test("committed() tells none from an error")
+    @Test("committed() distinguishes no commit from an error")
     func committed() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -170,7 +170,7 @@ struct MockGroupTests {
         #expect(start.duration(to: .now) < .seconds(10))
     }
 
-    @Test("a client that never found a broker says that all are down, and is freed in time")
+    @Test("a client that never reached a broker reports that all are down, and is freed in time")
     func noBroker() throws {
         var start = ContinuousClock.now
         do {
@@ -187,7 +187,7 @@ struct MockGroupTests {
         #expect(start.duration(to: .now) < .seconds(10))
     }
 
-    @Test("the statistics of a consumer come as a value over the control queue")
+    @Test("the statistics of a consumer arrive as a value on the control queue")
     func statistics() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)

@@ -18,9 +18,9 @@ struct Murmur2Tests {
         #expect(Murmur2.partition(of: key.utf8, count: 1000) == (hash & Int32.max) % 1000)
     }
 
-    @Test("hashes keys of every length and any bytes as Java does")
+    @Test("keys of every length and any bytes hash as in Java")
     func javaVectors() throws {
-        // Tests/Oracles/test_murmur2.py has Java say that these are its hashes.
+        // Tests/Oracles/test_murmur2.py compares these with Java's hashes.
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: tests.appending(path: "Oracles/murmur2.tsv"), encoding: .utf8)
         let rows = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }

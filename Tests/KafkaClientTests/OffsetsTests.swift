@@ -38,7 +38,7 @@ struct OffsetsTests {
         #expect(try consumer.startOffsets([partition], timeout: .seconds(10)) == [partition: Offset(0)])
     }
 
-    @Test("offsets of a time: the first at or after it, and the end past the last")
+    @Test("the offset of a time is the first at or after it, and the end if there is none")
     func times() throws {
         let name = try RealBroker.topic("times", partitions: 2)
         var producer = try Producer(settings: RealBroker.settings)
@@ -63,7 +63,7 @@ struct OffsetsTests {
         #expect(try offsets(3001) == [3, 0])
     }
 
-    @Test("an offset that the log does not have is an error of its partition, and never a silent skip")
+    @Test("an offset that the log does not have is an error of its partition, never a silent skip")
     func outOfRange() throws {
         let name = try RealBroker.topic("range")
         let partition = TopicPartition(topic: name, partition: 0)
@@ -91,7 +91,7 @@ struct OffsetsTests {
         #expect(try admin.listCommitted(group: group) == [partitions[0]: position])
     }
 
-    @Test("seek goes back to the committed offset, and what was fetched before is dropped")
+    @Test("seek returns to the committed offset and drops what was fetched before")
     func seek() throws {
         let name = try RealBroker.topic("seek")
         let partition = TopicPartition(topic: name, partition: 0)

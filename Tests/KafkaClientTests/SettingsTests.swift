@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Settings")
 struct SettingsTests {
-    @Test("the user's settings beat our defaults, and what exactly once fixes beats both")
+    @Test("the user's settings win over the defaults, and what exactly-once fixes wins over both")
     func merge() throws {
         let merged = try ClientSettings.merged(
             fixed: ClientSettings.consumerFixed, user: ["fetch.wait.max.ms": "10", "fetch.min.bytes": "2"],
@@ -25,7 +25,7 @@ struct SettingsTests {
         #expect(error?.message.contains("range") == true)
     }
 
-    @Test("a setting that we own is named with ours, and one that librdkafka does not know is named too")
+    @Test("a setting that Carillon owns is named with its replacement, and one unknown to librdkafka is named too")
     func problems() {
         let problems = ClientSettings.problems(in: [
             "group.id": "g", "fetch.wait.max.ms": "1", "no.such.setting": "1", "linger.ms": "1",
@@ -35,7 +35,7 @@ struct SettingsTests {
         #expect(problems[1] == "librdkafka has no setting no.such.setting")
     }
 
-    @Test("every setting that we own or default is one that librdkafka knows")
+    @Test("every setting with a fixed value or a default is one that librdkafka knows")
     func known() {
         let names = [
             Array(ClientSettings.owned.keys), Array(ClientSettings.consumerDefaults.keys),
@@ -45,7 +45,7 @@ struct SettingsTests {
         for name in names { #expect(LibrarySettings.scopes[name] != nil, "\(name)") }
     }
 
-    @Test("one file of settings serves both clients: each takes its own, and librdkafka warns of none")
+    @Test("one file of settings serves both clients: each takes its own, and librdkafka warns about none")
     func scopes() throws {
         let cluster = try MockCluster()
         let settings = Settings.mock(cluster).merging(["linger.ms": "2", "fetch.min.bytes": "1"]) { $1 }

@@ -38,7 +38,7 @@ struct StatisticsTests {
         #expect(statistics.partitions[1].lastStableOffset == Offset(55))
     }
 
-    @Test("what is not librdkafka's JSON is no statistics", arguments: ["", "{}", "[1]", "{\"name\":1}"])
+    @Test("other JSON is not taken for statistics", arguments: ["", "{}", "[1]", "{\"name\":1}"])
     func notStatistics(json: String) {
         #expect(ClientStatistics(json: json) == nil)
     }

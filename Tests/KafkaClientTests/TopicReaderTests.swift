@@ -7,7 +7,7 @@ import Testing
 struct TopicReaderTests {
     private let partition = TopicPartition(topic: "t", partition: 0)
 
-    /// A topic with one partition that holds so many records.
+    /// A cluster with a topic of one partition that holds `count` records.
     private func makeCluster(records count: Int) throws -> MockCluster {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
@@ -30,7 +30,7 @@ struct TopicReaderTests {
             take: take)
     }
 
-    @Test("a reading that waits for records that do not come can be ended")
+    @Test("a read that waits for records that never arrive can be ended")
     func endOfReading() throws {
         struct Stop: Error {}
         let cluster = try makeCluster(records: 0)
@@ -41,7 +41,7 @@ struct TopicReaderTests {
         }
     }
 
-    @Test("a log that ends before the end that is asked for is told, after what it holds was handed over")
+    @Test("a log that ends before the requested end is an error, after the records that it holds")
     func cutAtTheEnd() throws {
         let cluster = try makeCluster(records: 3)
         var offsets: [Int64] = []
@@ -57,7 +57,7 @@ struct TopicReaderTests {
         #expect(error?.message.contains("ends at offset 3") == true, "\(String(describing: error))")
     }
 
-    @Test("records below the offset that was reached are told at once: it is another log")
+    @Test("records below the position are an error at once: it is another log")
     func anotherLog() throws {
         let cluster = try makeCluster(records: 3)
         var count = 0
@@ -68,10 +68,10 @@ struct TopicReaderTests {
         }
         #expect(count == 0)
         #expect(error?.kind == .offsetOutOfRange)
-        #expect(error?.message.contains("stood at offset 5") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("expected offset 5") == true, "\(String(describing: error))")
     }
 
-    @Test("brokers that are away are waited for, and told when nothing has come for six times the patience")
+    @Test("unreachable brokers are an error once nothing has arrived for six times the patience")
     func brokersAway() throws {
         let cluster = try makeCluster(records: 3)
         try cluster.setBrokerDown(1)
@@ -108,12 +108,12 @@ struct TopicReaderBrokerTests {
     }
 
     @Test(
-        "records that are deleted while they are read are left out, and the reading ends",
+        "records that are deleted during the read are skipped, and the read ends",
         .enabled(if: kafka != nil, "needs KAFKA_HOME"))
     func deletedRecords() throws {
         let topic = try RealBroker.topic("cut")
         let partition = TopicPartition(topic: topic, partition: 0)
-        // Many batches, and a consumer that asks for one at a time: most are still on the broker when they are deleted.
+        // Many batches, and a consumer that fetches one at a time: most are still on the broker when they are deleted.
         let count = 100
         try RealBroker.write(Array(repeating: String(repeating: "x", count: 50_000), count: count), to: topic)
         let settings = ["fetch.message.max.bytes": "1000", "queued.min.messages": "1"]
@@ -127,7 +127,7 @@ struct TopicReaderBrokerTests {
         #expect(offsets == Array(0..<Int64(offsets.count)))
     }
 
-    @Test("a topic that was created again with less in it than was to be read is told", arguments: [0, 50])
+    @Test("a topic that was recreated with fewer records than requested is an error", arguments: [0, 50])
     func createdAgain(start: Int64) throws {
         let topic = try RealBroker.topic("again")
         let partition = TopicPartition(topic: topic, partition: 0)

@@ -5,7 +5,7 @@ import Testing
 @Suite(
     "Transactions on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
 struct TransactionTests {
-    /// A consumer that has joined and was assigned the topic.
+    /// A consumer that has joined the group and is assigned the topic.
     private func joined(_ topic: String, group: String, instance: String? = nil) throws -> Consumer {
         var consumer = try Consumer(settings: RealBroker.settings, group: group, instance: instance)
         _ = try consumer.join([topic])
@@ -41,7 +41,7 @@ struct TransactionTests {
         try reader.assign([TopicPartition(topic: output, partition: 0): Offset(0)])
         #expect(try reader.records(1)[0].headers == [RecordHeader("h", "1".bytes), RecordHeader("n", nil)])
 
-        // The same offset with new metadata and no record: a tick with nothing consumed.
+        // The same offset with new metadata and no record, as for a tick that consumes nothing.
         let ticked = CommittedOffset(offset: Offset(2), metadata: "v1 w=1700000060000 n=1 t=1699999999999")
         try producer.beginTransaction()
         try producer.sendOffsets([partition: ticked], metadata)
@@ -51,7 +51,7 @@ struct TransactionTests {
     }
 
     @Test(
-        "a topic with the broker's time says when a record was appended, before its commit; one with the producer's does not"
+        "the append time of a record is known before its commit on a topic with LogAppendTime, and not on one with CreateTime"
     )
     func appendTime() throws {
         let timed = try RealBroker.topic("timed", configuration: ["message.timestamp.type": "LogAppendTime"])
@@ -60,7 +60,7 @@ struct TransactionTests {
         let (first, second) = (try producer.topic(timed), try producer.topic(untimed))
         try producer.initTransactions()
         try producer.beginTransaction()
-        // A time that the broker replaces.
+        // The broker replaces this timestamp.
         let record = ProducerRecord(key: nil, value: "x".bytes, timestamp: Timestamp(milliseconds: 1_000))
         try producer.produce(record, to: second, tag: Producer.timedTag)
         try producer.produce(record, to: first, tag: 7)
@@ -134,7 +134,7 @@ struct TransactionTests {
     }
 
     @Test(
-        "kafka-rules 20: a record over the topic's limit fails its transaction and is named, and one more abort heals the sequence"
+        "kafka-rules 20: a record over the topic's limit fails its transaction and is named, and one more abort repairs the sequence"
     )
     func tooLargeForTopic() throws {
         let output = try RealBroker.topic("out", configuration: ["max.message.bytes": "2000"])
@@ -155,7 +155,7 @@ struct TransactionTests {
             #expect(failures.map(\.tag) == [2])
             #expect(failures.map(\.error.kind) == [.messageTooLarge])
             try producer.abortTransaction()
-            // Fails once with a gap in the sequence; the abort of that heals it.
+            // May fail once with a gap in the sequence, which its abort repairs.
             do throws(KafkaError) {
                 try producer.beginTransaction()
                 try producer.produce(ProducerRecord(key: nil, value: "\(round)".bytes), to: topic)
@@ -221,7 +221,7 @@ struct TransactionTests {
         try producer.initTransactions()
         try producer.beginTransaction()
         try producer.produce(ProducerRecord(key: nil, value: "late".bytes), to: topic)
-        // The broker looks for transactions that are over every 10 s by default.
+        // By default the broker checks for expired transactions every 10 s.
         let error = try eventually("the broker's abort", within: .seconds(40)) { () -> KafkaError? in
             producer.poll(timeout: .milliseconds(500))
             do throws(KafkaError) {
@@ -258,7 +258,7 @@ struct TransactionTests {
         consumer.close()
     }
 
-    @Test("committed() throws .retry while another's transaction with offsets is open, and never answers none")
+    @Test("committed() throws .retry while an open transaction has offsets, and never says that there is no commit")
     func committedWhileOpen() throws {
         let input = try RealBroker.topic("in")
         let group = RealBroker.unique("group")

@@ -68,7 +68,7 @@ struct OrderPayloadTests {
         #expect(throws: OrderPayloadError.unreadable) { try OrderPayload(encoded: text) }
     }
 
-    @Test("a member that occurs twice: the last one wins, as in JavaScript")
+    @Test("of a member that occurs twice the last one wins, as in JavaScript")
     func duplicates() throws {
         let payload = try OrderPayload(
             encoded:

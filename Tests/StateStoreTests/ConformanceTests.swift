@@ -134,7 +134,7 @@ struct ConformanceTests {
         try store.change([(String(repeating: "k", count: 511), "v")])
     }
 
-    @Test("it does not close while a reader lives, and does nothing once closed", arguments: StoreKind.allCases)
+    @Test("it does not close while a reader exists, and does nothing once closed", arguments: StoreKind.allCases)
     func close(_ kind: StoreKind) throws {
         let store = try kind.make(in: folder)
         try store.change([("a", "1")])
@@ -185,16 +185,16 @@ struct ConformanceTests {
         try #require(seen == last)
     }
 
-    @Test("no reader begins once a close has, also while the close waits for a write", arguments: StoreKind.allCases)
+    @Test("no reader begins after a close, even while the close waits for a write", arguments: StoreKind.allCases)
     func closeDuringWrite(_ kind: StoreKind) throws {
         let store = try kind.make(in: folder)
         let closing = DispatchGroup()
         var refusal: StoreError?
         try store.write { _ throws(StoreError) in
             closing.enter()
-            // No thread of a pool, which other tests may keep busy for longer than the deadline.
+            // Not a pool's thread, which other tests may keep busy for longer than the deadline.
             Thread.detachNewThread {
-                // In use while a reader of the loop below lives.
+                // In use while a reader of the loop below exists.
                 while (try? store.close()) == nil {}
                 closing.leave()
             }
@@ -207,7 +207,7 @@ struct ConformanceTests {
         #expect(refusal == .closed)
     }
 
-    @Test("random changes give what a dictionary gives", arguments: StoreKind.allCases, [7, 2_026] as [UInt64])
+    @Test("random changes give the same as in a dictionary", arguments: StoreKind.allCases, [7, 2_026] as [UInt64])
     func model(_ kind: StoreKind, seed: UInt64) throws {
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)

@@ -20,7 +20,7 @@ struct DamageTests {
         try Data(marker.utf8).write(to: folder.marker)
     }
 
-    /// Turns over one bit of every place in the file where `text` is.
+    /// Flips one bit at every place in the file where `text` is.
     private func flip(_ text: String) throws {
         var data = try Data(contentsOf: folder.dataFile)
         var found = 0
@@ -34,7 +34,7 @@ struct DamageTests {
         try data.write(to: folder.dataFile)
     }
 
-    @Test("marker `open` at the start: every key is looked up, and the store goes on")
+    @Test("marker `open` at the start: every key is looked up, and the store continues")
     func uncleanButSound() throws {
         try fill()
         try leave("open")
@@ -44,7 +44,7 @@ struct DamageTests {
         #expect(try String(contentsOf: folder.marker, encoding: .utf8) == "open")
     }
 
-    @Test("marker `checking` at the start: the scan died, so the store is wiped")
+    @Test("marker `checking` at the start: the check died, so the store is wiped")
     func scanDied() throws {
         try fill()
         try leave("checking")
@@ -59,7 +59,7 @@ struct DamageTests {
         #expect(try DiskStore.open(folder.path).opening == .clean)
     }
 
-    @Test("a marker that makes no sense counts as damage")
+    @Test("an unknown marker counts as damage")
     func unknownMarker() throws {
         try fill()
         try leave("open checking")
@@ -102,7 +102,7 @@ struct DamageTests {
         #expect(throws: StoreError.self) { _ = try store.checkpoint() }
     }
 
-    @Test("the scan of an unclean store finds a flipped bit, and the store is wiped")
+    @Test("the check of an unclean store finds a flipped bit, and the store is wiped")
     func scanFindsDamage() throws {
         try fill()
         try flip(value(77))
@@ -135,7 +135,7 @@ struct DamageTests {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         try Data(repeating: 0x41, count: 100_000).write(to: folder.dataFile)
         guard case .wiped = try DiskStore.open(folder.path).opening else {
-            Issue.record("a foreign file was opened")
+            Issue.record("a file that is not a store was opened")
             return
         }
     }

@@ -3,10 +3,10 @@ import TestSupport
 
 @testable import StateStore
 
-/// Fills a store, changes bytes of its file, opens it as after a crash, and goes on: what it answers is compared with a
-/// memory store that got the same. Runs in a process of its own, which it may end.
+/// Fills a store, changes bytes of its file, opens it as after a crash and continues: its contents are compared with a
+/// memory store that has had the same changes. Runs in a process of its own, which it may crash.
 struct DamagedStoreTrial {
-    /// What each seed came to, a line each, and what must not be.
+    /// Writes the outcome of each seed, one per line, and what must not happen.
     static func run(_ seeds: Range<UInt64>, in folder: String) {
         // A hang is a finding too.
         alarm(240)
@@ -51,9 +51,9 @@ struct DamagedStoreTrial {
         try store.close()
         try damage()
         do {
-            return try goOn()
+            return try continueUse()
         } catch let error as StoreError where error.recovery == .wipe {
-            // Found while it was used, and said so: then the next start wipes it.
+            // The damage was found and reported in use: the next start wipes the store.
             guard case .wiped = try DiskStore.open(folder).opening else {
                 throw Wrong(description: "\(error), and kept")
             }
@@ -61,10 +61,10 @@ struct DamagedStoreTrial {
         }
     }
 
-    private mutating func goOn() throws -> String {
+    private mutating func continueUse() throws -> String {
         let (store, opening) = try DiskStore.open(folder)
         switch opening {
-        case .checked: try goBack(to: store.checkpoint())
+        case .checked: try rewind(to: store.checkpoint())
         case .wiped: memory = MemoryStore()
         case .created, .clean: throw Wrong(description: "opened as \(opening)")
         }
@@ -78,8 +78,8 @@ struct DamagedStoreTrial {
         return opening == .checked ? "checked" : "wiped"
     }
 
-    /// The step before the last is as good: the checkpoint says so, and what followed is read again.
-    private mutating func goBack(to checkpoint: String?) throws {
+    /// The step before the last is valid, too: its checkpoint says so, and the log would be read again from there.
+    private mutating func rewind(to checkpoint: String?) throws {
         guard let checkpoint, ["step 10", "step 11"].contains(checkpoint), let entries = history[checkpoint] else {
             throw Wrong(description: "sound at \(checkpoint ?? "no checkpoint")")
         }
@@ -113,7 +113,7 @@ struct DamagedStoreTrial {
         for _ in 0..<Int.random(in: 1...120, using: &random) {
             let key =
                 "place \(Int.random(in: 10..<22, using: &random)) device \(Int.random(in: 0..<60, using: &random))"
-            // One in ten needs pages of its own.
+            // One value in ten needs pages of its own.
             let length = Int.random(in: 0..<10, using: &random) == 0 ? 6_000 : Int.random(in: 0..<300, using: &random)
             let isGone = Int.random(in: 0..<3, using: &random) == 0
             changes.append((key, isGone ? nil : "\(step) \(String(repeating: "x", count: length))"))

@@ -39,7 +39,7 @@ struct DiskStoreTests {
         #expect(data[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test("of a nameless store nothing is in the file system while it is used, and several live beside each other")
+    @Test("a nameless store in use has no files in the file system, and several can exist at once")
     func nameless() throws {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         func names() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: folder.path) }
@@ -63,14 +63,14 @@ struct DiskStoreTests {
         #expect(throws: StoreError.self) { try DiskStore.makeNameless(in: folder.path + "/missing", "scratch") }
     }
 
-    @Test("missing folders above are made")
+    @Test("missing parent folders are created")
     func nestedFolder() throws {
         let (store, opening) = try DiskStore.open(folder.path + "/a/b/c")
         #expect(opening == .created)
         try store.close()
     }
 
-    @Test("a folder that cannot be made is an error that names it")
+    @Test("a folder that cannot be created is an error that names it")
     func impossibleFolder() throws {
         let error = #expect(throws: StoreError.self) { _ = try DiskStore.open("/dev/null/store") }
         #expect(error?.recovery == .stop)
@@ -90,7 +90,7 @@ struct DiskStoreTests {
         try again.close()
     }
 
-    @Test("a store that nobody closes by hand is closed when the last user lets it go")
+    @Test("a store that is not closed explicitly is closed when its last user releases it")
     func closedByDeinit() throws {
         do {
             let store = try DiskStore.open(folder.path).store
@@ -145,7 +145,7 @@ struct DiskStoreTests {
         try store.close()
     }
 
-    @Test("a store that is full says so, keeps what it had, and goes on in a larger one")
+    @Test("a full store says so, keeps its data, and continues when opened with a larger size")
     func full() throws {
         let (store, _) = try DiskStore.open(folder.path, largestSize: 1 << 20)
         try store.change([("kept", "1")])
@@ -161,7 +161,7 @@ struct DiskStoreTests {
         #expect(try larger.content().count == 2_001)
     }
 
-    @Test("no room on the disk is tried again later, damage is wiped")
+    @Test("a full disk is retried later, damage is wiped")
     func recoveries() {
         #expect(StoreError(code: ENOSPC, doing: "commit", in: "x").recovery == .retry)
         #expect(StoreError(code: -30_796, doing: "read", in: "x").recovery == .wipe)

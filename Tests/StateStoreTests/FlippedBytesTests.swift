@@ -4,8 +4,8 @@ import Testing
 
 @testable import StateStore
 
-/// LMDB has no checksums for its own pages, so damage there may end the process; the marker file gets the next ones out of
-/// it. The processes are real ones, as they have to be able to die.
+/// LMDB has no checksums for its own pages, so damage there may end the process; the marker file lets the next start
+/// recover. Runs real processes, because they must be able to die.
 @Suite("Flipped bytes in a store that was not closed")
 struct FlippedBytesTests {
     /// A hundred places, in four processes that run at the same time.
@@ -25,7 +25,7 @@ struct FlippedBytesTests {
         #expect(found == "")
         let outcomes = try String(contentsOfFile: folder.path + "/outcomes", encoding: .utf8).split(separator: "\n")
         #expect(outcomes.count == seeds.count)
-        // Of use only where some of the damage was found, and some of it touched nothing.
+        // The test is of use only if some of the damage was found and some of it was harmless.
         #expect(outcomes.contains { $0.hasSuffix("wiped") })
         #expect(outcomes.contains { $0.hasSuffix("checked") })
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StateStore
 
-/// A file system of its own, of a few megabytes; nil where this process may not mount one.
+/// A small file system of its own; nil if this process may not mount one.
 final class SmallDisk: Sendable {
     static let isPossible = SmallDisk() != nil
 
@@ -22,7 +22,7 @@ final class SmallDisk: Sendable {
         rmdir(path)
     }
 
-    /// Takes all the room that is left but for some pages; deleting the file gives it back.
+    /// Fills the disk except for some pages; deleting the file frees the room.
     func fill(leaving pages: Int) throws -> String {
         let file = path + "/filler"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -37,9 +37,9 @@ final class SmallDisk: Sendable {
 
 @Suite("A full disk", .enabled(if: SmallDisk.isPossible, "only root may mount a small file system"))
 struct FullDiskTests {
-    /// Room for none of it, and for a part: then the system's own answer is an input/output error.
+    /// With no room, and with room for a part: then the system itself reports an input/output error.
     @Test(
-        "is named as such, leaves what was there, and the same change goes in when there is room",
+        "is reported as such, keeps the data, and the same change succeeds when there is room",
         arguments: [0, 3, 20])
     func full(pagesLeft: Int) throws {
         let disk = try #require(SmallDisk())
@@ -61,7 +61,7 @@ struct FullDiskTests {
         #expect(try DiskStore.open(disk.path + "/store").opening == .clean)
     }
 
-    @Test("refuses the opening of a store, and the store is sound when there is room")
+    @Test("prevents opening a store, and the store is sound when there is room")
     func opening() throws {
         let disk = try #require(SmallDisk())
         let path = disk.path + "/store"

@@ -9,7 +9,7 @@ extension TemporaryFolder {
     var marker: URL { URL(fileURLWithPath: path + "/in-use") }
 }
 
-/// The kinds of store, for the tests that all must pass.
+/// The kinds of store, for the tests that all of them must pass.
 enum StoreKind: CaseIterable {
     case memory, disk, nameless
 
@@ -23,7 +23,7 @@ enum StoreKind: CaseIterable {
 }
 
 extension OrderedStore {
-    /// Changes by text; a nil value removes.
+    /// Applies changes given as text; a nil value removes the key.
     func change(_ changes: [(String, String?)], checkpoint: String? = nil) throws {
         try write { writer throws(StoreError) in
             for (key, value) in changes {

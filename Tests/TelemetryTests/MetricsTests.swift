@@ -81,7 +81,7 @@ import Testing
                 """#)
     }
 
-    @Test("what is observed is asked for with each snapshot, among the rest by name; what is gone leaves no line")
+    @Test("observed series are read at each snapshot, in order of name with the rest; one that is gone leaves no line")
     func observed() {
         let metrics = Metrics()
         let files = Gauge()
@@ -98,7 +98,7 @@ import Testing
         #expect(metrics.snapshot().prometheusText().contains("# TYPE b counter\nb 0.25\n"))
     }
 
-    @Test("a value that is recorded many times over counts so often")
+    @Test("a value that is recorded several times at once counts as often")
     func times() {
         let histogram = Histogram(bounds: [1])
         histogram.record(0.5, times: 3)
@@ -107,7 +107,7 @@ import Testing
         #expect(histogram.value == .init(bounds: [1], counts: [3, 2], sum: 5.5))
     }
 
-    @Test("a name that is taken by another kind keeps its kind")
+    @Test("a name that belongs to another kind of metric keeps its kind")
     func kinds() {
         let metrics = Metrics()
         metrics.counter("x_total", help: "X.").add()

@@ -1,4 +1,5 @@
-// A C door to simdjson's DOM. The caller walks the tape itself (simdjson/doc/tape.md), so that one parse is one call.
+// A C interface to simdjson's DOM. The caller walks the tape itself (simdjson/doc/tape.md), so that one parse is one
+// call.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -23,14 +24,14 @@ typedef enum csimdjson_status {
     csimdjson_out_of_memory,
 } csimdjson_status;
 
-// NULL where there is no memory.
+// NULL if there is no memory.
 csimdjson_parser *csimdjson_create(size_t max_depth);
 void csimdjson_destroy(csimdjson_parser *parser);
 
-// Parses a copy of the bytes, which need no padding and may lie in the parser's own last document.
+// Parses a copy of the bytes, which need no padding and may lie in the parser's previous document.
 //
-// The document is its tape, from the value at index 1 on; the word at index 0 is the address of its strings. Both live until
-// the parser's next parse or its end.
+// The document is its tape, from the value at index 1 on; the word at index 0 is the address of its strings. Both are
+// valid until the parser's next parse or until it is destroyed.
 csimdjson_status csimdjson_parse(
     csimdjson_parser *parser, const uint8_t *bytes, size_t count, const uint64_t **document);
 

@@ -1,9 +1,10 @@
 import CRDKafka
 
 extension Admin {
-    /// The group's commits with their metadata: of these partitions, or (nil) of all that have one. A partition without a commit is not in the answer.
+    /// The group's committed offsets with their metadata, of these partitions or (nil) of all that have a commit. A
+    /// partition without a commit is missing from the result.
     ///
-    /// - Throws: `.retry` while a transaction with offsets of one of them is open (kafka-rules 8).
+    /// - Throws: `.retry` while an open transaction has offsets of one of them (kafka-rules 8).
     public func listCommitted(
         group: String, partitions: [TopicPartition]? = nil, timeout: Duration = .seconds(30)
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
@@ -38,9 +39,10 @@ extension Admin {
         return committed
     }
 
-    /// Who is in the group now.
+    /// The group's state and its members.
     ///
-    /// Never on the mock cluster, which does not answer: the call then blocks this client for good, its tear-down included.
+    /// Not for the mock cluster, which never answers: the call would block this client permanently, its tear-down
+    /// included.
     public func describe(group: String, timeout: Duration = .seconds(30)) throws(KafkaError) -> GroupDescription {
         let answer = try request("describe_group", RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout) {
             options, queue in
@@ -67,7 +69,7 @@ extension Admin {
             })
     }
 
-    /// The brokers that the cluster names.
+    /// The cluster's id and its brokers.
     public func cluster(timeout: Duration = .seconds(10)) throws(KafkaError) -> ClusterDescription {
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = rd_kafka_metadata(handle.pointer, 0, nil, &answer, timeout.milliseconds)

@@ -1,10 +1,10 @@
 import CRDKafka
 
 extension Admin {
-    /// Creates topics, each with an answer of its own. An existing one is `.topicAlreadyExists`. Not on the mock cluster.
+    /// Creates topics, with a result for each. An existing one is `.topicAlreadyExists`. Not for the mock cluster.
     ///
-    /// - Parameter validateOnly: the broker says what it would do, and does nothing.
-    /// - Returns: by name; nil: created.
+    /// - Parameter validateOnly: the broker checks the request and creates nothing.
+    /// - Returns: an error by topic name; nil if the topic was created.
     public func createTopics(
         _ topics: [NewTopic], validateOnly: Bool = false, timeout: Duration = .seconds(30)
     ) throws(KafkaError) -> [String: KafkaError?] {
@@ -40,7 +40,8 @@ extension Admin {
         return outcome
     }
 
-    /// The topics that exist, with their settings, in the order of the names given; one that does not exist is not in the answer.
+    /// The topics that exist, with their settings, in the order of `topics`; one that does not exist is missing from
+    /// the result.
     public func describe(topics: [String], timeout: Duration = .seconds(30)) throws(KafkaError) -> [TopicDescription] {
         let deadline = ContinuousClock.now + timeout
         var found: [TopicDescription] = []

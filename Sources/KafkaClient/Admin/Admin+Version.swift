@@ -2,10 +2,11 @@ import CRDKafka
 import Synchronization
 
 extension Admin {
-    /// About which release the brokers are: `4.0 or newer`, `3.9`; nil where no broker answers in time.
+    /// The approximate release of the brokers: `4.0 or newer`, `3.9`; nil if no broker answers in time.
     ///
-    /// The protocol does not tell a release, only the versions of its requests, and librdkafka tells those only in its log: a client of its own, for this one question, listens to that. The broker that
-    /// answers stands for all.
+    /// The protocol does not name the release, only the supported versions of each request, and librdkafka reports
+    /// those only in its log. So this creates a separate client and reads its log. The broker that answers stands for
+    /// all.
     public func brokerVersion(timeout: Duration = .seconds(10)) -> String? {
         let fetch = FetchVersions()
         let settings = handle.settings.merging(["debug": "feature"]) { $1 }
@@ -21,11 +22,11 @@ extension Admin {
     }
 }
 
-/// The versions of Fetch that a broker offers, which nearly each release raised.
+/// The versions of Fetch that a broker supports; nearly every release raised the highest.
 final class FetchVersions: Sendable {
     private let versions = Mutex<ClosedRange<Int>?>(nil)
 
-    /// From a line like `…: ApiKey Fetch (1) Versions 4..18`.
+    /// Reads a line like `…: ApiKey Fetch (1) Versions 4..18`.
     func read(_ line: String) {
         guard line.contains("ApiKey Fetch (1) Versions "), let last = line.split(separator: " ").last else { return }
         let numbers = last.split(separator: ".").compactMap { Int($0) }
@@ -35,7 +36,7 @@ final class FetchVersions: Sendable {
 
     var release: String? {
         guard let versions = versions.withLock({ $0 }) else { return nil }
-        // 4.0 dropped the requests of before 2.1.
+        // 4.0 dropped the request versions from before 2.1.
         if versions.lowerBound >= 4 { return "4.0 or newer" }
         switch versions.upperBound {
         case 17...: return "3.9"

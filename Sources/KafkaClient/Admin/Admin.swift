@@ -1,6 +1,7 @@
 import CRDKafka
 
-/// Questions to the cluster about topics and groups, and creating topics. One thread owns it; every call blocks up to its timeout.
+/// Describes topics, groups and the cluster, and creates topics. One thread owns it; every call blocks for up to its
+/// timeout.
 public struct Admin: ~Copyable {
     let handle: ClientHandle
 
@@ -12,7 +13,8 @@ public struct Admin: ~Copyable {
 
     public consuming func close() {}
 
-    /// What kept the client from its brokers since the last call: `.authentication`, `.tls`, `.allBrokersDown`. A call that times out does not say why; this does.
+    /// The errors since the last call that kept the client from its brokers: `.authentication`, `.tls`,
+    /// `.allBrokersDown`. They explain a call that timed out.
     public mutating func takeErrors() -> [KafkaError] {
         rd_kafka_poll(handle.pointer, 0)
         defer { handle.callbacks.errors.removeAll() }
@@ -22,8 +24,8 @@ public struct Admin: ~Copyable {
     /// Sends an administrative request and waits for its answer.
     ///
     /// - Parameters:
-    ///   - validateOnly: the broker checks and changes nothing; for requests that have it.
-    ///   - send: gets the options and the queue for the answer.
+    ///   - validateOnly: the broker checks the request and changes nothing; only for requests that support it.
+    ///   - send: receives the options and the queue for the answer.
     func request(
         _ operation: String, _ kind: rd_kafka_admin_op_t, timeout: Duration, validateOnly: Bool = false,
         _ send: (OpaquePointer, OpaquePointer) -> Void
@@ -46,7 +48,7 @@ public struct Admin: ~Copyable {
         }
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, text.sentence, operation: operation) }
         send(options, queue)
-        // The request times out by itself; the margin is for its answer.
+        // The request times out by itself; the extra second is for its answer.
         guard let event = rd_kafka_queue_poll(queue, limit < .max - 1000 ? limit + 1000 : limit) else {
             throw handle.error(RD_KAFKA_RESP_ERR__TIMED_OUT, operation: operation)
         }
@@ -60,7 +62,7 @@ public struct Admin: ~Copyable {
     }
 }
 
-/// The answer to a request; what is read from it lives as long as it.
+/// The answer to a request. What is read from it is valid as long as the answer lives.
 struct AdminAnswer: ~Copyable {
     let event: OpaquePointer
 

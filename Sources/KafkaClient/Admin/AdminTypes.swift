@@ -14,7 +14,7 @@ public struct NewTopic: Hashable, Sendable {
     }
 }
 
-/// A topic as the cluster has it.
+/// A topic that exists in the cluster.
 public struct TopicDescription: Hashable, Sendable {
     public var name: String
     public var partitions: Int32
@@ -34,7 +34,7 @@ public struct GroupMember: Hashable, Sendable {
     public var assignment: [TopicPartition]
 }
 
-/// A consumer group as its coordinator has it. A group that does not exist is `Dead` and has no members.
+/// A consumer group as its coordinator describes it. A group that does not exist is `Dead` and has no members.
 public struct GroupDescription: Hashable, Sendable {
     public var group: String
     /// `Stable`, `Empty`, `PreparingRebalance`, `CompletingRebalance`, `Dead`
@@ -42,7 +42,7 @@ public struct GroupDescription: Hashable, Sendable {
     public var members: [GroupMember]
 }
 
-/// The cluster that answers.
+/// A cluster and its brokers.
 public struct ClusterDescription: Hashable, Sendable {
     public struct Broker: Hashable, Sendable {
         public var id: Int32

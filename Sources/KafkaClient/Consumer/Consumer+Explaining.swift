@@ -1,10 +1,12 @@
 extension Consumer {
-    /// Asks the cluster. An error that came by itself, such as a refused login, says more than a call that timed out.
+    /// Runs a query and, where it times out, throws what kept the client from its brokers, such as a refused login.
+    ///
+    /// Discards the other events of the control queue, so it is only for a consumer without a group.
     package mutating func explaining<Answer>(
-        _ question: (borrowing Consumer) throws(KafkaError) -> Answer
+        _ query: (borrowing Consumer) throws(KafkaError) -> Answer
     ) throws(KafkaError) -> Answer {
         do {
-            return try question(self)
+            return try query(self)
         } catch {
             throw cause(of: error)
         }
@@ -14,10 +16,10 @@ extension Consumer {
         var cause = error
         guard error.kind == .timedOut || error.kind == .transport else { return cause }
         while let event = nextEvent(timeout: .zero) {
-            guard case .error(let complaint) = event else { continue }
-            switch complaint.kind.connectionFailure {
-            case .refused: return complaint
-            case .broken: cause = complaint
+            guard case .error(let reported) = event else { continue }
+            switch reported.kind.connectionFailure {
+            case .refused: return reported
+            case .broken: cause = reported
             case .noBroker, nil: continue
             }
         }

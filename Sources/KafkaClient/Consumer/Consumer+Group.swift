@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension Consumer {
-    /// Joins the group for these topics. Returns at once; the assignment comes as an event.
+    /// Joins the group for these topics. Returns at once; the assignment arrives as ``ConsumerEvent/assign(_:)``.
     public mutating func subscribe(to topics: [String]) throws(KafkaError) {
         let list = PartitionList(capacity: topics.count)
         for topic in topics { list.add(TopicPartition(topic: topic, partition: RD_KAFKA_PARTITION_UA), offset: 0) }
@@ -26,7 +26,7 @@ extension Consumer {
         case RD_KAFKA_EVENT_REBALANCE:
             let partitions = rd_kafka_event_topic_partition_list(event)?.partitions ?? []
             if rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS { return .assign(partitions) }
-            // Another code than "revoke" is a rebalance that failed: the partitions are gone.
+            // Any code other than "revoke" means that the rebalance failed and the partitions are lost.
             let revoked = rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
             return .revoke(partitions, isLost: !revoked || rd_kafka_assignment_lost(handle.pointer) != 0)
         case RD_KAFKA_EVENT_ERROR:
@@ -36,7 +36,7 @@ extension Consumer {
                 .flatMap { ClientStatistics(json: String(cString: $0)) }
                 .map(ConsumerEvent.statistics)
         case RD_KAFKA_EVENT_FETCH:
-            // Its partition's queue is no longer forwarded: what comes this way would be lost.
+            // The partition's queue is no longer forwarded to the data queue, so this record would be lost.
             return .error(
                 KafkaError(
                     kind: .state, recovery: .recreateClient, isFatal: true, name: "",
@@ -48,7 +48,7 @@ extension Consumer {
 
     private func error(_ event: OpaquePointer) -> KafkaError? {
         let code = rd_kafka_event_error(event)
-        // A reader without a group has no business with a coordinator; an ACL that hides it is no error.
+        // A reader without a group needs no coordinator, so an ACL that denies it the group is not an error.
         if group.isEmpty, code == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED { return nil }
         let text = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
         if rd_kafka_event_error_is_fatal(event) != 0 || code == RD_KAFKA_RESP_ERR__FATAL, let fatal = fatalError {
@@ -64,14 +64,16 @@ extension Consumer {
         return error
     }
 
-    /// Starts reading at these positions: the answer to ``ConsumerEvent/assign(_:)``, or a reader's own choice. Replaces what was assigned.
+    /// Starts reading at these positions. Answers ``ConsumerEvent/assign(_:)``; a reader without a group chooses its
+    /// own. Replaces the previous assignment.
     ///
-    /// Until a rebalance is answered, librdkafka serves no other one, and the whole group waits for this member: where the
-    /// positions take time to find, answer with none at once, and assign them later.
+    /// Until a rebalance is answered, librdkafka serves no other and the whole group waits for this member. If the
+    /// positions take time to find, assign no partitions at once and assign them later.
     ///
     /// The partitions' queues are forwarded before librdkafka starts to fetch, so no record reaches the control queue.
-    /// A partition that is read already must be given back first, or moved by ``seek(to:timeout:)``: when librdkafka stops
-    /// reading it, the forwarding ends, and its records would come over the control queue.
+    /// A partition that is already being read must be unassigned first, or moved by ``seek(to:timeout:)``: the
+    /// forwarding ends when librdkafka stops reading a partition, and its records would then arrive on the control
+    /// queue.
     public mutating func assign(_ positions: [TopicPartition: Offset]) throws(KafkaError) {
         let list = PartitionList(capacity: positions.count)
         for (partition, offset) in positions.sorted(by: { $0.key < $1.key }) {
@@ -88,7 +90,8 @@ extension Consumer {
         assignment = positions.keys.sorted()
     }
 
-    /// Stops reading: the answer to ``ConsumerEvent/revoke(_:isLost:)``, after the owner has committed. Records that were not read are dropped.
+    /// Stops reading. Answers ``ConsumerEvent/revoke(_:isLost:)``, after the owner has committed. Drops fetched records
+    /// that were not read.
     public mutating func unassign() throws(KafkaError) {
         queues.forgetBrokers()
         assignment = []
@@ -96,7 +99,8 @@ extension Consumer {
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "unassign") }
     }
 
-    /// Moves assigned partitions: after an abort the consumer is not rewound by itself (kafka-rules 6). Records that were fetched from elsewhere are dropped.
+    /// Moves assigned partitions to these positions; an abort does not rewind the consumer (kafka-rules 6). Drops the
+    /// records that were already fetched.
     public mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError) {
         let list = PartitionList(capacity: positions.count)
         for (partition, offset) in positions { list.add(partition, offset: offset.value) }
@@ -108,7 +112,7 @@ extension Consumer {
         }
     }
 
-    /// This membership, for the transaction that commits what this generation read (kafka-rules 7).
+    /// The current membership, for the transaction that commits what this generation read (kafka-rules 7).
     public func groupMetadata() throws(KafkaError) -> GroupMetadata {
         guard let metadata = rd_kafka_consumer_group_metadata(handle.pointer) else {
             throw handle.error(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP, operation: "group_metadata")

@@ -2,10 +2,10 @@ import CRDKafka
 import Glibc
 
 extension Consumer {
-    /// What the group has committed.
+    /// The offsets that the group has committed.
     ///
-    /// A partition that is not in the answer has really no commit. A dead predecessor's open transaction makes this throw with `.retry` (kafka-rules 8): ask again, with intake stopped, for up to the
-    /// transaction timeout + 10 s.
+    /// A partition that is missing from the result has no commit. While a dead predecessor's transaction is open, this
+    /// throws with `.retry` (kafka-rules 8): stop reading, and retry for up to the transaction timeout + 10 s.
     public func committed(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
@@ -25,7 +25,7 @@ extension Consumer {
         return committed
     }
 
-    /// The same, asked again while a dead predecessor's transaction is open; up to `timeout`.
+    /// Like ``committed(_:timeout:)``, but retries for up to `timeout` while a dead predecessor's transaction is open.
     package func committedWhenStable(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
@@ -39,7 +39,8 @@ extension Consumer {
         }
     }
 
-    /// Commits outside a transaction, for `--from` and `offsets set`. Works in a generation of this member, or while the group has no members.
+    /// Commits outside a transaction, for `--from` and `offsets set`. This consumer must be a member of the current
+    /// generation, or the group must have no members.
     public func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {
         if offsets.isEmpty { return }
         let list = PartitionList(offsets)
@@ -62,23 +63,25 @@ extension Consumer {
         }
     }
 
-    /// The last stable offsets, in one call (kafka-rules 19): the end that a read-committed consumer can reach now.
+    /// The last stable offset of each partition, in one call (kafka-rules 19): how far a read-committed consumer can
+    /// read now.
     public func endOffsets(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try offsets(Int64(RD_KAFKA_OFFSET_END), of: partitions, timeout: timeout, operation: "end_offsets")
     }
 
-    /// The first offsets that still exist.
+    /// The first offset of each partition that the log still has.
     public func startOffsets(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try offsets(Int64(RD_KAFKA_OFFSET_BEGINNING), of: partitions, timeout: timeout, operation: "start_offsets")
     }
 
-    /// The first offset at or after the time; the end (last stable offset) where there is none.
+    /// The first offset at or after the time; the last stable offset if there is none.
     ///
-    /// Not while a rebalance is unanswered for long: it blocks. A failure refreshes the topics' metadata and tries again, up to 5 times in 1.5 s (kafka-rules 16).
+    /// Blocks: answer a pending rebalance first. On failure it refreshes the topics' metadata and retries, 4 times in
+    /// 1.5 s (kafka-rules 16).
     public func offsets(
         at time: Timestamp, of partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
@@ -98,7 +101,8 @@ extension Consumer {
         return found
     }
 
-    /// The high watermarks that the latest fetches brought; no call to the broker, never blocks. A partition that nothing was fetched from is not in the answer.
+    /// The high watermarks from the latest fetch responses. Does not call the broker and never blocks. A partition
+    /// without a fetch response is missing from the result.
     public func highWatermarks(_ partitions: [TopicPartition]) -> [TopicPartition: Offset] {
         var watermarks: [TopicPartition: Offset] = [:]
         for partition in partitions {
@@ -111,7 +115,8 @@ extension Consumer {
         return watermarks
     }
 
-    /// How long to wait before each repetition of a look-up that the broker refuses: the leaders of a topic that has only just been created are elected within a second.
+    /// The pause before each retry of a lookup that the broker refused: the leaders of a new topic are elected within a
+    /// second.
     private static let pauses: [Duration] = [
         .milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800),
     ]
@@ -123,7 +128,8 @@ extension Consumer {
             Dictionary(partitions.map { ($0, time) }) { first, _ in first }, timeout: timeout, operation: operation)
     }
 
-    /// One ListOffsets look-up for all; a partition without an answer (-1) is absent.
+    /// One ListOffsets lookup for all partitions; one for which the broker has no offset (-1) is missing from the
+    /// result.
     private func offsets(
         _ times: [TopicPartition: Int64], timeout: Duration, operation: String
     ) throws(KafkaError) -> [TopicPartition: Offset] {
@@ -143,7 +149,8 @@ extension Consumer {
         }
     }
 
-    /// A topic that must not be seen any more looks as if its partitions were gone: the refusal says more.
+    /// Refreshes the metadata. A topic that may no longer be described looks as if it had no partitions: throws the
+    /// refusal instead.
     private func refresh(_ topic: String, timeout: Duration) throws(KafkaError) {
         do throws(KafkaError) {
             _ = try partitionCount(of: topic, timeout: timeout)
@@ -159,7 +166,7 @@ extension Consumer {
         for (partition, time) in times.sorted(by: { $0.key < $1.key }) { list.add(partition, offset: time) }
         let code = rd_kafka_offsets_for_times(handle.pointer, list.pointer, timeout.milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            // All are of one topic here: a refusal is about it.
+            // All partitions are of one topic here, so the refusal is about it.
             let refused = code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? times.keys.min() : nil
             throw handle.error(code, operation: operation, partition: refused)
         }
@@ -178,6 +185,6 @@ extension Consumer {
         try handle.topicMetadata(topic, timeout: timeout).partitions
     }
 
-    /// nil where no broker answers in time.
+    /// The cluster's id; nil if no broker answers in time.
     public func clusterID(timeout: Duration) -> String? { handle.clusterID(timeout: timeout) }
 }

@@ -1,28 +1,29 @@
 import CRDKafka
 
-/// What one ``Consumer/read(limit:timeout:)`` found.
+/// The result of ``Consumer/read(limit:timeout:)``.
 public struct ConsumerRead: Sendable {
     public var records: [ConsumerRecord] = []
-    /// The ends that were reached: nothing below the offset is left to read.
+    /// The partitions whose end was reached: every record below the offset has been read.
     public var endsOfPartition: [TopicPartition: Offset] = [:]
     public var errors: [KafkaError] = []
 }
 
 extension Consumer {
-    /// How many records are read between two looks at the queue's length.
-    private static var recordsPerLook: Int { 256 }
+    /// Records read between two checks of the queue's length.
+    private static var recordsPerCheck: Int { 256 }
 
-    /// Reads from the data queue: blocks up to `timeout` for the first record, end mark or error, and takes the rest as long as there are any, until the batch has
-    /// `limit` records or at least `maxBytes` bytes.
+    /// Reads from the data queue. Blocks for up to `timeout` for the first record, end of partition or error, then
+    /// takes what is queued, until the batch has `limit` records or at least `maxBytes` bytes.
     ///
-    /// One record a call of librdkafka: its batch calls lose records around a rebalance (kafka-rules 1). Wakes up a full queue.
+    /// Takes one record per librdkafka call: its batch calls lose records during a rebalance (kafka-rules 1). Resumes
+    /// fetching after the queue was full (see ``ConsumerQueues``).
     package mutating func fill(
         _ batch: inout RecordBatch, limit: Int, maxBytes: Int = .max, timeout: Duration
     ) {
         batch.keep(handle)
         queues.wakeUpIfLow()
         var wait = timeout.milliseconds
-        var untilLook = Self.recordsPerLook
+        var untilCheck = Self.recordsPerCheck
         var lastPartition: Int32 = -1
         let (recordsBefore, bytesBefore) = (batch.count, batch.byteCount)
         while batch.count < limit, batch.byteCount < maxBytes,
@@ -39,19 +40,19 @@ extension Consumer {
                 queues.note(message)
             }
             batch.append(message)
-            untilLook -= 1
-            if untilLook == 0 {
-                untilLook = Self.recordsPerLook
+            untilCheck -= 1
+            if untilCheck == 0 {
+                untilCheck = Self.recordsPerCheck
                 queues.wakeUpIfLow()
             }
         }
         queues.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
     }
 
-    /// How many records the data queue holds ready.
+    /// The number of records in the data queue.
     package var waitingRecords: Int { Int(rd_kafka_queue_length(queues.data)) }
 
-    /// The same with records of their own bytes, for use off the hot path.
+    /// Like ``fill(_:limit:maxBytes:timeout:)``, but copies the records: not for the hot path.
     public mutating func read(limit: Int, timeout: Duration) -> ConsumerRead {
         var batch = RecordBatch()
         fill(&batch, limit: limit, timeout: timeout)

@@ -1,27 +1,28 @@
 import CRDKafka
 
-/// A consumer with two queues, so that the group's events are served while nothing is read, and backpressure is to stop reading.
+/// A consumer with separate control and data queues: group events are served even while no records are read, so its
+/// owner applies backpressure by not reading.
 ///
 /// - *Control* (``nextEvent(timeout:)``): rebalances, errors, statistics.
-/// - *Data* (``read(limit:timeout:)``): records, and marks for the end of a partition. No record ever comes over the control queue.
+/// - *Data* (``read(limit:timeout:)``): records and ends of partitions. Records never arrive on the control queue.
 ///
-/// One thread owns it. Calling either queue counts as polling for `max.poll.interval.ms`. It commits nothing by itself. Without ``close(timeout:)`` it is abandoned: freed at
-/// once, as if the process had died.
+/// One thread owns it. Reading either queue counts as polling for `max.poll.interval.ms`. It never commits by itself.
+/// Without ``close(timeout:)`` it is freed at once and does not leave its group, as if the process had died.
 public struct Consumer: ~Copyable {
     let handle: ClientHandle
     var queues: ConsumerQueues
-    /// The group's name; "" without one.
+    /// The group's id; "" without a group.
     public let group: String
-    /// What is assigned now.
+    /// The partitions assigned now.
     public internal(set) var assignment: [TopicPartition] = []
 
-    /// A member of a group.
+    /// Creates a member of a group.
     ///
     /// - Parameters:
     ///   - settings: the user's; see ``ClientSettings``.
     ///   - instance: its `group.instance.id` (static membership).
-    ///   - sink: gets librdkafka's log lines, on its threads.
-    /// - Throws: `.configuration`. A broker that cannot be reached is an event later, not an error here.
+    ///   - sink: receives librdkafka's log lines, on librdkafka's threads.
+    /// - Throws: `.configuration`. An unreachable broker is reported later, as an event.
     public init(
         settings: Settings, group: String, instance: String? = nil, logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
@@ -35,16 +36,17 @@ public struct Consumer: ~Copyable {
             group: group, sink: sink)
     }
 
-    /// A reader that assigns its partitions itself and is a member of no group.
+    /// Creates a reader that assigns its own partitions and joins no group.
     ///
     /// - Parameters:
-    ///   - settings: `auto.offset.reset` (here `earliest` by default) and `isolation.level` are free.
-    ///   - group: the group whose offsets ``committed(_:timeout:)`` and ``commit(_:timeout:)`` mean; nothing joins it.
+    ///   - settings: may also set `auto.offset.reset` (here `earliest` by default) and `isolation.level`.
+    ///   - group: the group whose offsets ``committed(_:timeout:)`` reads and ``commit(_:timeout:)`` writes; the reader
+    ///     does not join it.
     public init(
         assigning settings: Settings, group: String? = nil, logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
         var fixed = ClientSettings.consumerFixed
-        // librdkafka assigns to members of a group only; a name is enough.
+        // librdkafka assigns partitions only to a client with a group id; any id will do.
         fixed["group.id"] = group ?? "carillon-reader"
         let defaults = ClientSettings.consumerDefaults.merging(["auto.offset.reset": "earliest"]) { $1 }
         try self.init(
@@ -56,7 +58,7 @@ public struct Consumer: ~Copyable {
         let events = RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS
         let handle = try ClientHandle(
             RD_KAFKA_CONSUMER, settings: settings, callbacks: ClientCallbacks(sink: sink), events: events)
-        // Errors and statistics come over the consumer's queue too.
+        // Errors and statistics arrive on the consumer's queue, too.
         rd_kafka_poll_set_consumer(handle.pointer)
         queues = try ConsumerQueues(of: handle)
         self.handle = handle
@@ -65,7 +67,7 @@ public struct Consumer: ~Copyable {
 
     public var fatalError: KafkaError? { handle.fatalError }
 
-    /// The name that the group's coordinator gave; nil before the first join.
+    /// The member id that the group's coordinator assigned; nil before the first join.
     public var memberID: String? {
         guard let text = rd_kafka_memberid(handle.pointer) else { return nil }
         defer { rd_kafka_mem_free(handle.pointer, text) }
@@ -73,20 +75,22 @@ public struct Consumer: ~Copyable {
         return id.isEmpty ? nil : id
     }
 
-    /// Leaves the group and frees everything, as ``leave(timeout:)`` does. Records that are still in a ``RecordBatch`` stay valid, and keep the client alive.
+    /// Leaves the group (see ``leave(timeout:)``) and frees the client. Records that are still in a ``RecordBatch``
+    /// stay valid and keep the client alive.
     public consuming func close(timeout: Duration = .seconds(10)) {
         leave(timeout: timeout)
     }
 
-    /// Ends the membership: the coordinator gives the partitions to others at once. A static member leaves nothing, and its successor takes its place (kafka-rules 21). Only for a consumer that
-    /// is freed next; nothing can be read any more.
+    /// Ends the membership; the coordinator reassigns the partitions at once. A static member does not leave: its
+    /// successor takes its place (kafka-rules 21). Nothing can be read afterwards: free the consumer next.
     ///
-    /// The group goes by this and not by the memory: a client that a ``RecordBatch`` keeps alive would send heartbeats until `max.poll.interval.ms`, and the group would wait for it.
-    /// A rebalance that this causes is answered here: commit before. Takes `timeout` at most; what is not done then is abandoned, and so is a consumer with a fatal error.
+    /// Freeing the consumer is not enough: a client that a ``RecordBatch`` keeps alive sends heartbeats until
+    /// `max.poll.interval.ms`, and the group would wait for it. Answers the rebalance that leaving causes, so commit
+    /// first. Gives up after `timeout`, and at once for a consumer with a fatal error.
     package mutating func leave(timeout: Duration) {
         let deadline = ContinuousClock.now + timeout
         if let error = rd_kafka_consumer_close_queue(handle.pointer, queues.control) {
-            // A fatal consumer cannot leave; it is abandoned.
+            // A consumer with a fatal error cannot leave its group.
             rd_kafka_error_destroy(error)
             return
         }

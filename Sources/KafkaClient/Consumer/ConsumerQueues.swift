@@ -1,22 +1,23 @@
 import CRDKafka
 
-/// The consumer's two queues, and what a full data queue needs to wake up.
+/// The consumer's two queues, and the requests that resume fetching after the data queue was full.
 ///
-/// Over `queued.min.messages` or `queued.max.messages.kbytes` librdkafka 2.0.2 does not ask for a partition again until its broker thread next wakes, which takes up to 1 s.
-/// Any request to that broker wakes it. Source: kafka-rules, "A full queue sleeps".
+/// Above `queued.min.messages` or `queued.max.messages.kbytes` librdkafka 2.0.2 does not fetch a partition again until
+/// its broker thread next wakes, which takes up to 1 s. Any request to that broker wakes it. Source: kafka-rules, "A
+/// full queue sleeps".
 struct ConsumerQueues: ~Copyable {
     let control: OpaquePointer
     let data: OpaquePointer
-    /// Keeps the client until the queues are gone.
+    /// Keeps the client alive until the queues are destroyed.
     private let handle: ClientHandle
     private let recordLimit: Int
     private let byteLimit: Int
-    /// The data queue was over a limit, and nobody has woken the brokers since.
+    /// The data queue was over a limit, and the broker threads have not been woken since.
     private var wasOver = false
-    /// A moving average, because librdkafka tells a queue's length and not its bytes.
+    /// The moving average of a record's size: librdkafka reports a queue's length, but not its bytes.
     private var meanBytes = 0
     private var lastWakeUp: ContinuousClock.Instant?
-    /// A partition to ask each broker for; the name is a topic's of the assignment.
+    /// A partition of each broker, whose watermarks are queried to wake the broker's thread.
     private var wakeUpCalls: [(broker: Int32, partition: TopicPartition)] = []
 
     init(of handle: ClientHandle) throws(KafkaError) {
@@ -39,7 +40,8 @@ struct ConsumerQueues: ~Copyable {
         wasOver = false
     }
 
-    /// Remembers that this broker leads this partition; called when the partition of the records read changes.
+    /// Remembers which broker leads the record's partition. Call it when the partition changes from one record to the
+    /// next.
     mutating func note(_ message: UnsafePointer<rd_kafka_message_t>) {
         let broker = rd_kafka_message_broker_id(message)
         guard broker >= 0 else { return }
@@ -53,7 +55,8 @@ struct ConsumerQueues: ~Copyable {
         meanBytes = meanBytes == 0 ? mean : (meanBytes * 3 + mean) / 4
     }
 
-    /// To be called at the start of a read and every few hundred records.
+    /// Wakes the broker threads once a full queue is half empty. Call it at the start of a read and every few hundred
+    /// records.
     mutating func wakeUpIfLow() {
         let length = rd_kafka_queue_length(data)
         if length >= recordLimit || length * meanBytes >= byteLimit {
@@ -68,7 +71,7 @@ struct ConsumerQueues: ~Copyable {
         for (_, partition) in wakeUpCalls {
             var low: Int64 = 0
             var high: Int64 = 0
-            // It times out at once; the request goes out nevertheless, and that is its purpose.
+            // The call times out at once, but the request is sent, and that wakes the thread.
             _ = rd_kafka_query_watermark_offsets(handle.pointer, partition.topic, partition.partition, &low, &high, 0)
         }
     }

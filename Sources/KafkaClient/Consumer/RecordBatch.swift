@@ -1,10 +1,10 @@
 import CRDKafka
 import Glibc
 
-/// Records as librdkafka handed them over, in the order of arrival; it owns them until ``removeAll()``.
+/// Records as librdkafka delivered them, in order of arrival. Owns them until ``removeAll()``.
 ///
-/// One thread. Its buffers are reused from batch to batch: a record costs no allocation here, and a header none either. While it holds records it keeps their client alive, because
-/// librdkafka would wait for them in its tear-down for ever.
+/// One thread. Reuses its buffers from batch to batch, so neither a record nor a header costs an allocation here. Keeps
+/// the client alive while it holds records, because librdkafka's tear-down would wait for them forever.
 package struct RecordBatch: ~Copyable {
     /// A record's fields, read once when it arrived.
     @usableFromInline
@@ -24,7 +24,8 @@ package struct RecordBatch: ~Copyable {
     @usableFromInline var entries: [Entry] = []
     @usableFromInline var topics = TopicNames()
     package internal(set) var headers: [HeaderView] = []
-    /// The ends that were reached while filling: nothing below the offset is left to read (kafka-rules 19).
+    /// The partitions whose end was reached while filling: every record below the offset has been read
+    /// (kafka-rules 19).
     package internal(set) var endsOfPartition: [(partition: TopicPartition, offset: Offset)] = []
     package internal(set) var errors: [KafkaError] = []
     /// The bytes of all keys and values.
@@ -33,7 +34,8 @@ package struct RecordBatch: ~Copyable {
     private var handle: ClientHandle?
     private let readsHeaders: Bool
 
-    /// - Parameter readsHeaders: false leaves every record's headers empty. librdkafka 2.0.2 makes a list of 536 bytes for every record that it is asked for the headers of, even where there are none.
+    /// - Parameter readsHeaders: false leaves every record's headers empty. For each record whose headers are read,
+    ///   librdkafka 2.0.2 allocates a list of 536 bytes, even if there are none.
     package init(readsHeaders: Bool = true) {
         self.readsHeaders = readsHeaders
     }
@@ -56,7 +58,7 @@ package struct RecordBatch: ~Copyable {
             headers: Int(entry.headersStart)..<Int(entry.headersEnd))
     }
 
-    /// Gives the records back to librdkafka and keeps the buffers.
+    /// Returns the records to librdkafka and keeps the buffers.
     package mutating func removeAll() {
         for message in messages { rd_kafka_message_destroy(message) }
         messages.removeAll(keepingCapacity: true)
@@ -69,7 +71,7 @@ package struct RecordBatch: ~Copyable {
         handle = nil
     }
 
-    /// A record with bytes of its own.
+    /// A copy of a record.
     package func record(at index: Int) -> ConsumerRecord {
         let view = self[index]
         return ConsumerRecord(
@@ -83,14 +85,14 @@ package struct RecordBatch: ~Copyable {
 }
 
 extension RecordBatch {
-    /// A batch holds the records of one client at a time; those of another are given back first.
+    /// A batch holds the records of one client at a time; those of another client are returned first.
     mutating func keep(_ handle: ClientHandle) {
         if self.handle === handle { return }
         if self.handle != nil { removeAll() }
         self.handle = handle
     }
 
-    /// Takes over a record.
+    /// Takes ownership of a record.
     mutating func append(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
         let record = message.pointee
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
@@ -125,7 +127,7 @@ extension RecordBatch {
         }
     }
 
-    /// Notes an end of a partition or an error; the message stays the caller's.
+    /// Notes the end of a partition, or an error; the caller keeps ownership of the message.
     mutating func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, of handle: ClientHandle) {
         let partition = UnsafePointer(message).partition
         if message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {

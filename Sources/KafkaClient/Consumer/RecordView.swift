@@ -1,9 +1,9 @@
-/// A record in a ``RecordBatch``. Its bytes live until the batch is emptied.
+/// A record in a ``RecordBatch``. Its bytes are valid until the batch is emptied.
 package struct RecordView {
     package var topic: String
     package var partition: Int32
     package var offset: Int64
-    /// Milliseconds since the epoch; nil where the broker has none.
+    /// Milliseconds since the epoch; nil if the record has none.
     package var timestamp: Int64?
     package var key: UnsafeRawBufferPointer?
     /// nil is a tombstone; an empty value is not.
@@ -26,7 +26,7 @@ package struct RecordView {
     }
 }
 
-/// A record's header. The name has no NUL.
+/// A record's header. The name is without its terminating NUL.
 package struct HeaderView {
     package var name: UnsafeRawBufferPointer
     package var value: UnsafeRawBufferPointer?

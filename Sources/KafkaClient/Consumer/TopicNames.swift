@@ -1,11 +1,13 @@
 import CRDKafka
 import Glibc
 
-/// The names of the topics in a batch, made once each: a record carries a handle, and a `String` a record would be an allocation a record.
+/// The names of the topics in a batch, each made once: a record carries only a handle, and a `String` per record would
+/// cost an allocation per record.
 @usableFromInline
 struct TopicNames {
     @usableFromInline var names: [String] = []
-    /// The handles seen since the batch was emptied. A handle stays valid as long as the batch has a record of it, and may name another topic later.
+    /// The handles seen since the batch was emptied. A handle is valid while the batch has a record with it; later the
+    /// same address may belong to another topic.
     private var handles: [OpaquePointer?] = []
     private var last: (handle: OpaquePointer?, index: Int32) = (nil, 0)
 

@@ -1,7 +1,7 @@
-/// Reads a topic from its beginning to the ends seen at the start.
+/// Reads a topic from its beginning to the end that it has when the call starts.
 package enum TopicReader {
-    /// - Parameter take: is handed each record, per partition in order of offset.
-    /// - Parameter progress: is handed the fraction that was read.
+    /// - Parameter take: receives each record, in offset order within a partition.
+    /// - Parameter progress: receives the fraction read so far.
     package static func readAll(
         _ topic: String, settings: Settings, logger sink: @escaping ClientLog.Sink,
         take: (ConsumerRecord) throws -> Void, progress: (Double) -> Void = { _ in }
@@ -26,18 +26,20 @@ package enum TopicReader {
         }
     }
 
-    /// Reads the partitions that `consumer` does not have yet.
+    /// Reads these partitions, none of which may be assigned to `consumer` yet.
     ///
-    /// It always ends. Where neither a record nor the end of a partition has come for `patience`, it asks where the log ends now:
-    /// one that ends before the end that was asked for was cut, or its topic was deleted and created again, and that is thrown.
-    /// Records that retention deletes meanwhile are left out, unless `auto.offset.reset=error`, which throws.
+    /// Always returns or throws. If neither a record nor the end of a partition arrives for `patience`, it queries the
+    /// current end offsets: a log that ends before the requested end was truncated, or its topic was recreated, and
+    /// this throws. Records that retention deletes meanwhile are skipped, unless `auto.offset.reset=error`, which makes
+    /// it throw.
     ///
     /// - Parameters:
-    ///   - patience: brokers that do not answer, or answer and send nothing, are waited for six times as long.
-    ///   - take: is handed the records as they come, none where a second has brought none; the last ones may be beyond the
-    ///     ends. What it throws ends the reading.
-    /// - Throws: `KafkaError`: `.offsetOutOfRange` where the log does not hold what was asked for, `.timedOut` or the reason
-    ///   for it where nothing arrives.
+    ///   - patience: how long nothing may arrive before the end offsets are queried. If the brokers do not answer, or
+    ///     answer but send no records, this throws after six times as long.
+    ///   - take: receives the records as they arrive, and an empty batch if none arrive for a second; the last ones may
+    ///     lie beyond the ends. An error that it throws ends the read.
+    /// - Throws: `KafkaError`: `.offsetOutOfRange` if the log does not hold the requested records; `.timedOut`, or its
+    ///   cause, if nothing arrives.
     package static func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], with consumer: inout Consumer,
         patience: Duration = .seconds(10), take: (borrowing RecordBatch) throws -> Void,
@@ -56,7 +58,7 @@ package enum TopicReader {
             consumer.fill(&records, limit: 2_000, timeout: min(patience, .seconds(1)))
             try advance(&open, by: records)
             try take(records)
-            if !records.isEmpty || !records.endsOfPartition.isEmpty { quiet.end() }
+            if !records.isEmpty || !records.endsOfPartition.isEmpty { quiet.reset() }
             if let error = records.errors.last { quiet.reason = error }
             for (partition, offset) in open where ends[partition].map({ offset >= $0 }) ?? true {
                 open[partition] = nil
@@ -64,15 +66,15 @@ package enum TopicReader {
             let left = open.reduce(0) { $0 + ((ends[$1.key]?.value ?? 0) - $1.value.value) }
             progress(total > 0 ? 1 - Double(left) / Double(total) : 1)
             if let error = records.errors.first(where: { $0.recovery == .giveUp }) { throw error }
-            if quiet.isLookDue() {
-                try look(at: open, to: ends, with: &consumer, &quiet)
+            if quiet.isCheckDue() {
+                try check(open, to: ends, with: &consumer, &quiet)
                 if quiet.isOver { throw quiet.reason ?? .nothingArrives(for: quiet.time) }
             }
         }
     }
 
-    /// - Throws: where a record comes before the position. A consumer whose offset no longer exists begins at the log's start
-    ///   where its settings say so, and reads what is another log.
+    /// - Throws: `.offsetOutOfRange` if a record lies below the position. The position then no longer exists, and
+    ///   `auto.offset.reset` has moved the consumer to the start of what is another log.
     private static func advance(
         _ open: inout [TopicPartition: Offset], by records: borrowing RecordBatch
     ) throws(KafkaError) {
@@ -81,19 +83,20 @@ package enum TopicReader {
             let partition = TopicPartition(topic: record.topic, partition: record.partition)
             guard let position = open[partition] else { continue }
             guard record.offset >= position.value else {
-                throw .cut(partition, "the reading stood at offset \(position), and offset \(record.offset) came")
+                throw .cut(partition, "expected offset \(position) or later, but offset \(record.offset) arrived")
             }
             open[partition] = Offset(record.offset + 1)
         }
-        // A compacted or transactional log may end before the end offset: kafka-rules 19.
+        // In a compacted or transactional log the last record may lie before the end offset: kafka-rules 19.
         for (partition, offset) in records.endsOfPartition {
             if let position = open[partition] { open[partition] = max(offset, position) }
         }
     }
 
-    /// Looks whether what is to be read is still there. Where nobody answers, that is why nothing arrives.
-    private static func look(
-        at open: [TopicPartition: Offset], to ends: [TopicPartition: Offset], with consumer: inout Consumer,
+    /// Checks that the log still holds what is to be read. If no broker answers, that is the reason why nothing
+    /// arrives.
+    private static func check(
+        _ open: [TopicPartition: Offset], to ends: [TopicPartition: Offset], with consumer: inout Consumer,
         _ quiet: inout QuietTime
     ) throws(KafkaError) {
         let found: [TopicPartition: Offset]
@@ -108,42 +111,42 @@ package enum TopicReader {
         }
         for (partition, position) in open.sorted(by: { $0.key < $1.key }) {
             guard let end = found[partition], let wanted = ends[partition], end <= position else { continue }
-            throw .cut(partition, "the log ends at offset \(end), and was to be read to offset \(wanted)")
+            throw .cut(partition, "the log ends at offset \(end), before the requested end \(wanted)")
         }
     }
 }
 
-/// How long nothing has arrived, and when to look why.
+/// How long nothing has arrived, and when to check why.
 private struct QuietTime {
     private let patience: Duration
-    /// The latest error meanwhile.
+    /// The latest error since then.
     var reason: KafkaError?
     private var began = ContinuousClock.now
-    private var looked = ContinuousClock.now
+    private var checked = ContinuousClock.now
 
-    /// After so many times the patience the reading ends.
-    private static let mostPatience = 6
+    /// The read gives up after this many times the patience.
+    private static let maxPatience = 6
 
     init(patience: Duration) {
         self.patience = patience
     }
 
-    mutating func end() {
+    mutating func reset() {
         began = .now
-        looked = began
+        checked = began
         reason = nil
     }
 
-    /// Whether a look is due; said once a patience.
-    mutating func isLookDue() -> Bool {
-        guard .now - looked >= patience else { return false }
-        looked = .now
+    /// Whether a check is due; true at most once per patience.
+    mutating func isCheckDue() -> Bool {
+        guard .now - checked >= patience else { return false }
+        checked = .now
         return true
     }
 
     var time: Duration { .now - began }
 
-    var isOver: Bool { time >= patience * Self.mostPatience }
+    var isOver: Bool { time >= patience * Self.maxPatience }
 }
 
 extension KafkaError {

@@ -50,7 +50,8 @@ extension KafkaError.Kind {
 }
 
 extension KafkaError.Recovery {
-    /// For codes that come without librdkafka's answers to the three questions: consumer errors, administration, delivery reports.
+    /// For codes that librdkafka does not classify as fatal, abortable or retriable: consumer errors, administration,
+    /// delivery reports.
     init(_ code: rd_kafka_resp_err_t) {
         switch KafkaError.Kind(code) {
         case .timedOut, .transport, .allBrokersDown, .queueFull, .rebalanceInProgress, .unknownTopicOrPartition,

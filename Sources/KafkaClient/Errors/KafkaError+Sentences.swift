@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension KafkaError {
-    /// From a bare code. `text` is librdkafka's own sentence, where it gave one.
+    /// From a bare code. `text` is librdkafka's own sentence, if it gave one.
     init(
         _ code: rd_kafka_resp_err_t, _ text: String = "", operation: String = "", partition: TopicPartition? = nil,
         saslMechanism: String? = nil
@@ -13,7 +13,7 @@ extension KafkaError {
             operation: operation, partition: partition)
     }
 
-    /// librdkafka's sentence, and what an operator can do where that is not obvious.
+    /// librdkafka's sentence, and what an operator can do, where that is not obvious.
     static func sentence(_ kind: Kind, _ text: String, _ saslMechanism: String?) -> String {
         let text = tidied(text)
         guard let advice = advice(kind, text, saslMechanism) else { return text }
@@ -54,8 +54,7 @@ extension KafkaError {
         case .transport where text.contains("SSL") || text.contains("ssl"):
             return "Check security.protocol and the ssl settings"
         case .invalidRecord, .outOfSequence, .queueFull, .timedOut, .transport, .unknownMember, .rebalanceInProgress,
-            .purged,
-            .topicAlreadyExists, .configuration, .unsupported, .state, .other:
+            .purged, .topicAlreadyExists, .configuration, .unsupported, .state, .other:
             return nil
         }
     }

@@ -1,14 +1,15 @@
 /// What went wrong with Kafka, and what the caller can do about it.
 public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What the caller can do, from librdkafka's own three questions in this order: fatal, abortable, retriable.
+    /// What the caller can do, from what librdkafka says of an error, in this order: fatal, abortable, retriable.
     public enum Recovery: Hashable, Sendable {
-        /// Call the same function again, with the same arguments. Never abort after a `commitTransaction` that says so.
+        /// Call the same function again, with the same arguments. After a `commitTransaction` with this recovery, never
+        /// abort.
         case retry
-        /// Abort the transaction, seek to the committed offsets, begin anew.
+        /// Abort the transaction, seek to the committed offsets and begin a new one.
         case abortTransaction
-        /// Destroy this client and make a new one with the same settings.
+        /// Destroy this client and create a new one with the same settings.
         case recreateClient
-        /// No repetition helps: a wrong setting, a login refused, a slot that another process has taken.
+        /// Retrying does not help: a wrong setting, a refused login, a slot that another process has taken.
         case giveUp
     }
 
@@ -22,8 +23,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         case fencedInstanceID
         case messageTooLarge
         case invalidRecord
-        /// A gap in the sequence of a partition's records. librdkafka 2.0.2 leaves one behind a record that failed for good: the transaction after that one's fails once with this, its abort
-        /// heals it, and no record is to blame.
+        /// A gap in a partition's sequence numbers. librdkafka 2.0.2 leaves one after a record that failed permanently:
+        /// the next transaction fails once with this error, although none of its records is at fault, and its abort
+        /// repairs the sequence.
         case outOfSequence
         case queueFull
         case timedOut
@@ -40,22 +42,22 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         case topicAlreadyExists
         case configuration
         case unsupported
-        /// The call does not fit the client's state.
+        /// The call is not valid in the client's current state.
         case state
         case other
     }
 
     public var kind: Kind
     public var recovery: Recovery
-    /// The client can do nothing more.
+    /// The client can no longer be used.
     public var isFatal: Bool
     /// librdkafka's name of the code, `_FENCED`.
     public var name: String
     /// One sentence for an operator.
     public var message: String
-    /// The function that failed, `commit_transaction`; "" for errors that come by themselves.
+    /// The function that failed, `commit_transaction`; "" for an error that no call caused.
     public var operation: String
-    /// The partition that it is about, where known.
+    /// The partition concerned, if known.
     public var partition: TopicPartition?
 
     public var description: String {

@@ -2,19 +2,20 @@ import CRDKafka
 
 /// What librdkafka's callbacks write to. It outlives the handle.
 ///
-/// Only `sink`, `sent` and `appended` are used on librdkafka's threads; all the rest is written by the owner's thread, inside its own call of `rd_kafka_poll`, `flush` or `abort`.
+/// Only `sink`, `sent` and `appended` are used on librdkafka's threads; the rest is written on the owner's thread,
+/// inside its call of `rd_kafka_poll`, `flush` or `abort`.
 final class ClientCallbacks {
     let sink: ClientLog.Sink
     let sent = SentRequests()
     let appended = AppendTime()
-    /// For advice that depends on it.
+    /// For error messages whose advice depends on it.
     var saslMechanism: String?
-    /// Records that failed for good, since they were last taken.
+    /// Records that failed permanently since they were last taken.
     var failures: [DeliveryFailure] = []
-    /// Codes and sentences of errors that came by themselves; the oldest go first.
+    /// Codes and texts of the errors that no call caused; beyond ``maxErrors`` the oldest are dropped.
     var errors: [(code: rd_kafka_resp_err_t, text: String)] = []
     var statistics: String?
-    /// The latest reason for which no broker could be reached, and when it was heard.
+    /// The latest reason why no broker could be reached, and when it was reported.
     private(set) var cause: (error: KafkaError, heard: ContinuousClock.Instant)?
 
     static let maxErrors = 100
@@ -24,7 +25,8 @@ final class ClientCallbacks {
         self.sink = sink
     }
 
-    /// Remembers why brokers cannot be reached: the call that times out does not say it. "All brokers are down" does not replace the reason for it.
+    /// Remembers why no broker can be reached, which the call that times out does not say. "All brokers are down" does
+    /// not replace a more specific reason.
     func noteCause(_ error: KafkaError) {
         let isReason: Bool
         switch error.kind.connectionFailure {
@@ -45,7 +47,8 @@ final class ClientCallbacks {
     }
 }
 
-// Free functions: a closure written where an actor is in force would be bound to it, and trap on librdkafka's thread.
+// Free functions: a closure written in an actor-isolated context would inherit the isolation and trap on librdkafka's
+// threads.
 
 func logReceived(
     _ client: OpaquePointer?, _ level: Int32, _ facility: UnsafePointer<CChar>?, _ message: UnsafePointer<CChar>?

@@ -1,9 +1,9 @@
 import CRDKafka
 
 extension ClientHandle {
-    /// Asks a broker for a topic.
+    /// Fetches a topic's metadata from a broker.
     ///
-    /// - Throws: `.unknownTopicOrPartition`, `.authorization`, or what kept a broker from answering.
+    /// - Throws: `.unknownTopicOrPartition`, `.authorization`, or the reason why no broker answered.
     func topicMetadata(_ name: String, timeout: Duration) throws(KafkaError) -> (partitions: Int, replicas: Int) {
         guard let topic = rd_kafka_topic_new(pointer, name, nil) else {
             throw error(rd_kafka_last_error(), operation: "metadata", partition: nil)

@@ -1,9 +1,9 @@
 import CRDKafka
 
-/// The one owner of an `rd_kafka_t`. It goes last: whoever holds something that librdkafka would wait for (a message, a queue) holds the handle too, so that
-/// `rd_kafka_destroy` never hangs on it.
+/// The only owner of an `rd_kafka_t`, which is destroyed last: whatever holds something that librdkafka would wait for
+/// (a message, a queue) holds the handle too, so that `rd_kafka_destroy` never hangs.
 ///
-/// One thread; only the log callback comes from librdkafka's own.
+/// One thread; only the log callback and the interceptors run on librdkafka's own.
 final class ClientHandle {
     let pointer: OpaquePointer
     let callbacks: ClientCallbacks
@@ -11,7 +11,7 @@ final class ClientHandle {
     private let isConsumer: Bool
     private let retainedCallbacks: Unmanaged<ClientCallbacks>
 
-    /// - Parameter events: `RD_KAFKA_EVENT_…` that come over the queue instead of a callback.
+    /// - Parameter events: `RD_KAFKA_EVENT_…` that arrive on the queue instead of in a callback.
     init(_ type: rd_kafka_type_t, settings: Settings, callbacks: ClientCallbacks, events: Int32 = 0) throws(KafkaError)
     {
         guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
@@ -40,7 +40,7 @@ final class ClientHandle {
             rd_kafka_conf_set_stats_cb(configuration, statisticsEmitted)
         }
         guard let pointer = rd_kafka_new(type, configuration, &error, error.count) else {
-            // librdkafka takes the configuration on success only.
+            // librdkafka takes ownership of the configuration on success only.
             rd_kafka_conf_destroy(configuration)
             retained.release()
             throw .configuration(error.sentence)
@@ -53,7 +53,8 @@ final class ClientHandle {
     }
 
     deinit {
-        // A consumer that wants to leave its group has been closed before; without this flag a fatal one would wait here.
+        // A consumer that leaves its group has been closed before. Without this flag, one with a fatal error would
+        // block here.
         rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         retainedCallbacks.release()
     }
@@ -83,10 +84,11 @@ extension ClientHandle {
         return operation.isEmpty ? error : explained(error)
     }
 
-    /// A call that waited in vain gets the kind and the sentence of what kept the client from its brokers, if that is known; what the caller can do stays.
+    /// Adds to a call that timed out the kind and the message of what kept the client from its brokers, if that is
+    /// known. The recovery stays the same.
     private func explained(_ error: KafkaError) -> KafkaError {
         guard error.kind == .timedOut || error.kind == .transport else { return error }
-        // A producer's errors come by callback, so they wait for somebody to poll; a consumer's have come as events.
+        // A producer's errors arrive in a callback, which needs a poll; a consumer's have arrived as events.
         if !isConsumer { rd_kafka_poll(pointer, 0) }
         guard let cause = callbacks.recentCause else { return error }
         var explained = error
@@ -95,7 +97,8 @@ extension ClientHandle {
         return explained
     }
 
-    /// From librdkafka's error object, which is freed. Three questions in this order: fatal, abortable, retriable; else as if it were fatal (kafka-rules 5).
+    /// From librdkafka's error object, which this frees. Checks in this order: fatal, abortable, retriable; anything
+    /// else counts as fatal (kafka-rules 5).
     func error(consuming object: OpaquePointer, operation: String) -> KafkaError {
         defer { rd_kafka_error_destroy(object) }
         let code = rd_kafka_error_code(object)

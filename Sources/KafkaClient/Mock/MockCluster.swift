@@ -2,8 +2,9 @@ import CRDKafka
 
 /// librdkafka's in-process cluster, for demonstrations and quick tests.
 ///
-/// It speaks the real protocol to real clients, but its transactions isolate, abort, fence and store nothing, a partition keeps 5 MB, the first join of a group takes 3 s, and administration
-/// does not work (kafka-rules, "What the mock cluster cannot show"). Any thread may call it.
+/// It speaks the real protocol to real clients, but its transactions isolate, abort, fence and store nothing, a
+/// partition keeps 5 MB, the first join of a group takes 3 s, and administrative requests do not work
+/// (kafka-rules, "What the mock cluster cannot show"). Any thread may call it.
 public final class MockCluster: Sendable {
     /// A request of the protocol, for ``pushErrors(_:_:)``.
     public struct Request: Hashable, Sendable {
@@ -26,7 +27,8 @@ public final class MockCluster: Sendable {
         public static let transactionOffsetCommit = Request(key: 28)
     }
 
-    /// The client that the cluster lives in, and the cluster: librdkafka serves it on a thread of its own and locks it, so any thread may use both.
+    /// The client that hosts the cluster, and the cluster. librdkafka serves it on its own thread and locks it, so any
+    /// thread may use both.
     private struct Pointers: @unchecked Sendable {
         let client: OpaquePointer
         let cluster: OpaquePointer
@@ -39,7 +41,7 @@ public final class MockCluster: Sendable {
     public init(brokers: Int = 1) throws(KafkaError) {
         var error = [CChar](repeating: 0, count: 512)
         guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
-        // This client is the cluster's home and connects to nothing; librdkafka would warn about that.
+        // This client only hosts the cluster and connects to nothing, which librdkafka would warn about.
         _ = rd_kafka_conf_set(configuration, "log_level", "3", &error, error.count)
         guard let client = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &error, error.count) else {
             rd_kafka_conf_destroy(configuration)
@@ -47,7 +49,7 @@ public final class MockCluster: Sendable {
         }
         guard let cluster = rd_kafka_mock_cluster_new(client, Int32(clamping: brokers)) else {
             rd_kafka_destroy(client)
-            throw .configuration("a mock cluster of \(brokers) brokers could not be made")
+            throw .configuration("a mock cluster of \(brokers) brokers could not be created")
         }
         pointers = Pointers(client: client, cluster: cluster)
         bootstrapServers = rd_kafka_mock_cluster_bootstraps(cluster).map { String(cString: $0) } ?? ""
@@ -58,7 +60,7 @@ public final class MockCluster: Sendable {
         rd_kafka_destroy(pointers.client)
     }
 
-    /// A topic that exists already is an error. Clients that ask for a missing one create it with 4 partitions.
+    /// An existing topic is an error. A client that requests a missing topic creates it with 4 partitions.
     public func createTopic(_ name: String, partitions: Int, replicationFactor: Int = 1) throws(KafkaError) {
         try check(
             rd_kafka_mock_topic_create(
@@ -78,7 +80,7 @@ public final class MockCluster: Sendable {
         rd_kafka_mock_push_request_errors_array(pointers.cluster, request.key, codes.count, &codes)
     }
 
-    /// No request of this kind fails any more.
+    /// Drops the errors still pending for requests of this kind.
     public func clearErrors(_ request: Request) {
         rd_kafka_mock_clear_request_errors(pointers.cluster, request.key)
     }

@@ -1,21 +1,22 @@
 import CRDKafka
 import Synchronization
 
-/// When the broker appended the latest record with ``Producer/timedTag``, by its own clock.
+/// When the broker appended the latest record with ``Producer/timedTag``, by the broker's clock.
 ///
-/// By an interceptor and not by delivery reports, which a producer here gets for failures only: a report for each record
-/// would cost more than the record's headers. Asked for each record, on librdkafka's threads, it compares a tag.
+/// Uses an interceptor, because delivery reports are enabled for failures only: a report per record would cost more
+/// than the record's headers. The interceptor runs for each record, on librdkafka's threads, and only compares a tag.
 final class AppendTime: Sendable {
     private let time = Atomic<Int64>(none)
     private static let none = Int64.min
 
-    /// In milliseconds since 1970; once. Any thread.
+    /// Returns each time once, in milliseconds since 1970; nil if there is no new one. Any thread.
     func take() -> Int64? {
         let time = time.exchange(Self.none, ordering: .acquiringAndReleasing)
         return time == Self.none ? nil : time
     }
 
-    /// Has the client that is made of this configuration tell it. Whoever makes it keeps this for as long as the client lives.
+    /// Observes the client that is created from this configuration. The caller keeps this object alive as long as the
+    /// client.
     func watch(_ configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, interceptorName, clientMade, Unmanaged.passUnretained(self).toOpaque())
@@ -24,7 +25,8 @@ final class AppendTime: Sendable {
     fileprivate func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let time = rd_kafka_message_timestamp(message, &type)
-        // Of a delivered record 2.0.2 gives the bit of the batch's attributes, 8, and not the value for append time.
+        // For a delivered record librdkafka 2.0.2 gives the bit of the batch's attributes, 8, instead of the value for
+        // append time.
         guard type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE, type != RD_KAFKA_TIMESTAMP_CREATE_TIME else { return }
         self.time.store(time, ordering: .releasing)
     }

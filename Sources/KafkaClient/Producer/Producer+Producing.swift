@@ -1,18 +1,20 @@
 import CRDKafka
 
 extension Producer {
-    /// How long a full queue may stay full. Its records time out before that, at the transaction's timeout.
+    /// How long to wait for room in a full queue. Its records time out earlier, at the transaction timeout.
     private static var fullQueueTimeout: Duration { .seconds(60) }
 
-    /// Queues a record; librdkafka copies the bytes. On a full queue it serves delivery reports and waits, up to a minute.
+    /// Queues a record; librdkafka copies the bytes. If the queue is full, serves delivery reports and waits for up to
+    /// a minute.
     ///
     /// Allocates nothing here; librdkafka does, per record and per header. A header costs 0.18 µs.
     /// - Parameters:
     ///   - value: nil is a tombstone.
     ///   - partition: an existing one; nil: by murmur2 of the key, at random without a key.
     ///   - timestamp: milliseconds since the epoch; nil: now.
-    ///   - tag: comes back in a ``DeliveryFailure``.
-    /// - Throws: `.messageTooLarge` (of the record), `.queueFull`, and what the state of the transaction or of the client is.
+    ///   - tag: is returned in a ``DeliveryFailure``.
+    /// - Throws: `.messageTooLarge` (for this record), `.queueFull`, or the error that the transaction or the client is
+    ///   in.
     package mutating func produce(
         to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<HeaderView> = UnsafeBufferPointer(start: nil, count: 0), partition: Int32? = nil,
@@ -22,7 +24,8 @@ extension Producer {
             throw .configuration("\(topic.name) is a topic of another producer", operation: "produce")
         }
         if let partition, partition < 0 || partition >= topic.partitionCount {
-            // librdkafka 2.0.2 would keep it for a partition that may never come, or crash on its headers (kafka-rules 13).
+            // librdkafka 2.0.2 would hold it for a partition that may never exist, or crash on its headers
+            // (kafka-rules 13).
             throw handle.error(
                 RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, operation: "produce",
                 partition: TopicPartition(topic: topic.name, partition: partition))
@@ -42,10 +45,10 @@ extension Producer {
         }
     }
 
-    /// The same from bytes of their own, for use off the hot path.
+    /// Produces a record that owns its bytes. Allocates: not for the hot path.
     public mutating func produce(_ record: ProducerRecord, to topic: ProducerTopic, tag: UInt64 = 0) throws(KafkaError)
     {
-        // One buffer for all names and values of the headers, so that the views have addresses that stay.
+        // One buffer for the names and values of all headers, so that the addresses in the views stay valid.
         let bytes = record.headers.flatMap { Array($0.name.utf8) + ($0.value ?? []) }
         let failure = bytes.withUnsafeBytes { bytes -> KafkaError? in
             var rest = bytes[...]
@@ -84,11 +87,12 @@ extension Producer {
             UnsafeMutableRawPointer(bitPattern: UInt(tag)))
     }
 
-    /// One list a record, which librdkafka takes over: single headers (`VTYPE_HEADER`) crash on an unknown partition (kafka-rules 13).
+    /// One list per record, of which librdkafka takes ownership: single headers (`VTYPE_HEADER`) crash on an unknown
+    /// partition (kafka-rules 13).
     private func makeHeaders(_ headers: UnsafeBufferPointer<HeaderView>) -> OpaquePointer? {
         let list = rd_kafka_headers_new(headers.count)
         for header in headers {
-            // A null value is null at a length of 0; an empty one needs an address.
+            // A null value has no address; an empty one needs an address, at a length of 0.
             _ = rd_kafka_header_add(
                 list, header.name.baseAddress, header.name.count,
                 header.value.map { $0.baseAddress ?? header.name.baseAddress } ?? nil, header.value?.count ?? 0)
@@ -100,7 +104,8 @@ extension Producer {
         var error = handle.error(code, operation: "produce to \(topic.name)")
         if let fatal = fatalError { return fatal }
         if error.kind == .state, isTransactional {
-            // librdkafka refuses records after an abortable error of the same transaction, which may be about another topic. A commit tells it, and does nothing in this state.
+            // After an abortable error, which may be about another topic, librdkafka refuses all records of the
+            // transaction. In this state a commit does nothing but return that error.
             if let object = rd_kafka_commit_transaction(handle.pointer, 1_000) {
                 error = handle.error(consuming: object, operation: "transaction")
             }

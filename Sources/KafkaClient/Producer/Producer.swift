@@ -1,22 +1,26 @@
 import CRDKafka
 
-/// A producer, transactional when it has a `transactionalID`. One thread owns it, and every callback runs inside a call of that thread.
+/// A producer, transactional when it has a `transactionalID`. One thread owns it, and every callback runs inside a call
+/// of that thread.
 ///
-/// Its settings: what exactly once fixes (idempotence, murmur2), then the user's, then ``ClientSettings/producerDefaults``. A fatal error (``fatalError``) ends it: close it and make a new one.
+/// Its settings, in order of precedence: what exactly-once fixes (idempotence, murmur2), the user's,
+/// ``ClientSettings/producerDefaults``. After a fatal error (``fatalError``) close it and create a new one.
 public struct Producer: ~Copyable {
     let handle: ClientHandle
     var topics: ProducerTopics
     let isTransactional: Bool
-    /// How many EndTxn had been sent when the latest transaction began.
+    /// How many EndTxn requests had been sent when the latest transaction began.
     var endsBefore = 0
-    /// Whether a request that ends a transaction, or carries its offsets, was sent more than once, and a copy may still be on its way.
+    /// Whether a request that ends a transaction, or carries its offsets, was sent more than once, so that a copy may
+    /// still be in flight.
     ///
-    /// After a commit or an abort that succeeded, close such a producer and make a new one with the same id, whose epoch shuts the copy out: in a later transaction of this one it
-    /// would do damage (kafka-rules 4).
+    /// After a successful commit or abort, close such a producer and create a new one with the same id: the broker
+    /// rejects the copy because of the new epoch. In a later transaction of this producer it would do damage
+    /// (kafka-rules 4).
     public internal(set) var hasRepeatedRequests = false
 
-    /// - Parameter sink: gets librdkafka's log lines, on its threads.
-    /// - Throws: `.configuration`. A broker that cannot be reached shows later.
+    /// - Parameter sink: receives librdkafka's log lines, on librdkafka's threads.
+    /// - Throws: `.configuration`. An unreachable broker is reported later, by ``takeErrors()``.
     public init(
         settings: Settings, transactionalID: String? = nil, logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
@@ -35,7 +39,7 @@ public struct Producer: ~Copyable {
         isTransactional = transactionalID != nil
     }
 
-    /// A handle for producing. Fetches the topic's metadata, without which the first commit waits for it (0.9 s).
+    /// A handle for producing. Fetches the topic's metadata, for which the first commit would otherwise wait (0.9 s).
     ///
     /// - Throws: `.unknownTopicOrPartition`, `.authorization`, `.timedOut` …; the topic is not created.
     public mutating func topic(_ name: String, timeout: Duration = .seconds(10)) throws(KafkaError) -> ProducerTopic {
@@ -47,9 +51,11 @@ public struct Producer: ~Copyable {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)
     }
 
-    /// The records that failed for good since the last call, in a transaction also since its begin; at most 10,000; those that an abort purged are not among them. One such record makes its transaction fail.
+    /// The records that failed permanently since the last call and, in a transaction, since it began; at most 10,000.
+    /// Those that an abort purged are not included. One such record makes its transaction fail.
     ///
-    /// The broker refuses whole batches, so the neighbours of a bad record fail with it and with the same error: a transaction of one record tells which it was (kafka-rules 20).
+    /// The broker refuses whole batches, so the other records of the batch fail with the same error as the bad one:
+    /// only a transaction of one record identifies it (kafka-rules 20).
     public mutating func takeFailures() -> [DeliveryFailure] {
         if handle.callbacks.failures.isEmpty { return [] }
         defer { handle.callbacks.failures.removeAll(keepingCapacity: true) }
@@ -60,16 +66,16 @@ public struct Producer: ~Copyable {
         }
     }
 
-    /// Of a transactional producer's records with this tag the broker's time is kept: see ``takeAppendTime()``.
+    /// The tag for a transactional producer's records whose append time is wanted: see ``takeAppendTime()``.
     public static let timedTag = UInt64.max
 
-    /// When the broker appended the latest record with ``timedTag`` that was delivered since the last call, by its own clock;
-    /// nil where none was, or its topic has not `message.timestamp.type=LogAppendTime`.
+    /// When the broker appended the latest record with ``timedTag`` that was delivered since the last call, by the
+    /// broker's clock; nil if there was none, or its topic does not have `message.timestamp.type=LogAppendTime`.
     public mutating func takeAppendTime() -> Timestamp? {
         handle.callbacks.appended.take().map(Timestamp.init(milliseconds:))
     }
 
-    /// Errors that came by themselves since the last call, the latest last; at most 100 are kept.
+    /// The errors since the last call that no call caused, oldest first; only the latest 100 are kept.
     public mutating func takeErrors() -> [KafkaError] {
         if handle.callbacks.errors.isEmpty { return [] }
         defer { handle.callbacks.errors.removeAll(keepingCapacity: true) }
@@ -82,16 +88,16 @@ public struct Producer: ~Copyable {
         return handle.callbacks.statistics.flatMap(ClientStatistics.init(json:))
     }
 
-    /// Records that are not delivered yet.
+    /// The number of records that are not delivered yet.
     public var inFlight: Int { Int(rd_kafka_outq_len(handle.pointer)) }
     public var fatalError: KafkaError? { handle.fatalError }
 
-    /// Waits until all is delivered or has failed; throws `.timedOut`. A commit flushes by itself.
+    /// Waits until every record is delivered or has failed; throws `.timedOut`. A commit flushes by itself.
     public mutating func flush(timeout: Duration) throws(KafkaError) {
         let code = rd_kafka_flush(handle.pointer, timeout.milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "flush") }
     }
 
-    /// Frees everything at once; what is not delivered is lost, and an open transaction is left to its timeout.
+    /// Frees the client at once: undelivered records are lost, and an open transaction is left to time out.
     public consuming func close() {}
 }

@@ -1,11 +1,11 @@
 import CRDKafka
 import Synchronization
 
-/// The topic handles of one producer. They go before the client does.
+/// The topic handles of one producer. They are destroyed before the client.
 struct ProducerTopics: ~Copyable {
     private static let nextProducer = Atomic<UInt64>(1)
 
-    /// Tells this producer's topics from those of its predecessor.
+    /// Distinguishes this producer's topics from those of its predecessor.
     let producer: UInt64
     private let handle: ClientHandle
     private(set) var pointers: [OpaquePointer] = []

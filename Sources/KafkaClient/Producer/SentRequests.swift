@@ -1,12 +1,14 @@
 import CRDKafka
 import Synchronization
 
-/// Counts the requests of a transactional producer whose late copy would do damage.
+/// Counts those requests of a transactional producer of which a delayed copy would do damage.
 ///
-/// librdkafka gives a request up after `socket.timeout.ms`, or when its connection ends, and sends it again by itself. The call then succeeds, and nobody hears that the first copy may
-/// still be on its way to the broker. Arriving in a later transaction of the same epoch, an EndTxn ends that one half-way, and a TxnOffsetCommit takes its offsets back (KIP-890).
-/// Measured on 4.3.0: of 8 commits that arrived so late, 6 committed the half of the next transaction, whose events were then sent twice.
-/// A late Produce is dropped by its sequence number. Answers are not counted: librdkafka 2.0.2 reports most of them twice.
+/// librdkafka gives up a request after `socket.timeout.ms`, or when its connection ends, and resends it by itself. The
+/// call then succeeds, with no sign that the first copy may still reach the broker. If it arrives in a later
+/// transaction of the same epoch, an EndTxn ends that transaction half-way, and a TxnOffsetCommit sets its offsets back
+/// (KIP-890). Measured on Kafka 4.3.0: of 8 commits that arrived this late, 6 committed half of the next transaction,
+/// whose events were then sent twice. The broker drops a late Produce by its sequence number. Responses are not
+/// counted: librdkafka 2.0.2 reports most of them twice.
 ///
 /// Any thread; the callbacks run on librdkafka's.
 final class SentRequests: Sendable {
@@ -18,7 +20,8 @@ final class SentRequests: Sendable {
     /// TxnOffsetCommit, API key 28.
     var offsetCommits: Int { offsetCommitCount.load(ordering: .acquiring) }
 
-    /// Has the client that is made of this configuration count here. Whoever makes it keeps this for as long as the client lives.
+    /// Counts the requests of the client that is created from this configuration. The caller keeps this object alive as
+    /// long as the client.
     func watch(_ configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, interceptorName, clientMade, Unmanaged.passUnretained(self).toOpaque())

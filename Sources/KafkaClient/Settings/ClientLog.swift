@@ -7,12 +7,13 @@ public struct ClientLog: Sendable {
     }
 
     public var level: Level
-    /// librdkafka's word for what it is about, `FAIL`.
+    /// librdkafka's name for the kind of line, `FAIL`.
     public var facility: String
     /// The client's name, `rdkafka#consumer-1`.
     public var client: String
     public var message: String
 
-    /// Receives log lines on librdkafka's own threads, and on the owner's. It must be quick and must not call the client.
+    /// Receives log lines on librdkafka's own threads, and on the owner's. It must be quick and must not call the
+    /// client.
     public typealias Sink = @Sendable (ClientLog) -> Void
 }

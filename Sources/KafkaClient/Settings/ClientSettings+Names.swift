@@ -2,13 +2,13 @@ import CRDKafka
 import Foundation
 
 extension ClientSettings {
-    /// Every setting of the library that this process runs with: name → the name it is known by here.
+    /// Every setting of the linked librdkafka: each name with the name that is used here.
     ///
-    /// Two names can mean one setting (`metadata.broker.list` and `bootstrap.servers`): both lead to the newer, which
-    /// is also the one that the Java clients use. Read once from librdkafka's own table.
+    /// Where two names mean one setting (`metadata.broker.list` and `bootstrap.servers`), the newer one is used, which
+    /// is also the Java clients'. Read once from librdkafka's own table.
     package static let names: [String: String] = readNames()
 
-    /// Why librdkafka would refuse a value, in its own sentence; nil where it takes it. The sentence may repeat the value.
+    /// Why librdkafka would refuse a value, in its own words; nil if it accepts it. The text may repeat the value.
     package static func problem(_ name: String, _ value: String) -> String? {
         guard let configuration = rd_kafka_conf_new() else { return nil }
         defer { rd_kafka_conf_destroy(configuration) }
@@ -25,11 +25,11 @@ extension ClientSettings {
         for line in LibrarySettings.table().split(separator: "\n") {
             let columns = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard columns.count >= 6, let name = columns.first, LibrarySettings.scopes[name] != nil else { continue }
-            // Callbacks and pointers cannot be set by text.
+            // Callbacks and pointers cannot be set as text.
             guard !name.hasSuffix("_cb"), !columns[5].contains("see dedicated API") else { continue }
             if names[name] == nil { names[name] = name }
             let alias = columns[5].split(separator: "`", maxSplits: 2)
-            // `enable.auto.commit` of a topic is an alias, but is a setting of the client as well: that one wins.
+            // As a topic's setting `enable.auto.commit` is an alias, but it is also a client's setting, which wins.
             if columns[5].hasPrefix("Alias for `"), alias.count == 3, name != "enable.auto.commit" {
                 names[String(alias[1])] = name
             }

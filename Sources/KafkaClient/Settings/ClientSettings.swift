@@ -1,11 +1,11 @@
 /// librdkafka's settings by librdkafka's names.
 public typealias Settings = [String: String]
 
-/// Which settings a client gets: what exactly once fixes, then the user's, then our defaults.
+/// Which settings a client gets, in order of precedence: what exactly-once fixes, the user's, Carillon's defaults.
 ///
 /// Source of the values: kafka-rules, "Settings", all measured.
 public enum ClientSettings {
-    /// Settings that the user cannot set, each with the name of ours or the reason.
+    /// Settings that the user cannot set, each with what to use instead, or the reason.
     public static let owned: [String: String] = [
         "group.id": "use group.id of the pipeline",
         "group.instance.id": "use instance.id and static-membership",
@@ -31,7 +31,7 @@ public enum ClientSettings {
         "log_level": "use log.level",
     ]
 
-    /// A consumer.
+    /// The defaults of a consumer.
     public static let consumerDefaults: Settings = [
         "auto.offset.reset": "error",
         "check.crcs": "true",
@@ -46,7 +46,7 @@ public enum ClientSettings {
         "socket.nagle.disable": "true",
     ]
 
-    /// A producer.
+    /// The defaults of a producer.
     public static let producerDefaults: Settings = [
         "batch.num.messages": "10000",
         "client.id": "carillon",
@@ -62,7 +62,8 @@ public enum ClientSettings {
     /// What a transactional producer adds to ``producerDefaults``.
     public static let transactionDefaults: Settings = ["transaction.timeout.ms": "20000"]
 
-    /// One sentence for each setting that the user gave and cannot set, or that librdkafka does not know; empty when all are fine.
+    /// One sentence for each setting that the user gave and cannot set, or that librdkafka does not know; empty when
+    /// all are fine.
     public static func problems(in settings: Settings) -> [String] {
         settings.keys.sorted().compactMap { name in
             if let reason = owned[name] { return "\(name) cannot be set: \(reason)" }
@@ -86,7 +87,7 @@ extension ClientSettings {
         "partitioner": "murmur2_random",
     ]
 
-    /// - Throws: `.configuration` where a user's setting contradicts a fixed one, naming every such.
+    /// - Throws: `.configuration`, naming every setting of the user that contradicts a fixed one.
     static func merged(
         fixed: Settings, user: Settings, defaults: Settings, for scope: LibrarySettings.Scope
     ) throws(KafkaError) -> Settings {
@@ -98,7 +99,8 @@ extension ClientSettings {
                 }
                 .joined(separator: "; "))
         }
-        // One file of settings serves consumers and producers; librdkafka would warn of each that is not for it. An unknown one stays, and is refused there.
+        // One file of settings serves consumers and producers, and librdkafka would warn about each that is not for the
+        // client. An unknown one is kept, so that librdkafka refuses it.
         let relevant = user.filter { !(LibrarySettings.scopes[$0.key] ?? scope).isDisjoint(with: scope) }
         return defaults.merging(relevant) { $1 }.merging(fixed) { $1 }
     }

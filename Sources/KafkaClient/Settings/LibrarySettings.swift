@@ -1,7 +1,7 @@
 import CRDKafka
 import Glibc
 
-/// What settings the linked librdkafka knows, from its own table.
+/// The settings that the linked librdkafka knows, from its own table.
 enum LibrarySettings {
     /// The clients that a setting is for.
     struct Scope: OptionSet, Sendable {
@@ -14,7 +14,7 @@ enum LibrarySettings {
     /// Every setting, global and topic, by name.
     static let scopes: [String: Scope] = parse(table())
 
-    /// librdkafka prints its table to a stream only; 200 rows, once a process.
+    /// librdkafka can only print its table to a stream; 200 rows.
     static func table() -> String {
         var text: UnsafeMutablePointer<CChar>?
         var count = 0

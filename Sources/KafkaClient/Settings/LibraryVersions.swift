@@ -1,12 +1,12 @@
 import CRDKafka
 import Glibc
 
-/// What this process runs on.
+/// The versions of the libraries that this process has loaded.
 public enum LibraryVersions {
     /// `2.0.2`
     public static var librdkafka: String { String(cString: rd_kafka_version_str()) }
 
-    /// The OpenSSL that librdkafka has loaded, `OpenSSL 3.0.17 1 Jul 2025`; "none" where it was built without.
+    /// The OpenSSL that librdkafka has loaded, `OpenSSL 3.0.17 1 Jul 2025`; "none" if librdkafka was built without it.
     public static var openSSL: String {
         typealias Version = @convention(c) (Int32) -> UnsafePointer<CChar>?
         guard let symbol = dlsym(nil, "OpenSSL_version") else { return "none" }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension ClientStatistics {
-    /// From librdkafka's JSON (its STATISTICS.md); nil when it is none. A missing field is 0 or absent.
+    /// From librdkafka's JSON (its STATISTICS.md); nil if the text is something else. A missing field is 0 or absent.
     init?(json: String) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -1,4 +1,4 @@
-/// What a client measured of itself, from librdkafka's statistics (`statistics.interval.ms`).
+/// A client's measurements of itself, from librdkafka's statistics (`statistics.interval.ms`).
 public struct ClientStatistics: Hashable, Sendable {
     public struct Broker: Hashable, Sendable {
         public var name: String
@@ -19,7 +19,7 @@ public struct ClientStatistics: Hashable, Sendable {
         public var queuedBytes: Int
         public var highWatermark: Offset?
         public var lastStableOffset: Offset?
-        /// Records between the last stable offset and what was handed over; nil where unknown.
+        /// Records between the consumer's position and the last stable offset; nil if unknown.
         public var lag: Int?
     }
 

@@ -6,7 +6,8 @@ public enum Murmur2 {
         return Array(key).withUnsafeBytes { hash(of: $0) }
     }
 
-    /// The partition of a key among `count` (at least 1), as Java clients choose it. A record without a key has none; an empty key has one.
+    /// The partition of a key among `count` (at least 1), as Java clients choose it. A record without a key has none;
+    /// an empty key has one.
     public static func partition(of key: some Sequence<UInt8>, count: Int32) -> Int32 {
         (hash(key) & Int32.max) % max(count, 1)
     }

@@ -16,7 +16,8 @@ public struct TopicPartition: Hashable, Comparable, Sendable, CustomStringConver
     public var description: String { "\(topic)/\(partition)" }
 }
 
-/// The place of a record in its partition: never negative. librdkafka's logical offsets (beginning, end, none) never appear as one.
+/// The position of a record in its partition; never negative. librdkafka's logical offsets (beginning, end, none) are
+/// never represented as one.
 public struct Offset: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var value: Int64
 
@@ -44,10 +45,10 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 }
 
-/// What a group has committed for a partition: the next offset to read, and a string that travels with it.
+/// What a group has committed for a partition: the next offset to read, and the metadata stored with it.
 public struct CommittedOffset: Hashable, Sendable {
     public var offset: Offset
-    /// "" is none. The broker refuses more than `offset.metadata.max.bytes` (4,096) bytes.
+    /// "" if there is none. The broker refuses more than `offset.metadata.max.bytes` (4,096) bytes.
     public var metadata: String
 
     public init(offset: Offset, metadata: String = "") {

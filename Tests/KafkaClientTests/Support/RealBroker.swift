@@ -3,7 +3,7 @@ import Testing
 
 @testable import KafkaClient
 
-/// A real broker for the tests that the mock cluster cannot do: `KAFKA_BOOTSTRAP_SERVERS`.
+/// A real broker, for tests that the mock cluster cannot run: `KAFKA_BOOTSTRAP_SERVERS`.
 enum RealBroker {
     static let bootstrapServers = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
     static let comment: Comment = "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"
@@ -16,7 +16,7 @@ enum RealBroker {
         "test-\(name)-\(UUID().uuidString.prefix(8).lowercased())"
     }
 
-    /// A new topic under a name of its own.
+    /// Creates a topic with a unique name.
     static func topic(_ name: String, partitions: Int32 = 1, configuration: [String: String] = [:]) throws -> String {
         let topic = unique(name)
         let admin = try Admin(settings: settings)
@@ -24,7 +24,7 @@ enum RealBroker {
             NewTopic(name: topic, partitions: partitions, replicationFactor: 1, configuration: configuration)
         ])
         if let error = outcome[topic] ?? nil { throw error }
-        // The brokers learn of it a little later than the controller.
+        // The brokers learn of the topic a little later than the controller.
         _ = try eventually("the topic") { try admin.describe(topics: [topic]).first }
         return topic
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import KafkaClient
 
-/// Calls `body` until it gives a value; records a failure at the deadline.
+/// Calls `body` until it returns a value; records a failure at the deadline.
 func eventually<Value: Sendable>(
     _ what: String, within timeout: Duration = .seconds(30), sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Value?
@@ -16,15 +16,15 @@ func eventually<Value: Sendable>(
 }
 
 extension Settings {
-    /// Settings that make the mock cluster quick: it sleeps through an empty fetch, and a session shorter than 3 s never joins.
-    /// A rebalance takes a second less than a session.
+    /// Settings that make the mock cluster quick: it sleeps through an empty fetch, and a session shorter than 3 s never
+    /// joins. A rebalance takes a second less than a session.
     static func mock(_ cluster: MockCluster) -> Settings {
         ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "10", "session.timeout.ms": "12000"]
     }
 }
 
 extension Consumer {
-    /// Reads until `count` records came.
+    /// Reads until `count` records have arrived.
     mutating func records(_ count: Int, within timeout: Duration = .seconds(20)) throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
         let deadline = ContinuousClock.now + timeout
@@ -38,7 +38,7 @@ extension Consumer {
         return records
     }
 
-    /// Waits for the group's assignment and answers it with these positions; with none, nothing is read yet.
+    /// Waits for the group's assignment and answers it with this position; nil: nothing is read yet.
     mutating func join(_ topics: [String], at position: Offset? = Offset(0)) throws -> [TopicPartition] {
         try subscribe(to: topics)
         let deadline = ContinuousClock.now + .seconds(30)
@@ -52,7 +52,7 @@ extension Consumer {
         throw KafkaError(kind: .timedOut, recovery: .giveUp, name: "", message: "no assignment")
     }
 
-    /// Answers an assignment: reads all of it from one position; with none, nothing yet.
+    /// Answers an assignment: reads all of it from one position; nil: nothing is read yet.
     mutating func assign(_ partitions: [TopicPartition], at position: Offset?) throws {
         try assign(position.map { at in Dictionary(uniqueKeysWithValues: partitions.map { ($0, at) }) } ?? [:])
     }
