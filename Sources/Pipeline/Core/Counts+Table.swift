@@ -4,7 +4,7 @@ import Subscriptions
 import Telemetry
 
 extension Counts {
-    /// One counter of monitoring, and the number behind it.
+    /// A metric, and the count that it shows.
     struct Row: Sendable {
         var name: String
         var help: String
@@ -12,7 +12,7 @@ extension Counts {
         var value: WritableKeyPath<Counts, Int> & Sendable
     }
 
-    /// Every count, by Prometheus's conventions: it drives adding up and the metrics.
+    /// Every count, named by Prometheus's conventions. Drives ``add(_:)`` and the metrics.
     static let table: [Row] =
         [
             Row("carillon_events_total", \.events, "Records of orders.events that were committed."),

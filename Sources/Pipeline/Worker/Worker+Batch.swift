@@ -57,7 +57,7 @@ extension Worker {
         let treatment = isolation.treatment(of: event)
         output.truncatesDeadLetters = treatment == .truncatedDeadLetter
         if treatment != .asItIs, !core.isDeadLetter(record: record) {
-            core.condemn(
+            core.deadLetter(
                 record: record,
                 DeadLetter(.recordRefused, "the broker refuses what this event gives: \(isolation.lastError ?? "")"))
         }

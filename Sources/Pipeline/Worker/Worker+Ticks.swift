@@ -147,7 +147,7 @@ extension Worker {
             TickSlice(maxTimers: maxTimers, maxRecords: configuration.commitMaxRecords) {
                 open.isOld(configuration)
             },
-            condemning: isolation.tickTreatment == .deadLetter ? refused : nil, into: &output)
+            replacingPushes: isolation.tickTreatment == .deadLetter ? refused : nil, into: &output)
         assignment.positions.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)
