@@ -175,14 +175,14 @@ struct WorkerStateTests {
         var positions = Positions()
         positions.assign([0: (20, metadata)], folds: [0: 0], partitionCount: 6)
         _ = positions.fold(partition: 0, upTo: 8)
-        positions.settleFolds()
+        positions.commitFolds()
         #expect(positions.fold(partition: 0, upTo: 20) == true)
         positions.rollBack()
-        #expect(positions.settledFolds == [0: 8])
+        #expect(positions.committedFolds == [0: 8])
         #expect(positions.foldingCount == 1)
         #expect(positions.isToFold(partition: 0, offset: 8))
         // Behind the rewind the broker has more committed: what is folded stays.
-        positions.assign([0: (30, metadata)], folds: positions.settledFolds, partitionCount: 6)
+        positions.assign([0: (30, metadata)], folds: positions.committedFolds, partitionCount: 6)
         #expect(positions.leftToFold == 22)
     }
 

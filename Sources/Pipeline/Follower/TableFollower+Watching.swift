@@ -1,10 +1,10 @@
 import KafkaClient
 
 extension TableFollower {
-    /// Replaces a consumer that gets nothing although there is something to read (kafka-rules 11). Where a new one does not
-    /// help either, the process is not alive.
+    /// Replaces a consumer that gets nothing although there is something to read (kafka-rules 11). If a new one gets
+    /// nothing either, the process is not alive.
     mutating func watchConsumer() throws {
-        // What is full does not read, and without an answer nobody knows whether there is something to read.
+        // A full buffer is not read into, and without an answer it is unknown whether there is something to read.
         let hasNews = !records.isEmpty || !records.endsOfPartition.isEmpty
         guard !hasNews, !waiting.isFull, freshness.isAnswered, let ends else {
             watch.progressed(hasRecords: !records.isEmpty)
@@ -22,8 +22,8 @@ extension TableFollower {
         context.meter.count { $0.recreatedClients += 1 }
     }
 
-    /// Says once a minute that an open transaction keeps subscriptions from being read: who leaves meanwhile still gets
-    /// pushes.
+    /// Warns once a minute that an open transaction keeps subscriptions from being read: whoever unsubscribes meanwhile
+    /// still gets pushes.
     mutating func watchTransactions() {
         guard let ends else { return }
         let watermarks = consumer.highWatermarks(partitions)

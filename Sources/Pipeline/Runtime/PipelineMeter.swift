@@ -1,8 +1,8 @@
 import Synchronization
 import Telemetry
 
-/// What the process has done so far: fed by the workers after each commit, read by the status line and, under the names
-/// of Prometheus's conventions, by monitoring. Any thread.
+/// The counts and measurements of the process: fed by the workers after each commit, read by the status line and, named
+/// by Prometheus's conventions, by monitoring. Any thread.
 public final class PipelineMeter: Sendable {
     /// A moment's numbers.
     public struct Reading: Sendable {
@@ -95,17 +95,17 @@ public final class PipelineMeter: Sendable {
     ///   - ages: the events of each batch in it, and the age of the oldest of them in milliseconds.
     package func committed(duration: Duration, ages: [(milliseconds: Int64, events: Int)]) {
         transactionDuration.record(duration)
-        // A clock of the producer's that is ahead gives no negative age.
+        // A producer's clock may be ahead: the age is never negative.
         for age in ages { appendToCommit.record(.milliseconds(max(0, age.milliseconds)), times: age.events) }
     }
 
-    /// Nil while nobody knows.
+    /// Nil while the lag is unknown.
     package func setTableLag(_ records: Int?) { state.withLock { $0.tableLag = records } }
 
     /// How many partitions of the subscriptions an open transaction blocks.
     package func setHungSubscriptions(_ partitions: Int) { state.withLock { $0.hungSubscriptions = partitions } }
 
-    /// What the worker's latest statistics say of its partitions.
+    /// The lag of a worker's partitions by its latest statistics.
     package func setLag(_ lag: [Int32: Int], hungTransactions: Int, worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].lag = lag
@@ -128,7 +128,7 @@ public final class PipelineMeter: Sendable {
         state.withLock { $0.workers[worker, default: WorkerState()].clockAhead = seconds }
     }
 
-    /// What is committed of a worker's partitions, and the clock that their timers go by.
+    /// The committed metadata of a worker's partitions, and the clock of their timers.
     func setWatermarks(_ committed: [Int32: OffsetMetadata], clock: PipelineClock, worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].watermarks = committed
@@ -144,7 +144,7 @@ public final class PipelineMeter: Sendable {
         }
     }
 
-    /// What goes up and down is asked for when it is wanted, so that a partition that went leaves no lag behind.
+    /// Gauges are read when they are scraped, so that a partition that was revoked leaves no lag behind.
     private func observe(in metrics: Metrics) {
         func observe(_ name: String, _ help: String, _ read: @escaping @Sendable (State) -> [MetricsSnapshot.Series]) {
             metrics.observe(name, help: help) { [weak self] in

@@ -173,7 +173,7 @@ struct AssignmentMachine: ~Copyable {
 
     enum FoldAction: Equatable {
         /// More is to be folded; a line for the log, where one is due.
-        case goOn(String?)
+        case more(String?)
         /// Every state is that of its committed offset.
         case finish(String)
     }
@@ -188,7 +188,7 @@ struct AssignmentMachine: ~Copyable {
         }
         let line = report.line(left: positions.leftToFold, now: now)
         phase = .refolding(report)
-        return .goOn(line)
+        return .more(line)
     }
 
     private func misfit(_ input: String) -> PipelineError {
@@ -223,11 +223,11 @@ extension AssignmentMachine {
     }
 
     /// To where the states of orders are folded that no abort takes back; nil while they may be newer than the positions.
-    var settledFolds: [Int32: Int64]? {
+    var committedFolds: [Int32: Int64]? {
         switch phase {
         case .unassigned: [:]
         case .locating, .starting: nil
-        case .refolding, .reading: positions.settledFolds
+        case .refolding, .reading: positions.committedFolds
         }
     }
 

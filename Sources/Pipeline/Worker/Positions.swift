@@ -24,7 +24,7 @@ package struct Positions {
         package var first: RecordFingerprint?
         package var newestTimestamp: Int64
         fileprivate var committedTimestamp: Int64
-        fileprivate var settledFold: Int64
+        fileprivate var committedFold: Int64
 
         /// The newest timestamp when the first record since the last commit was processed; the committed one without.
         package var newestAtFirst: Int64 { max(committedTimestamp, first?.timestamp ?? 0) }
@@ -78,7 +78,7 @@ package struct Positions {
                 committed: start.offset, next: start.offset, reached: start.offset, folded: fold,
                 watermark: start.metadata.watermark, committedWatermark: start.metadata.watermark,
                 newestTimestamp: start.metadata.newestTimestamp, committedTimestamp: start.metadata.newestTimestamp,
-                settledFold: fold)
+                committedFold: fold)
         }
         foldingCount = owned.count { self[$0]?.isFolding == true }
     }
@@ -150,7 +150,7 @@ package struct Positions {
             partitions[Int(partition)]!.committed = partitions[Int(partition)]!.next
             partitions[Int(partition)]!.committedWatermark = partitions[Int(partition)]!.watermark
             partitions[Int(partition)]!.committedTimestamp = partitions[Int(partition)]!.newestTimestamp
-            partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded
+            partitions[Int(partition)]!.committedFold = partitions[Int(partition)]!.folded
             partitions[Int(partition)]!.forgetTransaction()
         }
     }
@@ -160,7 +160,7 @@ package struct Positions {
         for partition in owned {
             partitions[Int(partition)]!.next = partitions[Int(partition)]!.committed
             partitions[Int(partition)]!.reached = partitions[Int(partition)]!.committed
-            partitions[Int(partition)]!.folded = partitions[Int(partition)]!.settledFold
+            partitions[Int(partition)]!.folded = partitions[Int(partition)]!.committedFold
             partitions[Int(partition)]!.watermark = partitions[Int(partition)]!.committedWatermark
             partitions[Int(partition)]!.newestTimestamp = partitions[Int(partition)]!.committedTimestamp
             partitions[Int(partition)]!.forgetTransaction()
@@ -190,13 +190,13 @@ extension Positions {
     }
 
     /// Nothing is open: what is folded stays folded.
-    package mutating func settleFolds() {
-        for partition in owned { partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded }
+    package mutating func commitFolds() {
+        for partition in owned { partitions[Int(partition)]!.committedFold = partitions[Int(partition)]!.folded }
     }
 
     /// Where the state of each owned partition stands that no abort takes back.
-    package var settledFolds: [Int32: Int64] {
-        Dictionary(uniqueKeysWithValues: owned.map { ($0, partitions[Int($0)]!.settledFold) })
+    package var committedFolds: [Int32: Int64] {
+        Dictionary(uniqueKeysWithValues: owned.map { ($0, partitions[Int($0)]!.committedFold) })
     }
 
     /// How many offsets are still to be folded.

@@ -140,10 +140,10 @@ extension Worker {
             core.refold(&intake.refoldBatch, isOpen: !transaction.isIdle)
             context.meter.count { $0.refolded += records }
         }
-        if transaction.isIdle { assignment.positions.settleFolds() }
+        if transaction.isIdle { assignment.positions.commitFolds() }
         for partition in assignment.takeFinishedFolds() { finishFold(of: partition) }
         switch try assignment.folded(records, now: .now) {
-        case .goOn(let line):
+        case .more(let line):
             if let line { logger.info("\(line)") }
         case .finish(let line):
             logger.info("\(line)")
@@ -192,14 +192,14 @@ extension Worker {
     /// Remembers where the states stand, before the positions are forgotten or found anew.
     mutating func noteFolds() {
         core.rollBack()
-        if let settled = assignment.settledFolds { folds.offsets.merge(settled) { $1 } }
+        if let settled = assignment.committedFolds { folds.offsets.merge(settled) { $1 } }
     }
 
     /// Writes the checkpoint when it is due and nothing is open: every 10 s, or so much less often that it takes no more
     /// than a fiftieth of the time. What is much goes slice by slice, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
         guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.isSettled,
-            let settled = assignment.settledFolds
+            let settled = assignment.committedFolds
         else { return }
         let began = ContinuousClock.now
         context.meter.setOrders(core.orders.count, bytes: core.orders.usedBytes, worker: slot.number)

@@ -64,7 +64,7 @@ struct AssignmentMachineTests {
             case .fold:
                 machine.fold(0, upTo: 20)
                 return "finished \(machine.takeFinishedFolds())"
-            case .folded: return try machine.folded(3, now: Self.start) == .goOn(nil) ? "go on" : "finish"
+            case .folded: return try machine.folded(3, now: Self.start) == .more(nil) ? "go on" : "finish"
             }
             return "-"
         } catch {
@@ -211,10 +211,10 @@ struct AssignmentMachineTests {
     }
 
     @Test("where the states stand is known while the positions are: not while they are looked for")
-    func settledFolds() throws {
+    func committedFolds() throws {
         let expected: [[Int32: Int64]?] = [[:], nil, nil, nil, [0: 12, 1: 5], [0: 20, 1: 5], [:]]
         for (situation, expected) in zip(Situation.allCases, expected) {
-            let folds = try machine(in: situation).settledFolds
+            let folds = try machine(in: situation).committedFolds
             #expect(folds == expected, "\(situation)")
         }
     }
@@ -260,10 +260,10 @@ struct AssignmentMachineTests {
         machine.fold(0, upTo: 15)
         machine.fold(1, upTo: 9)
         let first = machine.takeFinishedFolds()
-        let goesOn = try machine.folded(5, now: Self.start + .seconds(10))
+        let next = try machine.folded(5, now: Self.start + .seconds(10))
         #expect(first == [1])
         #expect(
-            goesOn == .goOn("folds the state of orders: 0 records/s, 5 offsets left, ready in about 8 s"))
+            next == .more("folds the state of orders: 0 records/s, 5 offsets left, ready in about 8 s"))
         machine.fold(0, upTo: 20)
         let second = machine.takeFinishedFolds()
         let finish = try machine.folded(4, now: Self.start + .seconds(12))
@@ -278,7 +278,7 @@ struct AssignmentMachineTests {
         var machine = try machine(in: .refolding)
         machine.fold(0, upTo: 20)
         machine.positions.rollBack()
-        let settled = machine.settledFolds
+        let settled = machine.committedFolds
         #expect(settled == [0: 12, 1: 5])
         _ = machine.rewound(now: Self.start)
         let action = text(try machine.located(Self.committed, folds: settled ?? [:], partitionCount: 6))
