@@ -18,9 +18,9 @@ extension Worker {
         }
     }
 
-    /// Brings the worker back to its last commit after an error, ready to go on.
+    /// Brings the worker back to its last commit after an error, ready to continue.
     ///
-    /// - Throws: ``PipelineError`` where there is no way on.
+    /// - Throws: ``PipelineError`` where it cannot continue.
     private mutating func recover(from error: any Error) throws {
         switch error {
         case let error as KafkaError: try recover(from: error)
@@ -36,7 +36,7 @@ extension Worker {
 
     private mutating func recover(from error: KafkaError) throws {
         health.fencings.consider(error)
-        // The reports that say which record it was.
+        // The delivery reports say which record it was.
         output.poll()
         let remedy = Remedy(
             after: error, refusals: output.takeRefusals(), alone: transaction.alone, consumer: consumer.fatalError)
@@ -67,7 +67,7 @@ extension Worker {
         }
     }
 
-    /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
+    /// Finds the refused event by running the batch one event at a time (kafka-rules 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
         var ends: [Int32: Int64] = [:]
         for partition in assignment.positions.owned { ends[partition] = assignment.positions[partition]?.next }
@@ -86,7 +86,7 @@ extension Worker {
         }
     }
 
-    /// Makes the producer anew under the same transactional id, which ends whatever its predecessor left open.
+    /// Recreates the producer under the same transactional id, which ends whatever its predecessor left open.
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("makes its producer anew after: \(error)")
@@ -131,7 +131,7 @@ extension Worker {
         .instanceInUse("another process has taken slot \(slot): every process needs its own instance.id (\(error))")
     }
 
-    /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
+    /// Handles errors that no call returned: fatal ones are thrown, to be recovered from; the rest is logged.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
             health.fencings.consider(error)
@@ -144,7 +144,7 @@ extension Worker {
         }
     }
 
-    /// Looks again at what was refused at the start, until there is a sign that it no longer is.
+    /// Considers a refusal at the start again, until there is a sign that it is over.
     mutating func considerRefusal() throws {
         if let refusal = health.refusal { try considerErrors([refusal]) }
     }
@@ -184,7 +184,7 @@ extension Worker {
 }
 
 extension KafkaError {
-    /// Nothing arrives although there is something to read: the consumer is made anew.
+    /// Nothing arrives although there is something to read: the consumer is recreated.
     static var stuckConsumer: KafkaError {
         KafkaError(
             kind: .other, recovery: .recreateClient, name: "",
@@ -192,8 +192,8 @@ extension KafkaError {
             operation: "consume")
     }
 
-    /// The log no longer has the next offset to read. Back at the committed offsets it is found out whether a fold was
-    /// overtaken, which begins again, or the group.
+    /// The log no longer has the next offset to read. The committed offsets tell whether retention has overtaken a fold,
+    /// which then begins again, or the group itself.
     fileprivate static func overtaken(_ error: KafkaError) -> KafkaError {
         var error = error
         error.recovery = .abortTransaction

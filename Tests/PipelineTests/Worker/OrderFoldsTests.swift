@@ -32,16 +32,16 @@ struct OrderFoldsTests {
         #expect(range == 30...30)
     }
 
-    @Test("partitions that another worker has now are forgotten, with what was told of them")
+    @Test("partitions that another worker owns now are forgotten, with what was reported of them")
     func forget() {
         var folds = OrderFolds(checkpoint: nil)
         folds.offsets = [0: 1, 1: 2, 2: 3]
-        folds.told = [0: .whole, 1: .nextRecord]
+        folds.reported = [0: .whole, 1: .nextRecord]
         let gone = folds.forget(except: [0, 2, 5])
-        let (offsets, told) = (folds.offsets, folds.told)
+        let (offsets, reported) = (folds.offsets, folds.reported)
         #expect(gone == [1])
         #expect(offsets == [0: 1, 2: 3])
-        #expect(told == [0: .whole])
+        #expect(reported == [0: .whole])
     }
 
     @Test(
