@@ -134,10 +134,10 @@ public final class NotificationPipeline: Sendable {
             }
             switch opening {
             case .created: logger.info("the subscriptions table is new")
-            case .resumed(let devices): logger.info("the subscriptions table goes on", ["devices": "\(devices)"])
+            case .resumed(let devices): logger.info("the subscriptions table continues", ["devices": "\(devices)"])
             case .checked(let devices):
                 logger.notice("the subscriptions table was not closed; every entry is sound", ["devices": "\(devices)"])
-            case .rebuilt(let reason): logger.notice("the subscriptions table is read anew: \(reason)")
+            case .rebuilt(let reason): logger.notice("the subscriptions table is rebuilt: \(reason)")
             }
             return table
         } catch let error as SubscriptionTableError {

@@ -290,7 +290,7 @@ struct WorkerStateTests {
                 == "folds the state of orders: 50 records/s, 750 offsets left, ready in about 30 s")
         #expect(report.line(left: 700, now: start + .seconds(11)) == nil)
         report.add(300)
-        #expect(report.end(now: start + .seconds(20)) == "the state of orders is whole: 800 records in 20 s")
+        #expect(report.end(now: start + .seconds(20)) == "the state of orders is complete: 800 records in 20 s")
     }
 
     @Test("what is committed is not committed again")

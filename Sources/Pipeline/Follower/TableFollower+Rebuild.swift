@@ -9,7 +9,7 @@ extension TableFollower {
         rebuildReason = reason
         context.gate.close()
         forgetLag()
-        logger.notice("the subscriptions table is read anew: \(reason)")
+        logger.notice("the subscriptions table is rebuilt: \(reason)")
         noteGate()
     }
 

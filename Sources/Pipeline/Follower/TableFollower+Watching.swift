@@ -17,7 +17,7 @@ extension TableFollower {
             reached: { offsets[Int($0)] })
         context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
         guard isStuck else { return }
-        logger.notice("makes the subscriptions' consumer anew: \(KafkaError.stuckConsumer.message)")
+        logger.notice("recreates the subscriptions' consumer: \(KafkaError.stuckConsumer.message)")
         try replaceConsumer()
         context.meter.count { $0.recreatedClients += 1 }
     }
@@ -33,8 +33,8 @@ extension TableFollower {
                     partition: partition.partition, lastStable: end, highWatermark: watermark.value)
             else { continue }
             logger.warning(
-                "a transaction has been open on the subscriptions for more than a minute: no subscription and no end of "
-                    + "one behind it can be read",
+                "a transaction has been open on the subscriptions for more than a minute: no subscription and no "
+                    + "unsubscription after it can be read",
                 ["partition": "\(partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         context.meter.setHungSubscriptions(hungTransactions.hung.count)

@@ -252,8 +252,8 @@ struct TableFollower: ~Copyable {
         wasLagging = isLagging
         logger.notice(
             isLagging
-                ? "fan-out pauses: the subscriptions table has not stood at its topic's end for too long"
-                : "fan-out goes on: the subscriptions table stands at its topic's end",
+                ? "fan-out pauses: the subscriptions table has been behind its topic for too long"
+                : "fan-out continues: the subscriptions table is at its topic's end",
             ["lag": publishedLag.map { "\($0)" } ?? "unknown"])
     }
 }

@@ -120,7 +120,7 @@ struct BrokerProbe: ~Copyable {
         do {
             retention = try setting("retention.ms", of: topic)
         } catch {
-            return logger.notice("retention.ms of \(topic) is not known, it is taken for long enough: \(error)")
+            return logger.notice("retention.ms of \(topic) is not known, it is assumed to be long enough: \(error)")
         }
         // -1 is for ever.
         guard let retention, retention >= .zero, retention < horizon * 2 else { return }

@@ -56,13 +56,13 @@ public final class PipelineMeter: Sendable {
         counters = Counts.table.map { metrics.counter($0.name, help: $0.help, labels: $0.labels) }
         transactionDuration = metrics.histogram(
             "carillon_transaction_duration_seconds",
-            help: "From the begin of a transaction to the end of its commit; one value a transaction.",
+            help: "From the beginning of a transaction to the end of its commit; one value per transaction.",
             bounds: Histogram.durationBounds)
         appendToCommit = metrics.histogram(
             "carillon_append_to_commit_seconds",
             help:
-                "From an event's record timestamp to the end of the commit of what it gave; one value an event, which "
-                + "counts with the age of the oldest event of the batch of at most 512 that it was read in.",
+                "From an event's record timestamp to the end of the commit of its output; one value per event, "
+                + "which counts with the age of the oldest event of the batch of at most 512 that it was read in.",
             bounds: [0.01, 0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600])
         observe(in: metrics)
     }

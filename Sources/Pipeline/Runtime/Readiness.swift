@@ -39,7 +39,7 @@ public struct Readiness: Sendable, Equatable {
             case .notRunning: "the pipeline is not running"
             case .starting: "the pipeline is starting"
             case .draining: "the pipeline is draining"
-            case .brokerAway(let why): "the broker is away: \(why)"
+            case .brokerAway(let why): "the broker is unreachable: \(why)"
             case .tableBehind(nil): "the subscriptions table is catching up"
             case .tableBehind(let records?): "the subscriptions table is catching up: \(records) records behind"
             case .noAssignment(let workers): "no assignment yet: \(Self.list(workers))"

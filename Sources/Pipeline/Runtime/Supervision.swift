@@ -52,13 +52,13 @@ struct Supervision {
             context.board.clockIsOff(drift.components.seconds)
             if context.patience.isDue("clock") {
                 logger.warning(
-                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; timers go on by "
-                        + "the time that has gone")
+                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; timers continue by "
+                        + "the elapsed time")
             }
             return nil
         case .staysOff(let drift):
             return .defect(
-                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: start again to go by it")
+                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: restart to use it")
         }
     }
 

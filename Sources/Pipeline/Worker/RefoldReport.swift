@@ -27,6 +27,6 @@ struct RefoldReport: Equatable {
 
     func end(now: ContinuousClock.Instant = .now) -> String {
         let seconds = (now - began) / .seconds(1)
-        return "the state of orders is whole: \(records) records in \(Int(seconds.rounded())) s"
+        return "the state of orders is complete: \(records) records in \(Int(seconds.rounded())) s"
     }
 }

@@ -66,7 +66,7 @@ enum StartRules {
         if end < committed {
             return .decisionNeeded(
                 "offset out of range: \(partition) is committed at \(committed), its log ends at \(end) "
-                    + "(was the topic made anew?); see `carillon offsets set`")
+                    + "(was the topic recreated?); see `carillon offsets set`")
         }
         return nil
     }

@@ -38,7 +38,7 @@ extension Worker {
                     partition: each.partition.partition, lastStable: end.value, highWatermark: watermark.value)
             else { continue }
             logger.warning(
-                "a transaction upstream has been open for more than a minute: nothing behind it can be read",
+                "a transaction upstream has been open for more than a minute: nothing after it can be read",
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         guard !lag.isEmpty else { return }
@@ -64,7 +64,7 @@ extension Worker {
             try context.reach(.inRevoke, worker: slot.number)
             if !isLost { try commit() }
         } catch let error as KafkaError {
-            logger.warning("could not commit before the partitions went: \(error)")
+            logger.warning("could not commit before the partitions were revoked: \(error)")
             try endTransaction(after: error)
         }
         try discardTransaction()

@@ -55,7 +55,7 @@ extension Worker {
         }
         ticks.clockAhead = nil
         context.meter.setClockAhead(0, worker: slot.number)
-        logger.notice("the clock fits the broker's again: timers go")
+        logger.notice("the clock agrees with the broker's again: timers are sent")
         return true
     }
 
@@ -75,8 +75,8 @@ extension Worker {
         context.meter.setClockAhead(ahead.milliseconds / 1000, worker: slot.number)
         if context.patience.isDue("clock-ahead") {
             logger.warning(
-                "the clock is \(ahead.milliseconds / 1000) s ahead of the broker's: timers wait until it fits; set this "
-                    + "machine's clock and start again")
+                "the clock is \(ahead.milliseconds / 1000) s ahead of the broker's: timers wait until it agrees; set "
+                    + "this machine's clock and restart")
         }
     }
 }

@@ -11,7 +11,7 @@ extension Worker {
         do throws(StoreError) {
             let path = StateFolder.orders(in: configuration.stateDirectory, worker: slot.number)
             let (store, opening) = try DiskStore.open(path)
-            if case .wiped(let reason) = opening { logger.notice("the state of orders is folded anew: \(reason)") }
+            if case .wiped(let reason) = opening { logger.notice("the state of orders is folded again: \(reason)") }
             let checkpoint = try OrderCheckpoint(
                 store,
                 stamp: "\(configuration.topics.events) \(OrderFold.stamp(configuration.rules, configuration.orders))",

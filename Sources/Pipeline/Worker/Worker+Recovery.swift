@@ -27,7 +27,7 @@ extension Worker {
         case let error as SubscriptionTableError where error.recovery != .retry:
             throw PipelineError.defect("the subscriptions table cannot be used: \(error)")
         default:
-            if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is tried again: \(error)") }
+            if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is retried: \(error)") }
             try discardTransaction()
             rewind()
             try pause(health.backoff.next())
@@ -76,10 +76,11 @@ extension Worker {
         }
         switch transaction.refused(refusal.name, timers: core.counts.timers, ends: ends) {
         case .giveUpTimer:
-            throw PipelineError.unplaceableRecord("not even the dead letter of a timer is taken: \(refusal)")
+            throw PipelineError.unplaceableRecord("not even the dead letter of a timer is accepted: \(refusal)")
         case .giveUp(let event):
             throw PipelineError.unplaceableRecord(
-                "partition \(event.partition), offset \(event.offset): not even a cut dead letter is taken: \(refusal)")
+                "partition \(event.partition), offset \(event.offset): "
+                    + "not even a truncated dead letter is accepted: \(refusal)")
         case .retry:
             try discardTransaction()
             rewind()
@@ -89,7 +90,7 @@ extension Worker {
     /// Recreates the producer under the same transactional id, which ends whatever its predecessor left open.
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
-        logger.notice("makes its producer anew after: \(error)")
+        logger.notice("recreates its producer after: \(error)")
         if !assignment.positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
         output = try Self.makeOutput(slot: slot, context: context, logger: logger)
         showPhase()
@@ -116,7 +117,7 @@ extension Worker {
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
         if fatal.kind == .fencedInstanceID, !health.fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
-        logger.notice("makes its consumer anew after: \(fatal)")
+        logger.notice("recreates its consumer after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
         // The old one first: its records would keep it in the group, which would wait for it until max.poll.interval.ms.

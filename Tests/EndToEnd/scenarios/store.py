@@ -102,7 +102,7 @@ def hung_transaction(harness):
     if world.committed != {0: opened_at, 1: world.ends[1]}:
         raise Failure(f"it stands at {world.committed}; partition 0 is open from {opened_at}, partition 1 ends at {world.ends[1]}")
     lines = daemon.log().splitlines()
-    for word in ("anew", "waiting", "failed"):
+    for word in ("recreates", "rebuilt", "waiting", "failed"):
         if found := [line for line in lines if word in line]:
             raise Failure(f"it did not just wait: {found[0]}")
     if len(lines) > 40:
@@ -158,10 +158,10 @@ def forgotten_unsubscription(harness):
 
     wait_for("the topic has forgotten the device", is_forgotten, 90)
     daemon.signal(signal.SIGCONT)
-    wait_for_daemons("the table is read anew", lambda: daemon.has_line("read anew", "delete.retention.ms"), [daemon], 30)
+    wait_for_daemons("the table is rebuilt", lambda: daemon.has_line("table is rebuilt", "delete.retention.ms"), [daemon], 30)
     if (found := notify(world, "p1", 2)) != {"staying"}:
         raise Failure(f"the event after it went to {found}")
-    wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+    wait_for_daemons("fan-out continues", lambda: daemon.has_line("fan-out continues"), [daemon], 30)
     daemon.stop()
 
 
@@ -200,7 +200,7 @@ def created_again(harness):
     daemon.stop()
     before = world.ends_of("subscriptions")
     daemon.start()
-    wait_for_daemons("the table goes on", lambda: daemon.has_line("the subscriptions table goes on"), [daemon], 30)
+    wait_for_daemons("the table continues", lambda: daemon.has_line("the subscriptions table continues"), [daemon], 30)
     daemon.stop()
     # Longer than before: by its offsets alone the table would fit.
     create_again(world, [device(f"p{number % 40}", f"new-{number}") for number in range(2_000)])
@@ -209,7 +209,7 @@ def created_again(harness):
         raise Failure(f"the topic is shorter than before: {after}, {before}")
     daemon.start()
     wait_for_daemons(
-        "a line says why it is read anew", lambda: daemon.has_line("read anew", "another record at offset"), [daemon], 30
+        "a line says why it is rebuilt", lambda: daemon.has_line("table is rebuilt", "another record at offset"), [daemon], 30
     )
     if (found := notify(world, "p7", 1)) != {f"new-{number}" for number in range(7, 2_000, 40)}:
         raise Failure(f"the event went to {len(found)} devices")
@@ -222,7 +222,7 @@ def created_again_while_running(harness):
     world = harness.make_world("again-running").create_topics()
     daemon = world.started()
     create_again(world, [device("p1", "new")])
-    wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "created again"), [daemon], 60)
+    wait_for_daemons("a line says why it is rebuilt", lambda: daemon.has_line("table is rebuilt", "created again"), [daemon], 60)
     if (found := notify(world, "p1", 1)) != {"new"}:
         raise Failure(f"the event went to {found}")
     daemon.stop()
@@ -287,7 +287,7 @@ def full_disk(harness):
         wait_for_daemons("a line says that the disk is full", lambda: daemon.has_line("no room", str(folder)), [daemon], 30)
         wait_for_daemons("fan-out pauses", lambda: daemon.has_line("fan-out pauses"), [daemon], 30)
         filler.unlink()
-        wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+        wait_for_daemons("fan-out continues", lambda: daemon.has_line("fan-out continues"), [daemon], 30)
         world.wait_until_done()
         daemon.stop()
         verify(world)
@@ -308,7 +308,7 @@ def cut_off(harness):
         with open(file, "r+b") as data:
             data.truncate(chance.randrange(file.stat().st_size // 2))
         daemon.start()
-        wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "damaged"), [daemon], 30)
+        wait_for_daemons("a line says that it is rebuilt", lambda: daemon.has_line("table is rebuilt", "damaged"), [daemon], 30)
         world.produce(200)
         world.wait_until_done()
     daemon.stop()
@@ -328,7 +328,7 @@ def marked(harness):
     killed(world, daemon, 1)
     marker.write_text("checking")
     daemon.start()
-    wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "did not end"), [daemon], 30)
+    wait_for_daemons("a line says that it is rebuilt", lambda: daemon.has_line("table is rebuilt", "did not end"), [daemon], 30)
     world.produce(200)
     world.wait_until_done()
     daemon.stop()
@@ -349,10 +349,10 @@ def flipped_bytes(harness):
         daemon.start()
         wait_for(
             "it has opened its table",
-            lambda: not daemon.is_running or daemon.has_line("table is read anew") or daemon.has_line("every entry is sound"),
+            lambda: not daemon.is_running or daemon.has_line("table is rebuilt") or daemon.has_line("every entry is sound"),
             60,
         )
-        if daemon.has_line("table is read anew"):
+        if daemon.has_line("table is rebuilt"):
             anew += 1
         elif daemon.is_running:
             sound += 1

@@ -42,7 +42,7 @@ struct TableFollowerTests {
         #expect(trial.table.position.isWhole)
     }
 
-    @Test("while the broker is away a table that is too old stays closed, and is read again when the broker is back")
+    @Test("while the broker is unreachable a table that is too old stays closed, and is rebuilt when it is back")
     func brokerAway() throws {
         var trial = try FollowerTrial()
         try trial.subscribe(["a"])

@@ -269,7 +269,7 @@ struct AssignmentMachineTests {
         let finish = try machine.folded(4, now: Self.start + .seconds(12))
         let state = state(of: machine)
         #expect(second == [0])
-        #expect(finish == .finish("the state of orders is whole: 9 records in 12 s"))
+        #expect(finish == .finish("the state of orders is complete: 9 records in 12 s"))
         #expect(state == "reading [0, 1]")
     }
 
