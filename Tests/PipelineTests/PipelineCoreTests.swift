@@ -185,7 +185,7 @@ struct PipelineCoreTests {
         }
     }
 
-    @Test("a user's resolver is asked once a batch, and has no table")
+    @Test("a host's resolver is called once per batch, and has no table")
     func ownResolver() throws {
         var driver = try PipelineTestDriver(resolver: Places())
         try driver.process(.order("o1", place: "p1"), .order("o2", place: "p2"))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The assignment of a worker, without a broker")
 struct AssignmentMachineTests {
-    /// Where a worker can stand, with partitions 0 and 1, committed at 20 and 5; the state of 0 is folded to 12.
+    /// The situations of a worker with partitions 0 and 1, committed at 20 and 5; the state of 0 is folded to 12.
     enum Situation: CaseIterable {
         case unassigned, locating, starting, rewinding, refolding, reading, readingNothing
     }
@@ -173,7 +173,7 @@ struct AssignmentMachineTests {
         ),
     ]
 
-    @Test("every input in every phase: what it leads to, and what the worker is told to do")
+    @Test("every input in every phase: the next phase, and what the worker has to do")
     func everyInput() throws {
         #expect(Self.table.map(\.input) == Input.allCases)
         for (input, columns) in Self.table {
@@ -210,7 +210,7 @@ struct AssignmentMachineTests {
         }
     }
 
-    @Test("where the states stand is known while the positions are: not while they are looked for")
+    @Test("how far the states are folded is known while the positions are, and not while they are located")
     func committedFolds() throws {
         let expected: [[Int32: Int64]?] = [[:], nil, nil, nil, [0: 12, 1: 5], [0: 20, 1: 5], [:]]
         for (situation, expected) in zip(Situation.allCases, expected) {
@@ -242,7 +242,7 @@ struct AssignmentMachineTests {
         #expect(!soon && late)
     }
 
-    @Test("partitions that the consumer gave back are assigned, however often it is rewound meanwhile")
+    @Test("partitions that were unassigned are assigned again, however often they are rewound meanwhile")
     func outOfRange() throws {
         var machine = try machine(in: .reading)
         _ = machine.rewound(now: Self.start)

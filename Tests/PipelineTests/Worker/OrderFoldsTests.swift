@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Where the states of orders stand")
+@Suite("How far the states of orders are folded")
 struct OrderFoldsTests {
     private func needed(_ folds: borrowing OrderFolds, committed: Int64, first: Int64?) -> ClosedRange<Int64>? {
         folds.needed([0: committed], first: first.map { [0: $0] } ?? [:], of: "events")[
@@ -25,7 +25,7 @@ struct OrderFoldsTests {
         #expect(withoutFirst == nil)
     }
 
-    @Test("a log that begins behind the committed offset leaves its beginning")
+    @Test("where a log begins after the committed offset, only its first offset is usable")
     func emptyLog() {
         let folds = OrderFolds(checkpoint: nil)
         let range = needed(folds, committed: 20, first: 30)
