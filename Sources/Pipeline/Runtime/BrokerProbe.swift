@@ -122,7 +122,7 @@ struct BrokerProbe: ~Copyable {
         } catch {
             return logger.notice("retention.ms of \(topic) is not known, it is assumed to be long enough: \(error)")
         }
-        // -1 is for ever.
+        // -1: without limit.
         guard let retention, retention >= .zero, retention < horizon * 2 else { return }
         throw .decisionNeeded(
             "\(topic) keeps its events for \(ConfigurationText.text(retention)) (retention.ms), and timers need twice "

@@ -10,7 +10,7 @@ public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
     case notDrained(String)
     /// The broker refused the login, or an ACL is missing.
     case notAuthorized(String)
-    /// A setting is wrong, or only a person can decide what to do.
+    /// A setting is wrong, or only an operator can decide what to do.
     case decisionNeeded(String)
 
     public var description: String {

@@ -88,7 +88,7 @@ struct Fencings {
     ///
     /// - Parameters:
     ///   - consumer: the fatal error of the consumer, which a static member gets where its slot was taken.
-    ///   - isStatic: without static membership nothing tells the two apart.
+    ///   - isStatic: without static membership the two cannot be distinguished.
     mutating func judge(
         _ error: KafkaError, consumer: KafkaError?, isStatic: Bool, now: ContinuousClock.Instant = .now
     ) -> Verdict {

@@ -169,7 +169,7 @@ package struct Positions {
     }
 }
 
-// MARK: The state of orders, which may be behind
+// MARK: The state of orders, which may lag
 
 extension Positions {
     /// Whether a record is only to be folded into the state: its output is committed already.

@@ -20,7 +20,7 @@ struct Worker: ~Copyable {
     var output: TransactionOutput
     /// What has been read.
     var intake: Intake
-    /// What is made of it.
+    /// Turns it into records.
     var core: PipelineCore
     var assignment = AssignmentMachine()
     var transaction = TransactionMachine()

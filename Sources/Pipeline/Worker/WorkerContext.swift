@@ -53,14 +53,14 @@ final class WorkerContext: Sendable {
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+
+    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
     var readiness: Readiness {
         let isBehind = gate.isLagging() || gate.isAwaited
         return board.readiness(
             isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
     }
-
-    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
-
     /// Takes an error of the environment, and returns what to log of it now, if anything; see ``Patience/consider(_:now:)``.
     func consider(_ error: KafkaError) throws(PipelineError) -> String? {
         let error = permissions.explained(error)
