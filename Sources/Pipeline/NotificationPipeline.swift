@@ -11,8 +11,8 @@ import Telemetry
 ///     let pipeline = NotificationPipeline(configuration: configuration)
 ///     try await pipeline.run()        // until shutdown() or an error
 ///
-/// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once and leaves what is open to
-/// time out; ``shutdown()`` drains and commits. One `run()` per pipeline.
+/// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once and leaves open transactions
+/// to time out; ``shutdown()`` drains and commits. Call `run()` once per pipeline.
 public final class NotificationPipeline: Sendable {
     private let configuration: PipelineConfiguration
     private let resolver: (any TokenResolver)?
@@ -21,11 +21,11 @@ public final class NotificationPipeline: Sendable {
     private let audienceRule: any AudienceRule
     private let isShutDown = Atomic<Bool>(false)
     private let isCancelled = Atomic<Bool>(false)
-    /// What has been done so far.
+    /// Counts and measurements, up to now.
     public let meter: PipelineMeter
 
     /// - Parameters:
-    ///   - resolver: finds the devices of audiences; nil reads notifications.subscriptions into a table of its own.
+    ///   - resolver: finds the devices of audiences; nil: the pipeline keeps a table of notifications.subscriptions.
     ///   - audienceRule: decides who a notification is for.
     ///   - logger: with the host's own sink, for example a bridge to swift-log.
     ///   - metrics: the host's registry.
@@ -46,25 +46,26 @@ public final class NotificationPipeline: Sendable {
         }
     }
 
-    /// Whether the pipeline is at work on its partitions, and if not, what it waits for. Any thread, at any time; it costs
-    /// a few locks and asks nobody.
+    /// Whether the pipeline is processing its partitions, and if not, what it waits for. Any thread, at any time; takes a
+    /// few locks and does no I/O.
     public var readiness: Readiness {
         context.withLock { $0?.readiness } ?? Readiness(reasons: [.notRunning])
     }
 
-    /// Whether it still helps itself; a pipeline that does not run is alive. Any thread, at any time, at the same cost.
+    /// Whether the pipeline can still recover by itself; one that is not running is alive. Any thread, at any time, at the
+    /// same cost.
     public var liveness: Liveness { context.withLock { $0?.board.liveness } ?? Liveness() }
 
-    /// Drains and commits, and lets ``run()`` return. Any thread, any number of times.
+    /// Drains, commits, and lets ``run()`` return. Any thread, any number of times.
     public func shutdown() {
         isShutDown.store(true, ordering: .sequentiallyConsistent)
         context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
     }
 
-    /// Works until ``shutdown()``. After an error threads may still be at work, where ``PipelineError/notDrained(_:)`` or a hang
-    /// is the error; the state folder stays locked until the last of them has ended.
+    /// Runs until ``shutdown()``. After ``PipelineError/notDrained(_:)`` or a hang, threads may still be running; the state
+    /// folder stays locked until the last of them has ended.
     ///
-    /// - Throws: ``PipelineError`` for what a person must know of; `KafkaError` and `SubscriptionTableError` from the
+    /// - Throws: ``PipelineError`` where an operator has to act; `KafkaError` and `SubscriptionTableError` from the
     ///   start, before the first worker runs; `CancellationError` when its task is cancelled.
     public func run() async throws {
         try await withTaskCancellationHandler {
@@ -80,7 +81,7 @@ public final class NotificationPipeline: Sendable {
         }
     }
 
-    /// The life of this process's part of the group: folder, broker, table, threads.
+    /// Locks the state folder, waits for the broker, opens the table, and runs the threads until they have ended.
     private func supervise() throws {
         let context = try makeContext()
         defer { context.board.ended() }
@@ -97,7 +98,7 @@ public final class NotificationPipeline: Sendable {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
                 try probe.checkEventsRetention()
-                // Before the topic is looked at: a table that is read from its beginning is as old as that.
+                // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
                 let now = EventTime(milliseconds: context.clock.now())
                 let topic = try probe.subscriptionTopic()
                 let table = try open(folder.table, as: topic, now: now, probe)
@@ -133,10 +134,10 @@ public final class NotificationPipeline: Sendable {
             }
             switch opening {
             case .created: logger.info("the subscriptions table is new")
-            case .resumed(let devices): logger.info("the subscriptions table goes on", ["devices": "\(devices)"])
+            case .resumed(let devices): logger.info("the subscriptions table continues", ["devices": "\(devices)"])
             case .checked(let devices):
                 logger.notice("the subscriptions table was not closed; every entry is sound", ["devices": "\(devices)"])
-            case .rebuilt(let reason): logger.notice("the subscriptions table is read anew: \(reason)")
+            case .rebuilt(let reason): logger.notice("the subscriptions table is rebuilt: \(reason)")
             }
             return table
         } catch let error as SubscriptionTableError {

@@ -61,7 +61,7 @@ struct ConsumerWatchTests {
         }
     }
 
-    @Test("records between two looks begin the count anew")
+    @Test("records between two checks reset the count")
     func progress() {
         var watch = ConsumerWatch(now: start)
         _ = watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(60))
@@ -70,7 +70,7 @@ struct ConsumerWatchTests {
         #expect(!verdict)
     }
 
-    @Test("the end of a partition behind control records counts as reached (kafka-rules 19)")
+    @Test("the end of a partition after control records counts as reached (kafka-rules 19)")
     func reached() {
         var positions = Positions()
         let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
@@ -81,7 +81,7 @@ struct ConsumerWatchTests {
         #expect(positions[0]?.next == 3)
     }
 
-    @Test("a transaction upstream that stands behind the watermark for a minute is said once a minute")
+    @Test("a transaction upstream that stays below the watermark for a minute is reported once a minute")
     func hung() {
         var watch = HungTransactionWatch()
         var verdicts: [Bool] = []
@@ -95,7 +95,7 @@ struct ConsumerWatchTests {
         #expect(watch.hung == [])
     }
 
-    @Test("a last stable offset that moves is no hung transaction, however far behind")
+    @Test("a last stable offset that moves is no hung transaction, however far below the watermark")
     func moving() {
         var watch = HungTransactionWatch()
         for step in 0..<5 {

@@ -97,7 +97,7 @@ struct EnvironmentTests {
         #expect(StartRules.rangeProblem(partition, committed: Offset(90), first: Offset(0), end: Offset(90)) == nil)
     }
 
-    @Test("fan-out waits for the barrier that was asked for at the assign")
+    @Test("fan-out waits for the barrier that was requested at the assignment")
     func gate() {
         let gate = TableGate(freshFor: .seconds(30))
         let barrier = gate.requestBarrier()

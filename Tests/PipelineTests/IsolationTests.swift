@@ -2,7 +2,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A record that the broker refuses for good (kafka-rules 20)")
+@Suite("A record that the broker refuses permanently (kafka-rules 20)")
 struct IsolationTests {
     private let event = Coordinates(partition: 2, offset: 40)
     private let batch: [Int32: Int64] = [2: 50]
@@ -37,7 +37,7 @@ struct IsolationTests {
         #expect(!isolation.isActive)
     }
 
-    @Test("a commit between two aborts begins the count anew")
+    @Test("a commit between two aborts resets the count")
     func commitBetween() {
         var isolation = Isolation()
         _ = isolation.recordRefused(error: "INVALID_RECORD", batch: batch, alone: nil, wasDeadLetter: false)
@@ -122,7 +122,7 @@ struct IsolationTests {
         #expect(isolation.treatment(of: event) == .truncatedDeadLetter)
     }
 
-    @Test("events run in batches again behind the batch that was refused")
+    @Test("events run in batches again after the batch that was refused")
     func end() {
         var isolation = afterTwoAborts()
         isolation.committed { _ in 49 }

@@ -118,12 +118,12 @@ struct PipelineCoreTests {
         #expect(driver.counts.deadLetters(.tooManyDevices) == 1)
     }
 
-    @Test("a condemned event is dead-lettered in place of its notifications, and its neighbours go out")
-    func condemned() throws {
+    @Test("an event can be dead-lettered in place of its notifications, and its neighbours are sent")
+    func deadLettered() throws {
         var driver = try PipelineTestDriver()
         try driver.subscribe("token-1", to: "p1")
         driver.extract([.order("o1", place: "p1"), .order("o2", place: "p1"), .order("o3", place: "p1")])
-        driver.core.condemn(record: 1, DeadLetter(.recordRefused, "refused"))
+        driver.core.deadLetter(record: 1, DeadLetter(.recordRefused, "refused"))
         var sink = RecordingSink()
         _ = try driver.emitAll(into: &sink)
         #expect(sink.records.map(\.destination) == [.dispatch, .deadLetters, .dispatch])
@@ -185,7 +185,7 @@ struct PipelineCoreTests {
         }
     }
 
-    @Test("a user's resolver is asked once a batch, and has no table")
+    @Test("a host's resolver is called once per batch, and has no table")
     func ownResolver() throws {
         var driver = try PipelineTestDriver(resolver: Places())
         try driver.process(.order("o1", place: "p1"), .order("o2", place: "p2"))

@@ -47,7 +47,7 @@ struct PipelineTestDriverTests {
         #expect(driver.output.dispatches.last?.payload?.eventType == "event_unpicked_orders_reminder")
     }
 
-    /// Fails the first time that it is asked.
+    /// Fails at the first call.
     private final class Flaky: TokenResolver {
         struct Down: Error {}
         private let hasFailed = Atomic<Bool>(false)

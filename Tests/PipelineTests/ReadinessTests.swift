@@ -50,7 +50,7 @@ struct ReadinessTests {
         #expect(reasons(board) == [.noAssignment(workers: [1])])
     }
 
-    @Test("the broker is away when the follower's question or a worker is not answered, and back by either's answer")
+    @Test("the broker is unreachable while the follower or a worker gets no answer, and back when either gets one")
     func broker() {
         let board = board(workers: 1)
         board.set(.reading, worker: 0)

@@ -47,7 +47,7 @@ private final class WaitingResolver: TokenResolver {
     func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) throws {
         asked.continuation.yield()
         released.wait()
-        // Once it may go on, nobody is kept waiting.
+        // Releases the thread that still waits.
         released.signal()
     }
 }

@@ -150,7 +150,7 @@ struct WorkerStateTests {
     }
 
     @Test(
-        "records below the committed offset are folded, and the state is whole when one behind them or the end has come"
+        "records below the committed offset are folded, and the state is complete at one after them or at the end"
     )
     func folds() {
         var positions = Positions()
@@ -164,7 +164,7 @@ struct WorkerStateTests {
         #expect(!positions.isToFold(partition: 1, offset: 4))
         #expect(positions.fold(partition: 0, upTo: 18) == false)
         #expect(positions[0]?.isFolding == true)
-        // The offsets up to 20 are control records: only the next record tells.
+        // The offsets up to 20 are control records: only the next record shows that.
         #expect(positions.fold(partition: 0, upTo: 23) == true)
         #expect(positions.foldingCount == 0)
         #expect(positions[0]?.folded == 20)
@@ -175,14 +175,14 @@ struct WorkerStateTests {
         var positions = Positions()
         positions.assign([0: (20, metadata)], folds: [0: 0], partitionCount: 6)
         _ = positions.fold(partition: 0, upTo: 8)
-        positions.settleFolds()
+        positions.commitFolds()
         #expect(positions.fold(partition: 0, upTo: 20) == true)
         positions.rollBack()
-        #expect(positions.settledFolds == [0: 8])
+        #expect(positions.committedFolds == [0: 8])
         #expect(positions.foldingCount == 1)
         #expect(positions.isToFold(partition: 0, offset: 8))
         // Behind the rewind the broker has more committed: what is folded stays.
-        positions.assign([0: (30, metadata)], folds: positions.settledFolds, partitionCount: 6)
+        positions.assign([0: (30, metadata)], folds: positions.committedFolds, partitionCount: 6)
         #expect(positions.leftToFold == 22)
     }
 
@@ -223,7 +223,7 @@ struct WorkerStateTests {
         #expect(positions[0]?.newestTimestamp == 400)
     }
 
-    @Test("an end that took long to be reached is asked for again, three times at most")
+    @Test("an end that took long to reach is queried again, three times at most")
     func staleTick() {
         var ticks = PendingTicks()
         ticks.pending[0] = .init(time: 10_000, end: 50, questions: 1)
@@ -290,7 +290,7 @@ struct WorkerStateTests {
                 == "folds the state of orders: 50 records/s, 750 offsets left, ready in about 30 s")
         #expect(report.line(left: 700, now: start + .seconds(11)) == nil)
         report.add(300)
-        #expect(report.end(now: start + .seconds(20)) == "the state of orders is whole: 800 records in 20 s")
+        #expect(report.end(now: start + .seconds(20)) == "the state of orders is complete: 800 records in 20 s")
     }
 
     @Test("what is committed is not committed again")
@@ -415,7 +415,7 @@ struct WorkerStateTests {
         #expect(fencings.mayBeOwnDoing() == isLostContact)
     }
 
-    @Test("the backoff doubles from 100 ms to 10 s and begins anew")
+    @Test("the backoff doubles from 100 ms to 10 s, and a reset restarts it")
     func backoff() {
         var backoff = Backoff()
         var waits: [Int64] = []

@@ -30,12 +30,12 @@ public struct ConfigurationLoader: Sendable {
     public var kafkaFile: String?
     /// Some commands need no broker.
     public var needsBroker = true
-    /// What was probably meant by an unknown key, from the known ones.
+    /// Suggests the known key that was probably meant by an unknown one.
     public var suggest: @Sendable (_ unknown: String, _ known: [String]) -> String? = { _, _ in nil }
 
     public init() {}
 
-    /// Reads the files and settles every setting.
+    /// Reads the files and resolves every setting.
     public func load() -> LoadedConfiguration {
         var given = GivenSettings(suggest: suggest)
         if let kafkaFile { given.add(file: kafkaFile, isKafka: true) }
@@ -63,7 +63,7 @@ public struct ConfigurationLoader: Sendable {
             }
         }
         problems += makeRules(&draft, given)
-        problems += settleStateDirectory(&draft)
+        problems += chooseStateDirectory(&draft)
         if needsBroker, draft.configuration.kafka["bootstrap.servers"] == nil {
             problems.append(
                 ConfigurationProblem(
@@ -95,7 +95,7 @@ public struct ConfigurationLoader: Sendable {
         }
     }
 
-    private func settleStateDirectory(_ draft: inout ConfigurationDraft) -> [ConfigurationProblem] {
+    private func chooseStateDirectory(_ draft: inout ConfigurationDraft) -> [ConfigurationProblem] {
         if let path = draft.stateDirectory {
             draft.configuration.stateDirectory = path
             return []
@@ -116,7 +116,7 @@ public struct LoadedConfiguration: Sendable {
     private let configuration: PipelineConfiguration?
     /// Each setting in the order of the documentation, then librdkafka's own by name. Secrets are redacted.
     public let settings: [EffectiveSetting]
-    /// Variables that begin like ours or librdkafka's and are neither.
+    /// Variables with our prefix or librdkafka's that name no setting.
     public let ignoredVariables: [String]
     public let problems: [ConfigurationProblem]
 

@@ -71,7 +71,7 @@ struct GivenSettings {
         }
     }
 
-    /// librdkafka's own settings, each tried on a configuration of librdkafka's.
+    /// Reads librdkafka's own settings, and lets librdkafka check each of them.
     func readKafka(into settings: inout Settings) -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for (key, value) in kafkaValues {
@@ -118,7 +118,7 @@ extension Setting {
     static let keys = Set(all.map(\.key))
     static let keysByVariable = Dictionary(all.map { ($0.variable, $0.key) }) { first, _ in first }
 
-    /// What holds when nothing is given.
+    /// The value that applies when none is given.
     fileprivate func defaultText(_ configuration: PipelineConfiguration?) -> String? {
         switch (defaultValue, key) {
         case (.value(let text), _): text

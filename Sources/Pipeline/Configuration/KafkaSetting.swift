@@ -23,7 +23,7 @@ package enum KafkaSetting {
         owned[name].map { "it cannot be set: \($0)" }
     }
 
-    /// By the names under which settings are kept; with those that are settings of ours under another name.
+    /// Keyed by the names under which settings are kept; includes those that are settings of ours under another name.
     private static let owned: [String: String] = {
         let ours = ["session.timeout.ms": "use session.timeout", "transaction.timeout.ms": "use transaction.timeout"]
         let all = ClientSettings.owned.merging(ours) { _, ours in ours }

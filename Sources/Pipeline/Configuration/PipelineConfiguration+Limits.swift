@@ -20,7 +20,7 @@ extension PipelineConfiguration {
                 interval * 4 <= transactionTimeout, key, interval,
                 "must be at most a quarter of", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
         }
-        // What is not drained in time must be over soon after: the broker aborts it (exit code 75).
+        // The broker aborts what is not drained in time (exit code 75), and has to do so soon after.
         require(
             shutdownTimeout <= transactionTimeout, "shutdown.timeout", shutdownTimeout,
             "must be at most", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
@@ -45,8 +45,8 @@ extension PipelineConfiguration {
         return problems
     }
 
-    /// 10,000 for each second of ``transactionTimeout``, a tenth of what a broker takes: the records of one event are in one
-    /// transaction, which it would abort and abort again.
+    /// 10,000 for each second of ``transactionTimeout``, a tenth of what a broker takes: all records of an event are in one
+    /// transaction, and the broker would abort one that is too slow at every attempt.
     package var mostDevicesPerEvent: Int { Int(clamping: transactionTimeout.wholeMilliseconds) * 10 }
 
     /// Two roles on one topic would feed the pipeline its own output.

@@ -5,10 +5,10 @@ import KafkaClient
 import OrderState
 import Telemetry
 
-/// Everything that a pipeline can be told, as one value (design §3 "Configuration").
+/// All settings of a pipeline, as one value (design §3 "Configuration").
 ///
 /// A program that embeds the pipeline fills it in by hand; the command line makes it from files, environment and flags
-/// with ``ConfigurationLoader``. Whoever made it, ``limitProblems()`` says whether its limits fit together.
+/// with ``ConfigurationLoader``. In both cases ``limitProblems()`` says whether its limits fit together.
 public struct PipelineConfiguration: Sendable {
     /// librdkafka's own settings, by their own names, without those that the pipeline decides itself.
     public var kafka: Settings
@@ -26,28 +26,28 @@ public struct PipelineConfiguration: Sendable {
     /// The folder of the subscriptions table and of the instance's lock. It holds tokens, and is always safe to delete.
     public var stateDirectory: String
     public var rules: ExtractionRules
-    /// What is remembered of orders, and what follows from it by the clock.
+    /// How the state of orders is kept, and which timers follow from it.
     public var orders = OrderRules()
     public var rendering = RenderSettings()
     /// A device that was last seen longer ago gets nothing (push-rules §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)
-    /// Fan-out pauses when the table has not stood at its topic's end for so long (design §6).
+    /// Fan-out pauses when the table has been behind its topic for this long (design §6).
     public var subscriptionsMaxLag: Duration = .seconds(30)
-    /// An event with more devices becomes a dead letter, `too_many_devices`. An event is never split, so by default it is
-    /// what a broker surely takes within ``transactionTimeout``: ``mostDevicesPerEvent``, at most 200,000.
+    /// An event with more devices becomes a dead letter, `too_many_devices`. An event is never split, so the default is
+    /// what any broker takes within ``transactionTimeout``: ``mostDevicesPerEvent``, at most 200,000.
     public var maxDevicesPerEvent: Int {
         get { chosenMaxDevices ?? min(200_000, mostDevicesPerEvent) }
         set { chosenMaxDevices = newValue }
     }
     /// What was set; nil: the default.
     package private(set) var chosenMaxDevices: Int?
-    /// A transaction is committed when it is this old,
+    /// A transaction is committed when it is this old.
     public var commitInterval: Duration = .milliseconds(50)
-    /// or, while more records wait than it has taken, this old,
+    /// Replaces ``commitInterval`` while more records wait than the transaction has taken.
     public var commitIntervalBehind: Duration = .milliseconds(500)
-    /// or has this many events,
+    /// A transaction with this many events is committed at once.
     public var commitMaxEvents = 20_000
-    /// or this many records to dispatch.
+    /// A transaction with this many dispatch records is committed at once.
     public var commitMaxRecords = 50_000
     /// The broker aborts a transaction that is older.
     public var transactionTimeout: Duration = .seconds(20)

@@ -5,8 +5,8 @@ import Extraction
 import FanOut
 import OrderState
 
-/// What decides the payloads besides the events, in 16 hex digits: the rules' version, the effective settings, and the
-/// version of the time zone data. Two journal entries with one hash were written by the same rules.
+/// A hash, in 16 hex digits, of what decides the payloads besides the events: the rules' version, the effective settings,
+/// and the version of the time zone data. Two journal entries with the same hash were written by the same rules.
 package struct RulesHash: Equatable, Sendable {
     package let text: String
 
@@ -35,7 +35,7 @@ package struct RulesHash: Equatable, Sendable {
 }
 
 extension PipelineConfiguration {
-    /// What the journal calls the rules that these settings make.
+    /// The hash by which the journal names the rules that these settings make.
     package var rulesHash: String {
         RulesHash(
             rules: rules, orders: orders, rendering: rendering, maxAge: subscriptionsMaxAge,

@@ -67,7 +67,7 @@ extension Setting {
         },
         .custom(
             "place-time-zones", default: .none, allowed: "place=Zone,… or @FILE with a line place=Zone for each",
-            "Zones of single places, by place id."
+            "Zones of individual places, by place id."
         ) { text, draft in
             guard let zones = placeTimeZones(text) else { return false }
             draft.placeTimeZones = zones
@@ -75,7 +75,7 @@ extension Setting {
         },
         .choice(
             "on-missing-order-id", \.onMissingOrderID, default: .value("send"),
-            "What becomes of an event without an order id: sent with an empty id and `x-degraded`, or a dead letter."),
+            "What happens to an event without an order id: sent with an empty id and `x-degraded`, or a dead letter."),
     ]
 
     private static let rendering: [Setting] = [
@@ -140,7 +140,7 @@ extension Setting {
     private static let monitoring: [Setting] = [
         .custom(
             "http", default: .none, allowed: "host:port, such as 127.0.0.1:9464",
-            "Where `/metrics`, `/live` and `/ready` are served; nowhere by default. There is no login: keep it from strangers."
+            "Where `/metrics`, `/live` and `/ready` are served; nowhere by default. There is no authentication: restrict who can reach it."
         ) { text, draft in
             draft.configuration.http = ListenAddress(text)
             return draft.configuration.http != nil

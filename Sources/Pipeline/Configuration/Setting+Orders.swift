@@ -2,7 +2,7 @@ import Foundation
 import NotificationPayload
 
 extension Setting {
-    /// What is remembered of orders, and what follows from it by the clock.
+    /// How the state of orders is kept, and which timers follow from it.
     static let orders: [Setting] = [
         .choice(
             "schedule", \.isScheduled, default: .value("on"), ["on": true, "off": false],

@@ -15,7 +15,7 @@ public struct Setting: Sendable {
 
     public enum Default: Equatable, Sendable {
         case value(String)
-        /// Made at the start; the text says from what.
+        /// Computed at the start; the text says from what.
         case computed(String)
         case none
     }
@@ -36,7 +36,7 @@ struct ConfigurationDraft: Sendable {
     var onMissingOrderID = ExtractionRules.MissingOrderID.send
     var infersStatusChanges = false
     var isScheduled = true
-    /// How, where it is scheduled.
+    /// How timers are sent, where ``isScheduled``.
     var schedule = ScheduleRules()
 }
 

@@ -4,7 +4,7 @@ import Subscriptions
 import Telemetry
 
 extension Counts {
-    /// One counter of monitoring, and the number behind it.
+    /// A metric, and the count that it shows.
     struct Row: Sendable {
         var name: String
         var help: String
@@ -12,13 +12,13 @@ extension Counts {
         var value: WritableKeyPath<Counts, Int> & Sendable
     }
 
-    /// Every count, by Prometheus's conventions: it drives adding up and the metrics.
+    /// Every count, named by Prometheus's conventions. Drives ``add(_:)`` and the metrics.
     static let table: [Row] =
         [
             Row("carillon_events_total", \.events, "Records of orders.events that were committed."),
-            Row("carillon_notifications_total", \.notifications, "Notifications that events gave."),
+            Row("carillon_notifications_total", \.notifications, "Notifications extracted from events."),
             Row("carillon_timers_total", \.timers, "Timers of orders that were due and not dropped."),
-            Row("carillon_dispatches_total", \.dispatches, "Records written to the dispatch topic, one a device."),
+            Row("carillon_dispatches_total", \.dispatches, "Records written to the dispatch topic, one per device."),
             Row(
                 "carillon_stale_devices_total", \.staleDevices, "Devices left out: not seen for subscriptions.max-age."),
             Row(
@@ -27,16 +27,16 @@ extension Counts {
             Row("carillon_key_mismatches_total", \.keyMismatches, "Events whose key is not their order id."),
             Row("carillon_ambiguous_dates_total", \.ambiguousDates, "Dates such as 07/07/2025, which count as absent."),
             Row("carillon_unknown_statuses_total", \.unknownStatuses, "Events with a status that is not a known one."),
-            Row("carillon_ignored_order_ids_total", \.ignoredOrderIDs, "Entries of ORDER_IDS_LISTED that are no id."),
+            Row("carillon_ignored_order_ids_total", \.ignoredOrderIDs, "Entries of ORDER_IDS_LISTED that are not ids."),
             Row(
                 "carillon_out_of_order_events_total", \.outOfOrder,
-                "Events older than the one of their order that came before."),
+                "Events older than one of their order that came before."),
             Row(
                 "carillon_refolded_events_total", \.refolded,
                 "Events folded into the state of their orders again, after a start or a rebalance."),
             Row("carillon_transactions_total", \.transactions, "Committed transactions."),
-            Row("carillon_transaction_aborts_total", \.aborts, "Aborted transactions; what they held is done again."),
-            Row("carillon_recreated_clients_total", \.recreatedClients, "Kafka clients made anew after an error."),
+            Row("carillon_transaction_aborts_total", \.aborts, "Aborted transactions; their work is done again."),
+            Row("carillon_recreated_clients_total", \.recreatedClients, "Kafka clients recreated after an error."),
             Row(
                 "carillon_missing_watermarks_total", \.missingWatermarks,
                 "Committed offsets without a readable watermark."),

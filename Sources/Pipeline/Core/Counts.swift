@@ -2,29 +2,28 @@ import Events
 import Extraction
 import OrderState
 
-/// What has been counted, in numbers. A transaction's are added to the process's after it has been committed, and thrown
-/// away when it is aborted. ``table`` lists every one with the name that monitoring sees: a new count is a property here
-/// and a row there.
+/// The counters. Those of a transaction are added to the process's once it is committed, and discarded when it is aborted.
+/// ``table`` lists each with the name of its metric: a new counter is a property here and a row there.
 public struct Counts: Sendable {
     public package(set) var events = 0
     public package(set) var notifications = 0
-    /// Timers that were due, and not dropped before it was known who gets them.
+    /// Timers that were due, and were not dropped before their recipients were resolved.
     public package(set) var timers = 0
-    /// Records written to the dispatch topic: one a device.
+    /// Records written to the dispatch topic: one per device.
     public package(set) var dispatches = 0
     /// Devices left out because their subscription is older than `subscriptions.max-age`.
     public package(set) var staleDevices = 0
-    /// Devices that a resolver of the host's own gave and that cannot be sent to.
+    /// Devices from a host's own resolver that cannot be sent to.
     public package(set) var rejectedDevices = 0
     /// Events whose key is not their order id.
     public package(set) var keyMismatches = 0
     public package(set) var ambiguousDates = 0
     public package(set) var unknownStatuses = 0
-    /// Entries of ORDER_IDS_LISTED that are no id.
+    /// Entries of ORDER_IDS_LISTED that are not ids.
     public package(set) var ignoredOrderIDs = 0
-    /// Events older than the one of their order that was applied before.
+    /// Events older than one of the same order that was applied before them.
     public package(set) var outOfOrder = 0
-    /// Events that were folded into the state of their orders again, in silence, after a start or a rebalance.
+    /// Events that were folded into the state of their orders again, without output, after a start or a rebalance.
     public package(set) var refolded = 0
     public package(set) var transactions = 0
     public package(set) var aborts = 0
@@ -45,7 +44,7 @@ public struct Counts: Sendable {
     public func deadLetters(_ code: DeadLetter.Code) -> Int { deadLettersByCode[code] }
     /// Events that notified nobody, for this reason.
     public func suppressed(_ reason: SuppressionReason) -> Int { eventsByReason[reason] }
-    /// Timers that were not sent, for this reason; of ``TimerDrop/noSlot`` the orders.
+    /// Timers that were not sent, for this reason. ``TimerDrop/noSlot`` counts orders.
     public func dropped(_ drop: TimerDrop) -> Int { timersByDrop[drop] }
     public func timeSlots(from source: FieldSource) -> Int { timeSlotSources[source] }
     public func dates(from source: FieldSource) -> Int { dateSources[source] }
@@ -76,13 +75,13 @@ public struct Counts: Sendable {
         outOfOrder += notes.outOfOrder
     }
 
-    /// Adds another transaction's numbers.
+    /// Adds another transaction's counts.
     public mutating func add(_ other: Counts) {
         for row in Self.table { self[keyPath: row.value] += other[keyPath: row.value] }
     }
 }
 
-/// One count for each of a few labels, 16 at most: in place, since every event counts.
+/// One count per label, for at most 16 labels. Stored inline, since every event updates it.
 struct LabelledCounts<Label: CaseIterable & RawRepresentable<UInt8>>: Sendable {
     private var counts = InlineArray<16, Int>(repeating: 0)
     private(set) var total = 0

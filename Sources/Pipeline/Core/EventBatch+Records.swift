@@ -2,7 +2,7 @@ import Events
 import KafkaClient
 
 extension EventRecord {
-    /// The bytes stay the batch's that it comes from.
+    /// Points into the bytes of the Kafka batch that the record is in.
     package init(_ record: RecordView) {
         self.init(
             partition: record.partition, offset: record.offset,
@@ -12,12 +12,12 @@ extension EventRecord {
 }
 
 extension EventHeader {
-    /// The bytes stay the batch's that it comes from.
+    /// Points into the bytes of the Kafka batch that the header is in.
     package init(_ header: HeaderView) { self.init(name: header.name, value: header.value) }
 }
 
 extension EventBatch {
-    /// Replaces what it holds by all records of a batch of Kafka's, whose bytes it points into.
+    /// Replaces the contents with all records of a Kafka batch, and points into that batch's bytes.
     package mutating func fill(with records: borrowing RecordBatch) {
         removeAll()
         for header in records.headers { headers.append(EventHeader(header)) }

@@ -1,11 +1,11 @@
 import Events
 import OrderState
 
-/// How far the core has come with what it has extracted: events of a batch, or the timers of a slice.
+/// The core's position in what it has extracted: the events of a batch, or the timers of a slice.
 ///
-/// Every batch, refold, slice of timers and abort begins it again, by ``restart(at:)`` and by nothing else.
+/// Every batch, refold, slice of timers and abort resets it, and only through ``restart(at:)``.
 struct ExtractionCursor {
-    /// What came of each extracted record, from ``first`` on, and the timers that it settled.
+    /// The outcome of each extracted record, from ``first`` on, and the timers that it cancelled.
     private var outcomes: [ExtractionOutcome] = []
     private var settled: [SettledTimers] = []
     private var first = 0
@@ -16,7 +16,7 @@ struct ExtractionCursor {
     /// The notifications before this one have their recipients.
     var resolvedEnd = 0
 
-    /// Forgets everything; what is extracted next is `record`.
+    /// Forgets everything; `record` is extracted next.
     mutating func restart(at record: Int = 0) {
         outcomes.removeAll(keepingCapacity: true)
         settled.removeAll(keepingCapacity: true)
@@ -32,7 +32,7 @@ struct ExtractionCursor {
         settled.append(timers)
     }
 
-    /// What came of an extracted record.
+    /// The outcome of an extracted record.
     subscript(record: Int) -> ExtractionOutcome {
         get { outcomes[record - first] }
         set { outcomes[record - first] = newValue }
@@ -43,13 +43,13 @@ struct ExtractionCursor {
     /// How many records were extracted and not emitted.
     var notEmitted: Int { max(0, first + outcomes.count - nextRecord) }
 
-    /// Goes over the next notifications, and returns them.
+    /// Advances over the next notifications, and returns them.
     mutating func takeNotifications(_ count: Int) -> Range<Int> {
         let notifications = nextNotification..<nextNotification + count
         nextNotification = notifications.upperBound
         return notifications
     }
 
-    /// The recipients that were found are of a snapshot that is gone.
+    /// Forgets the resolved recipients: their snapshot has been released.
     mutating func forgetRecipients() { resolvedEnd = nextNotification }
 }

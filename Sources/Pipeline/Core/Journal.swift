@@ -2,15 +2,15 @@ import Events
 import NotificationPayload
 import OrderState
 
-/// The one record that a transaction writes of itself (design: "Contracts", notifications.journal; ADR 11, ADR 30): what no
-/// other log says.
+/// The record that each transaction writes about itself (design: "Contracts", notifications.journal; ADR 11, ADR 30): what
+/// no other topic says.
 package struct JournalEntry {
     package static let version: Int64 = 2
 
-    /// What every entry of a process has.
+    /// What all entries of a process have in common.
     package struct Origin: Sendable {
         package var group: String
-        /// The cluster's id; nil where the broker does not tell.
+        /// The cluster's id; nil where the broker does not report it.
         package var cluster: String?
         package var events: String
         package var dispatch: String
@@ -33,11 +33,11 @@ package struct JournalEntry {
         package var to: Int64
         /// The first record of the range; nil where it is empty.
         package var first: RecordFingerprint?
-        /// The state of orders may lack something that the log no longer had.
+        /// The state of orders may be incomplete, because the log no longer had what it is folded from.
         package var isIncomplete = false
         package var watermarkBefore: TimerWatermark
         package var watermarkAfter: TimerWatermark
-        /// T of the tick that has moved the watermark, in milliseconds since 1970; nil where it stands.
+        /// T of the tick that moved the watermark, in milliseconds since 1970; nil where it did not move.
         package var until: Int64?
 
         package init(
@@ -58,8 +58,8 @@ package struct JournalEntry {
     package var ranges: [Range] = []
     /// The clock that the transaction used, in milliseconds since 1970.
     package var clock: Int64 = 0
-    /// The next offset of each partition of the subscriptions topic in the snapshot that was read; nil with a resolver
-    /// of the user's own.
+    /// The next offset of each partition of the subscriptions topic in the snapshot that was read; nil with a host's own
+    /// resolver.
     package var table: [Int64]?
 
     package init() {}
@@ -103,7 +103,7 @@ package struct JournalEntry {
     }
 
     private static func append(_ range: Range, of topic: String, to buffer: inout ByteWriter) {
-        appendPlace(range, of: topic, to: &buffer)
+        appendTopicPartition(range, of: topic, to: &buffer)
         buffer.append(#","from":"#)
         buffer.append(decimal: range.from)
         buffer.append(#","to":"#)
@@ -122,7 +122,7 @@ package struct JournalEntry {
     }
 
     private static func append(watermarkOf range: Range, of topic: String, to buffer: inout ByteWriter) {
-        appendPlace(range, of: topic, to: &buffer)
+        appendTopicPartition(range, of: topic, to: &buffer)
         buffer.append(#","before":"#)
         buffer.append(decimal: range.watermarkBefore.time)
         if let split = range.watermarkBefore.splitText {
@@ -142,7 +142,7 @@ package struct JournalEntry {
         buffer.append("}")
     }
 
-    private static func appendPlace(_ range: Range, of topic: String, to buffer: inout ByteWriter) {
+    private static func appendTopicPartition(_ range: Range, of topic: String, to buffer: inout ByteWriter) {
         buffer.append(#"{"topic":"#)
         buffer.append(quoted: topic)
         buffer.append(#","partition":"#)

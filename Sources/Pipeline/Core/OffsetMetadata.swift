@@ -1,8 +1,8 @@
 import Digests
 import OrderState
 
-/// What a committed offset carries beside itself, in its metadata string: `v1 w=<ms> n=<partitions> t=<ms>`, and behind `w`
-/// `p=<16 hex digits>` while the timers of one instant are split (ADR 31).
+/// The metadata string of a committed offset: `v1 w=<ms> n=<partitions> t=<ms>`, with `p=<16 hex digits>` after `w` while
+/// the timers of one instant are split (ADR 31).
 ///
 /// Every commit of the pipeline carries it; one without it would erase it. An operator's reset, and the expiry of the
 /// group's offsets, leave an offset without metadata: see ``init(parsing:)``.
@@ -20,7 +20,7 @@ public struct OffsetMetadata: Hashable, Sendable {
         self.newestTimestamp = newestTimestamp
     }
 
-    /// Reads metadata; nil where it is not ours or not readable. Members of later versions are passed over.
+    /// Reads metadata; nil where it is not ours or unreadable. Ignores members of later versions.
     public init?(parsing text: String) {
         var words = text.split(separator: " ")
         guard words.first == "v1" else { return nil }
@@ -34,7 +34,7 @@ public struct OffsetMetadata: Hashable, Sendable {
             guard pair.count == 2 else { return nil }
             switch pair[0] {
             case "w": watermark = Int64(pair[1])
-            // Without it the timers of the instant go again, which is better than not at all.
+            // Without it the timers of the instant are sent again, which is better than not at all.
             case "p": split = StoredHash(pair[1])?.number
             case "n": partitions = Int32(pair[1])
             case "t": newestTimestamp = Int64(pair[1])

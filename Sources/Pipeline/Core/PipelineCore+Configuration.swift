@@ -2,7 +2,7 @@ import FanOut
 import Subscriptions
 
 extension PipelineCore {
-    /// By the rules and limits of a configuration.
+    /// Takes the rules and limits from a configuration.
     ///
     /// - Parameter recipients: where the devices of audiences come from.
     package init(
@@ -16,7 +16,7 @@ extension PipelineCore {
                 maxDevices: configuration.maxDevicesPerEvent))
     }
 
-    /// The same with recipients of its own.
+    /// The same, with a given fan-out.
     package init(_ configuration: PipelineConfiguration, fanOut: consuming FanOut) {
         self.init(
             rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,

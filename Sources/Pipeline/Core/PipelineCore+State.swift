@@ -2,46 +2,46 @@ import NotificationPayload
 import OrderState
 
 extension PipelineCore {
-    /// When a timer of this partition may be due, in milliseconds since 1970; nothing is before it.
+    /// The earliest time at which a timer of this partition may be due, in milliseconds since 1970; none is due before it.
     package func nextDue(in partition: Int32) -> Int64 { orders[partition]?.earliestDue ?? .max }
 
     /// The newest timestamp of a record of this partition, in milliseconds since 1970.
     package func newest(in partition: Int32) -> Int64 { orders[partition]?.newest ?? 0 }
 
-    /// Whether a timer of this partition is due. Looks at every order, but only where ``nextDue(in:)`` says maybe.
+    /// Whether a timer of this partition is due. Scans every order, but only once ``nextDue(in:)`` has passed.
     package func isDue(in partition: Int32, at time: Int64) -> Bool {
         guard let orders = orders[partition], orders.earliestDue <= time else { return false }
         orders.updateEarliestDue()
         return orders.earliestDue <= time
     }
 
-    /// What was emitted and fired is committed.
+    /// Commits what was emitted and fired.
     package mutating func commit() {
         orders.commit(keeping: cursor.notEmitted)
     }
 
-    /// What was extracted and fired since the last commit never was: the records come again.
+    /// Rolls back what was extracted and fired since the last commit: the records come again.
     package mutating func rollBack() {
         orders.rollBack()
         cursor.restart()
     }
 
-    /// Begins a partition that was assigned, with nothing known of its orders.
+    /// Begins an assigned partition with an empty state of orders.
     package mutating func assign(
         _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
     ) {
         orders.assign(partition, watermark: watermark, newest: newest, beginning: beginning)
     }
 
-    /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/whole`` where it is two
-    /// horizons long.
+    /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/whole`` where it covers two
+    /// horizons.
     package func beginning(of partition: Int32, newest: Int64) -> FoldBeginning {
         guard let orders = orders[partition] else { return .whole }
         let isIncomplete = orders.beginning.isIncomplete(newest: newest, horizon: orders.limits.horizon * 1_000)
         return isIncomplete ? orders.beginning : .whole
     }
 
-    /// Goes on at the committed offset, where the partition has been folded to, with what was committed there.
+    /// Continues at the committed offset, up to which the partition has been folded, with what was committed there.
     ///
     /// - Returns: the newest timestamp of the partition's records; at least `newest`.
     @discardableResult
@@ -51,11 +51,11 @@ extension PipelineCore {
         return orders.newest
     }
 
-    /// Forgets a partition that another worker has now.
+    /// Forgets a partition that another worker owns now.
     package mutating func revoke(_ partition: Int32) { orders.revoke(partition) }
 }
 
-/// What makes one push newer than another.
+/// What a push has in common with the newer one that supersedes it.
 struct SupersededPush: Hashable {
     var partition: Int32
     var orderID: String

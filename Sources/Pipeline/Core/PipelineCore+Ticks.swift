@@ -4,12 +4,12 @@ import NotificationPayload
 import OrderState
 
 extension PipelineCore {
-    /// Fires the timers of a partition each at the moment at which it is due, as a worker does that is never late. What
-    /// was extracted before is emitted, and is committed by this.
+    /// Fires each timer of a partition at the moment at which it is due, as a worker does that is never late. Everything
+    /// that was extracted before must have been emitted, and is committed by this.
     ///
     /// - Parameters:
-    ///   - time: T; what is due later stays.
-    ///   - offset: that the partition was read to.
+    ///   - time: T; what is due later stays pending.
+    ///   - offset: the offset up to which the partition was read.
     package mutating func play<Sink: RecordSink & ~Copyable>(
         _ partition: Int32, until time: Int64, offset: Int64, into sink: inout Sink
     ) throws {
@@ -24,16 +24,16 @@ extension PipelineCore {
         }
     }
 
-    /// Writes a slice of the timers of a partition that are due, as the last thing of a transaction that has read it to its
-    /// end: all of them, or as many as the slice may have, at least those of one instant and one hash.
+    /// Writes a slice of a partition's due timers, as the last part of a transaction that has read the partition to its
+    /// end: all of them, or as many as the slice allows, at least those of one instant and one hash.
     ///
-    /// What it writes follows from the state, the watermarks before and after, T and the clock, however it was sliced.
+    /// The output depends only on the state, the watermarks before and after, T and the clock, not on the slicing.
     ///
-    /// - Parameter letter: what becomes of every timer that would be sent, where the broker has refused them.
-    /// - Returns: the partition's watermark from now on: that of the whole tick, or less where a bound was reached.
-    /// - Throws: as ``emit(_:_:limit:into:)``; the slice is then to be repeated.
+    /// - Parameter letter: written instead of each push, after the broker has refused one.
+    /// - Returns: the partition's new watermark: that of the whole tick, or an earlier one where a limit was reached.
+    /// - Throws: as ``emit(_:_:limit:isTimeUp:into:)``; repeat the slice then.
     package mutating func fire<Sink: RecordSink & ~Copyable>(
-        _ tick: Tick, _ slice: TickSlice, condemning letter: DeadLetter? = nil, into sink: inout Sink
+        _ tick: Tick, _ slice: TickSlice, replacingPushes letter: DeadLetter? = nil, into sink: inout Sink
     ) throws -> TimerWatermark {
         let end = slice.end ?? TimerWatermark(tick.time)
         guard let partition = orders[tick.partition] else { return end }
@@ -44,7 +44,7 @@ extension PipelineCore {
         var reached: TimerWatermark?
         while reached == nil, !run.isAtEnd {
             extract(&run, of: partition, tick, until: end)
-            reached = try emit(&run, slice, condemning: letter, into: &sink)
+            reached = try emit(&run, slice, replacingPushes: letter, into: &sink)
         }
         partition.due?.pass(to: run.next)
         cursor.restart()
@@ -80,9 +80,9 @@ extension PipelineCore {
         }
     }
 
-    /// - Returns: the watermark at which a bound of the slice was reached; nil where none was.
+    /// - Returns: the watermark at which a limit of the slice was reached; nil where none was.
     private mutating func emit<Sink: RecordSink & ~Copyable>(
-        _ run: inout TimerRun, _ slice: TickSlice, condemning letter: DeadLetter?, into sink: inout Sink
+        _ run: inout TimerRun, _ slice: TickSlice, replacingPushes letter: DeadLetter?, into sink: inout Sink
     ) throws -> TimerWatermark? {
         for record in run.timers.indices {
             let timer = run.timers[record]
@@ -90,7 +90,7 @@ extension PipelineCore {
                 run.fired >= slice.maxTimers || written >= slice.maxRecords || slice.isTimeUp()
             {
                 run.next = timer.index
-                // Split, it says which of the instant have gone; behind its last one it need not.
+                // Within an instant the watermark says which of its timers have fired; after the last one, time is enough.
                 return last.due < timer.due ? TimerWatermark(last.due) : last.watermark
             }
             run.last = timer
@@ -121,7 +121,7 @@ extension PipelineCore {
     }
 }
 
-/// The timers of a slice on their way: a batch of them, and how far the slice has come.
+/// The progress of a slice: the batch of timers at hand, and the position in the tick's list.
 private struct TimerRun: ~Copyable {
     struct Timer {
         enum Outcome {
@@ -133,7 +133,7 @@ private struct TimerRun: ~Copyable {
         var due: Int64
         var watermark: TimerWatermark
         var type: EventType
-        /// Its place in the tick's list.
+        /// Its index in the tick's list.
         var index: Int
         var outcome: Outcome
 
@@ -148,11 +148,11 @@ private struct TimerRun: ~Copyable {
 
     static let limit = 512
 
-    /// The next place of the tick's list, and whether nothing is left there.
+    /// The next index in the tick's list, and whether the slice has no more timers.
     var next: Int
     var isAtEnd = false
     var batch = EventBatch(topic: EventBatch.scheduleTopic)
-    /// As the records of ``batch``.
+    /// One for each record of ``batch``.
     var timers: [Timer] = []
     var last: Timer?
     /// How many were not dropped.
@@ -169,6 +169,6 @@ private struct TimerRun: ~Copyable {
 }
 
 extension EventBatch {
-    /// Where a push says that it comes from when a timer sent it: `schedule/<partition>/<offset reached>`.
+    /// The source topic of a push that a timer sent: its source is `schedule/<partition>/<offset reached>`.
     package static let scheduleTopic = "schedule"
 }

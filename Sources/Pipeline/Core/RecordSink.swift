@@ -15,13 +15,13 @@ package protocol RecordSink: ~Copyable {
     /// An event that notifies nobody.
     mutating func suppress(_ event: EventRecord, because reason: SuppressionReason)
 
-    /// A timer that is not sent; its record's key is the order id, and its timestamp when it is due.
+    /// A timer that is not sent; its record's key is the order id, its timestamp the time at which it was due.
     mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop)
 
-    /// An event by which timers of its order will not be sent; of ``TimerDrop/noSlot`` it is one order.
-    mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop)
+    /// Timers cancelled by this event. For ``TimerDrop/noSlot``, `timers` counts orders.
+    mutating func cancelTimers(_ event: EventRecord, timers: Int, because drop: TimerDrop)
 
-    /// A record for the dead letters: the original key, value and headers, and the reason's headers after them.
+    /// A record for the dead-letter topic: the original key, value and headers, and the reason's headers after them.
     mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
@@ -31,5 +31,5 @@ package protocol RecordSink: ~Copyable {
 extension RecordSink where Self: ~Copyable {
     package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {}
     package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {}
-    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {}
+    package mutating func cancelTimers(_ event: EventRecord, timers: Int, because drop: TimerDrop) {}
 }

@@ -3,18 +3,18 @@ import FanOut
 import KafkaClient
 
 extension TableFollower {
-    /// Closes the workers' gate: from now on the table is good for nothing, and is read again as soon as the broker answers.
+    /// Closes the workers' gate: the table cannot be used, and is read again as soon as the broker answers.
     mutating func mustRebuild(_ reason: String) {
         guard rebuildReason == nil else { return }
         rebuildReason = reason
         context.gate.close()
         forgetLag()
-        logger.notice("the subscriptions table is read anew: \(reason)")
+        logger.notice("the subscriptions table is rebuilt: \(reason)")
         noteGate()
     }
 
-    /// Empties the table and begins at the topic's first offsets. What it holds stays as it is until they are known, and
-    /// where the process dies later, the next start goes on with a table that is not whole (``TablePosition/isWhole``).
+    /// Empties the table and begins at the topic's first offsets. Its contents stay until these are known. If the process
+    /// dies later, the next start continues with an incomplete table (``TablePosition/isWhole``).
     mutating func rebuild() throws {
         waiting.removeAll()
         if let retriesAt, .now < retriesAt { return try serveControl(timeout: .milliseconds(20)) }
@@ -32,9 +32,9 @@ extension TableFollower {
         do {
             try table.restart(at: starts, time: EventTime(milliseconds: context.clock.now(began)))
         } catch {
-            return try refused(error)
+            return try storeRefused(error)
         }
-        works()
+        storeAccepted()
         position = table.position
         freshness.restarted(at: began)
         ends = nil
@@ -42,7 +42,7 @@ extension TableFollower {
         try replaceConsumer()
     }
 
-    /// Reads on where it is, with a new client. The records of the old one keep it alive, so they go first.
+    /// Continues at the same position with a new client. The records of the old one keep it alive: they are released first.
     mutating func replaceConsumer() throws {
         records.removeAll()
         consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)

@@ -1,10 +1,10 @@
 import KafkaClient
 
 extension TableFollower {
-    /// Replaces a consumer that gets nothing although there is something to read (kafka-rules 11). Where a new one does not
-    /// help either, the process is not alive.
+    /// Replaces a consumer that gets nothing although there is something to read (kafka-rules 11). If a new one gets
+    /// nothing either, the process is not alive.
     mutating func watchConsumer() throws {
-        // What is full does not read, and without an answer nobody knows whether there is something to read.
+        // A full buffer is not read into, and without an answer it is unknown whether there is something to read.
         let hasNews = !records.isEmpty || !records.endsOfPartition.isEmpty
         guard !hasNews, !waiting.isFull, freshness.isAnswered, let ends else {
             watch.progressed(hasRecords: !records.isEmpty)
@@ -17,13 +17,13 @@ extension TableFollower {
             reached: { offsets[Int($0)] })
         context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
         guard isStuck else { return }
-        logger.notice("makes the subscriptions' consumer anew: \(KafkaError.stuckConsumer.message)")
+        logger.notice("recreates the subscriptions' consumer: \(KafkaError.stuckConsumer.message)")
         try replaceConsumer()
         context.meter.count { $0.recreatedClients += 1 }
     }
 
-    /// Says once a minute that an open transaction keeps subscriptions from being read: who leaves meanwhile still gets
-    /// pushes.
+    /// Warns once a minute that an open transaction keeps subscriptions from being read: whoever unsubscribes meanwhile
+    /// still gets pushes.
     mutating func watchTransactions() {
         guard let ends else { return }
         let watermarks = consumer.highWatermarks(partitions)
@@ -33,8 +33,8 @@ extension TableFollower {
                     partition: partition.partition, lastStable: end, highWatermark: watermark.value)
             else { continue }
             logger.warning(
-                "a transaction has been open on the subscriptions for more than a minute: no subscription and no end of "
-                    + "one behind it can be read",
+                "a transaction has been open on the subscriptions for more than a minute: no subscription and no "
+                    + "unsubscription after it can be read",
                 ["partition": "\(partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         context.meter.setHungSubscriptions(hungTransactions.hung.count)

@@ -7,8 +7,8 @@ import Telemetry
 
 /// Keeps the subscriptions table at the end of its topic: one thread, one reader of every partition.
 ///
-/// `run()` is the whole life; how the table is read again is in `TableFollower+Rebuild`, what is watched in
-/// `TableFollower+Watching`.
+/// ``run()`` is the thread's loop; `TableFollower+Rebuild` reads the table again from the topic's beginning,
+/// `TableFollower+Watching` watches the consumer and open transactions.
 struct TableFollower: ~Copyable {
     let table: SubscriptionTable
     let topic: SubscriptionTopic
@@ -18,18 +18,18 @@ struct TableFollower: ~Copyable {
     var records = RecordBatch(readsHeaders: false)
     /// What was read and is not applied yet.
     var waiting = WaitingChanges()
-    /// Where the table stands with what is waiting.
+    /// The table's position once ``waiting`` is applied.
     var position: TablePosition
     var freshness: TableFreshness
-    /// The ends that the latest query returned, and the barrier that it stands for.
+    /// The ends that the latest query returned, and the barrier that reaching them passes.
     var ends: [Int64]?
     private var barrier = 0
-    /// Why the table must be read again; nobody fans out until that is done.
+    /// Why the table must be rebuilt; fan-out pauses until that is done.
     var rebuildReason: String?
-    /// Of what the disk or the broker refused.
+    /// The wait after the disk or the broker refused something.
     var backoff = Backoff()
     var retriesAt: ContinuousClock.Instant?
-    /// A refusal at the start: librdkafka reports it once and goes on about it in silence.
+    /// A refusal at the start: librdkafka reports it once and retries without another report.
     var refusal: KafkaError?
     var watch: ConsumerWatch
     var hungTransactions = HungTransactionWatch()
@@ -41,14 +41,14 @@ struct TableFollower: ~Copyable {
 
     /// - Parameters:
     ///   - topic: as it was found before the table was opened.
-    ///   - watch: of its consumer.
+    ///   - watch: the watch over its consumer.
     init(
         table: SubscriptionTable, topic: SubscriptionTopic, context: WorkerContext, logger: Logger,
         watch: ConsumerWatch = ConsumerWatch()
     ) throws {
         position = table.position
         consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)
-        // A stored time that is ahead of the clock, since the clock was set back, is no younger than now.
+        // The clock may have been set back since the time was stored: a time ahead of it counts as now.
         let age = Duration.milliseconds(max(0, context.clock.now() - position.time.milliseconds))
         freshness = TableFreshness(
             maxLag: context.configuration.subscriptionsMaxLag, largestAge: topic.largestAge, asOf: .now - age)
@@ -84,16 +84,16 @@ struct TableFollower: ~Copyable {
         while !context.mustEnd { try round() }
     }
 
-    /// One look at everything; takes about 20 ms where there is nothing to do.
+    /// One round of the loop; takes about 20 ms where there is nothing to do.
     mutating func round() throws {
         if freshness.isTooOld() { mustRebuild(topic.isTooOld(freshness.age())) }
         if rebuildReason != nil { return try rebuild() }
         try askForEnds()
         try follow()
-        try judge()
+        try updateGate()
     }
 
-    /// Asks for the topic's ends when somebody waits for them, and as often as freshness needs.
+    /// Queries the topic's ends when a worker waits for them, and as often as freshness needs.
     private mutating func askForEnds() throws {
         let isAwaited = context.gate.isAwaited && barrier < context.gate.newestRequest
         guard isAwaited || freshness.isQueryDue() else { return }
@@ -113,7 +113,10 @@ struct TableFollower: ~Copyable {
         }
     }
 
-    /// Asks for offsets of all partitions, and whether there are as many as when the table was opened.
+    /// Queries offsets of all partitions.
+    ///
+    /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the partition count has changed since the table was opened;
+    ///   the query's `KafkaError`.
     func ask(
         for offsets: (borrowing Consumer, [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset]
     ) throws -> [Int64] {
@@ -125,7 +128,7 @@ struct TableFollower: ~Copyable {
         return partitions.map { found[$0]?.value ?? 0 }
     }
 
-    /// Takes what a question to the broker failed with.
+    /// Handles the error of a query to the broker.
     func unanswered(_ error: any Error, _ what: String) throws {
         guard let error = error as? KafkaError else { throw error }
         context.board.followerUnanswered("\(error)")
@@ -134,7 +137,7 @@ struct TableFollower: ~Copyable {
 
     private mutating func follow() throws {
         records.removeAll()
-        // While the disk takes nothing, what is read stays in memory: no more of it than that.
+        // While the disk takes nothing, what is read stays in memory, up to this limit.
         if !waiting.isFull {
             consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20))
         }
@@ -167,14 +170,14 @@ struct TableFollower: ~Copyable {
 
     private var isAtEnd: Bool { ends.map { zip($0, position.offsets).allSatisfy { $0 <= $1 } } ?? false }
 
-    /// A table that has reached the end once is whole; it is stored before anybody may fan out from it.
+    /// A table that has reached the end once is complete; it is stored before any worker may fan out from it.
     private mutating func noteEnd() {
         guard isAtEnd, freshness.reachedEnd(), !position.isWhole else { return }
         position.isWhole = true
         waiting.isDirty = true
     }
 
-    /// Applies what was read. A full disk is waited for: the changes are kept, and the workers' gate closes meanwhile.
+    /// Applies what was read. While the disk is full it keeps the changes and retries; the workers' gate closes meanwhile.
     private mutating func apply() throws {
         if let retriesAt, .now < retriesAt { return }
         try context.reach(.beforeTableCommit)
@@ -183,22 +186,22 @@ struct TableFollower: ~Copyable {
             let change = try table.apply(&waiting.changes, position)
             waiting.isDirty = false
             appliedAt = .now
-            works()
+            storeAccepted()
             report(change)
         } catch {
-            return try refused(error)
+            return try storeRefused(error)
         }
         try context.reach(.afterTableCommit)
     }
 
-    /// The store took it.
-    mutating func works() {
+    /// The store took the changes.
+    mutating func storeAccepted() {
         retriesAt = nil
         backoff.reset()
     }
 
-    /// The store did not take it; where there is no room, it is asked again later.
-    mutating func refused(_ error: SubscriptionTableError) throws {
+    /// The store did not take the changes. Where there is no space, the write is retried later.
+    mutating func storeRefused(_ error: SubscriptionTableError) throws {
         guard error.recovery == .retry else {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
         }
@@ -219,8 +222,8 @@ struct TableFollower: ~Copyable {
         }
     }
 
-    /// Opens the gate for whoever waits for the ends that were asked for; closes it when the table lags for too long.
-    private mutating func judge() throws {
+    /// Opens the gate for the workers that wait for the queried ends. It closes by itself when the table lags for too long.
+    private mutating func updateGate() throws {
         guard let ends, rebuildReason == nil else { return }
         let lag = zip(ends, position.offsets).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(waiting.changes.count)
         if lag != publishedLag {
@@ -230,27 +233,27 @@ struct TableFollower: ~Copyable {
         if lag == 0, !waiting.isDirty, position.isWhole {
             context.gate.setStale(from: freshness.staleFrom)
             context.gate.pass(barrier)
-            // So that a table whose topic is idle is young at the next start.
+            // Stores the time, so that the table of an idle topic is fresh at the next start.
             if .now - appliedAt > min(.seconds(60), topic.largestAge / 4) { try apply() }
         }
         noteGate()
     }
 
-    /// Until the ends are asked for again.
+    /// Withdraws the lag until the ends are queried again.
     mutating func forgetLag() {
         publishedLag = nil
         context.meter.setTableLag(nil)
     }
 
-    /// Says when the gate closes and opens.
+    /// Logs when the gate closes and opens.
     mutating func noteGate() {
         let isLagging = context.gate.isLagging()
         guard isLagging != wasLagging else { return }
         wasLagging = isLagging
         logger.notice(
             isLagging
-                ? "fan-out pauses: the subscriptions table has not stood at its topic's end for too long"
-                : "fan-out goes on: the subscriptions table stands at its topic's end",
+                ? "fan-out pauses: the subscriptions table has been behind its topic for too long"
+                : "fan-out continues: the subscriptions table is at its topic's end",
             ["lag": publishedLag.map { "\($0)" } ?? "unknown"])
     }
 }

@@ -5,8 +5,8 @@ import Synchronization
 /// Tells the workers when the subscriptions table is fresh enough to fan out from (design §6, "subscription change").
 ///
 /// A worker that is assigned partitions asks for a barrier and waits until the table has reached the ends that the
-/// topic had then, so that what another worker has seen is never unseen. A table is fresh until a moment that is said in
-/// advance, so that a process that stood still finds it too old at once. Any thread may call it.
+/// topic had then, so that it never fans out from less than another worker has seen. The moment at which the table becomes
+/// too old is set in advance, so that a process that was suspended finds it so at once. Any thread may call it.
 package final class TableGate: Sendable {
     private let requested = Atomic<Int>(0)
     private let passed = Atomic<Int>(0)
@@ -19,7 +19,9 @@ package final class TableGate: Sendable {
         stale = Atomic(duration.wholeMilliseconds)
     }
 
-    /// Asks for the table to reach the ends as they are after this call.
+    /// Requests that the table reach the ends as they are after this call.
+    ///
+    /// - Returns: the barrier to wait for with ``isOpen(_:now:)``.
     package func requestBarrier() -> Int {
         requested.add(1, ordering: .sequentiallyConsistent).newValue
     }
@@ -29,25 +31,25 @@ package final class TableGate: Sendable {
         passed.load(ordering: .acquiring) >= barrier && !isLagging(now: now)
     }
 
-    /// Whether the table has not been known to stand at the end for longer than `subscriptions.max-lag`.
+    /// Whether the table was last known to be at the topic's end more than `subscriptions.max-lag` ago.
     package func isLagging(now: ContinuousClock.Instant = .now) -> Bool {
         (now - epoch).wholeMilliseconds > stale.load(ordering: .acquiring)
     }
 
-    /// The newest barrier that somebody asked for: read it before the ends are asked for.
+    /// The newest barrier that was requested: read it before querying the ends.
     package var newestRequest: Int { requested.load(ordering: .sequentiallyConsistent) }
 
-    /// The table has reached the ends that were asked for after this barrier had been requested.
+    /// The table has reached ends that were queried after this barrier was requested.
     package func pass(_ barrier: Int) {
         passed.store(barrier, ordering: .releasing)
     }
 
-    /// The table is too old from then on.
+    /// Sets the moment from which on the table is too old.
     package func setStale(from time: ContinuousClock.Instant) {
         stale.store((time - epoch).wholeMilliseconds, ordering: .releasing)
     }
 
-    /// Nobody fans out before ``setStale(from:)`` is called again.
+    /// Pauses fan-out until ``setStale(from:)`` is called again.
     package func close() { stale.store(.min, ordering: .releasing) }
 
     /// Whether somebody waits for a barrier.

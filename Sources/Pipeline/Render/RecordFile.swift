@@ -3,7 +3,7 @@ import JSONReader
 import KafkaClient
 import Subscriptions
 
-/// A file of records as JSON lines, as ``RecordLine`` reads them, with bytes of their own.
+/// A file of records as JSON lines, as ``RecordLine`` reads them. The records own their bytes.
 package enum RecordFile {
     /// The records of a file in order; `-` is standard input. A bare event gets its order id as the key, as a producer
     /// of orders.events would give it.

@@ -4,20 +4,20 @@ import JSONReader
 
 /// One record as a line of JSON: in the envelope that `kcat -J` prints, or a bare value.
 ///
-/// `{"topic","partition","offset","tstype","ts","key","headers":[name,value,…],"payload"}`. What is not UTF-8 stands as
-/// `key_base64`, `payload_base64` and `headers_base64`, because `kcat -J` is not byte-safe. A line that is no such
-/// envelope is the value itself, byte for byte.
+/// `{"topic","partition","offset","tstype","ts","key","headers":[name,value,…],"payload"}`. What is not UTF-8 is given as
+/// `key_base64`, `payload_base64` and `headers_base64`, because `kcat -J` is not byte-safe. A line without this envelope
+/// is the value itself, byte for byte.
 package struct RecordLine: ~Copyable {
     private var reader = JSONReader()
     package private(set) var topic = ""
     package private(set) var partition: Int32 = 0
     package private(set) var offset: Int64 = 0
-    /// Milliseconds since 1970; nil where the line does not say.
+    /// Milliseconds since 1970; nil where the line has none.
     package private(set) var timestamp: Int64?
     package private(set) var key: UnsafeRawBufferPointer?
     package private(set) var value: UnsafeRawBufferPointer?
     package private(set) var headers: [EventHeader] = []
-    /// What base64 gave, alive as long as the line.
+    /// The decoded base64, freed at the next line.
     private var decoded: [UnsafeMutableRawBufferPointer] = []
 
     package init() {}
@@ -26,7 +26,7 @@ package struct RecordLine: ~Copyable {
         for bytes in decoded { bytes.deallocate() }
     }
 
-    /// Makes the line the only record of a batch. The bytes stay the line's.
+    /// Makes the line the only record of a batch, which points into the line's bytes.
     package func fill(_ batch: inout EventBatch) {
         batch.removeAll()
         batch.topic = topic

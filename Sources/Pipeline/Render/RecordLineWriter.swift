@@ -5,14 +5,14 @@ import Glibc
 import NotificationPayload
 import Telemetry
 
-/// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time: those are the
-/// broker's to give.
+/// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time, which the
+/// broker assigns.
 package struct RecordLineWriter: ~Copyable, RecordSink {
     private let descriptor: Int32
     private let topics: PipelineConfiguration.Topics
     /// Whether each line says where its fields came from.
     private let explains: Bool
-    /// Where the events stand that are written next.
+    /// The topic of the events that are written next.
     package var eventTopic: String
     private var output = ByteWriter(capacity: 128 * 1024)
 
@@ -74,8 +74,8 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         output.append("}\n")
     }
 
-    /// With `--explain` an event by which timers will not be sent has a line that says how many.
-    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+    /// With `--explain` an event that cancels timers has a line that says how many.
+    package mutating func cancelTimers(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
         guard explains else { return }
         output.append(#"{"dropped":""#)
         append(drop.label)

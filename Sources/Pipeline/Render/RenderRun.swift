@@ -10,11 +10,11 @@ import Subscriptions
 /// Pure: the same lines and the same settings give the same bytes. Memory grows with the longest line, the subscriptions
 /// and the orders that are remembered, not with the input.
 ///
-/// The orders' state is folded for each partition that the lines name. With a time to play until, each partition has a
-/// clock of its own, which its records' timestamps move: timers fire at the moment at which they are due, between the
-/// records before and after it, and after the last record up to that time.
+/// The orders' state is folded for each partition that the lines name. If a time to play until is given, each partition
+/// has a clock of its own, which its records' timestamps advance: timers fire at the moment at which they are due, between
+/// the records before and after it, and after the last record up to that time.
 package struct RenderRun: ~Copyable {
-    /// More partitions than any topic has: a line with a greater number has no state.
+    /// More partitions than any topic has: a line with a greater number gets no state.
     private static let maxPartitions: Int32 = 100_000
 
     private var core: PipelineCore
@@ -24,7 +24,7 @@ package struct RenderRun: ~Copyable {
     private let eventsTopic: String
     private let until: Int64?
     private var lineNumber: Int64 = 0
-    /// The offset that each partition was read to, and its folding has begun.
+    /// The offset up to which each partition has been read; a partition in here is being folded.
     private var reached: [Int32: Int64] = [:]
 
     /// - Parameter until: the time up to which timers fire, in milliseconds since 1970; nil: none does.
@@ -47,7 +47,7 @@ package struct RenderRun: ~Copyable {
         self.until = until
     }
 
-    /// What was rendered so far.
+    /// The counts of what was rendered so far.
     package var counts: Counts { core.counts }
 
     /// Renders every line of a file; `-` is standard input. A bare event's offset is the number of its line, from 0,
@@ -83,7 +83,7 @@ package struct RenderRun: ~Copyable {
         }
         let due = core.nextDue(in: partition)
         _ = core.extract(&batch, from: 0)
-        // What is due before this record goes first. When the record is from is known only now: a bare event says it inside.
+        // Timers due before this record fire first. Its time is known only after extraction: a bare event has it inside.
         if let until, due < core.newest(in: partition) {
             let time = min(core.newest(in: partition) - 1, until)
             core.rollBack()
@@ -112,8 +112,8 @@ package struct RenderRun: ~Copyable {
     /// Reads subscriptions: values as in notifications.subscriptions, a line each, or `kcat -J` envelopes, whose null payload
     /// unsubscribes. Their offsets are the numbers of the lines.
     ///
-    /// - Parameter take: gets each record, and says what is wrong with it.
-    /// - Returns: the lines that are no subscription, and why.
+    /// - Parameter take: gets each record, and returns what is wrong with it.
+    /// - Returns: the lines that are not subscriptions, and why.
     package static func readSubscriptions(
         _ path: String, take: (SubscriptionRecord) throws -> [String]
     ) throws -> [String] {

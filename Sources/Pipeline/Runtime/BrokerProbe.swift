@@ -3,11 +3,11 @@ import KafkaClient
 import Subscriptions
 import Telemetry
 
-/// Waits for the broker at the start and looks whether what the pipeline needs is there.
+/// Waits for the broker at the start and checks that it has what the pipeline needs.
 struct BrokerProbe: ~Copyable {
     private let context: WorkerContext
     private let logger: Logger
-    /// The broker does not answer questions about settings, as the embedded one: it is asked once.
+    /// The broker does not answer queries for topic settings, as the embedded cluster's broker: it is queried once.
     private var isSilent = false
 
     init(context: WorkerContext, logger: Logger) {
@@ -15,7 +15,7 @@ struct BrokerProbe: ~Copyable {
         self.logger = logger
     }
 
-    /// Waits until every topic answers. A missing one, a refused login or ACL ends it after 30 s.
+    /// Waits until every topic answers. A missing topic, a refused login or ACL ends the wait after 30 s.
     func waitForTopics(_ topics: [String]) throws {
         var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
         try context.untilItWorks(logger) { () throws(KafkaError) in
@@ -37,7 +37,7 @@ struct BrokerProbe: ~Copyable {
             ])
     }
 
-    /// One look at every topic; an error that came by itself says more than a time-out.
+    /// Queries every topic once. An error event says more than the timeout that it caused.
     private static func check(_ topics: [String], with consumer: inout Consumer) throws(KafkaError) {
         var missing: [String] = []
         var lastMissing: KafkaError?
@@ -63,7 +63,7 @@ struct BrokerProbe: ~Copyable {
         }
     }
 
-    /// What the subscriptions topic looks like now, to judge a stored table by.
+    /// The subscriptions topic as it is now, to validate a stored table against.
     mutating func subscriptionTopic() throws -> SubscriptionTopic {
         let name = context.configuration.topics.subscriptions
         let settings = context.configuration.kafka
@@ -80,7 +80,7 @@ struct BrokerProbe: ~Copyable {
             deleteRetention: deleteRetention(of: name))
     }
 
-    /// Compares the records that a stored table came from with the log (ADR 30).
+    /// Compares the log with the records that a stored table was built from (ADR 30).
     ///
     /// - Returns: what is different; nil where nothing is known to be.
     func difference(of position: TablePosition, in topic: SubscriptionTopic) throws -> String? {
@@ -99,7 +99,7 @@ struct BrokerProbe: ~Copyable {
         return judgements.sorted { $0.key < $1.key }.lazy.compactMap { $0.value.difference(in: $0.key) }.first
     }
 
-    /// Kafka's own default is assumed where the broker does not tell (an ACL may forbid it).
+    /// Kafka's default is assumed where the broker does not report the setting (an ACL may forbid it).
     private mutating func deleteRetention(of topic: String) -> Duration {
         do {
             if let found = try setting("delete.retention.ms", of: topic) { return found }
@@ -109,7 +109,7 @@ struct BrokerProbe: ~Copyable {
         return .seconds(86_400)
     }
 
-    /// Timers need the state of orders, and that needs twice the horizon of the log to be folded again.
+    /// Timers need the state of orders, and folding it again takes twice the horizon of the log.
     ///
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the topic keeps less.
     mutating func checkEventsRetention() throws(PipelineError) {
@@ -120,9 +120,9 @@ struct BrokerProbe: ~Copyable {
         do {
             retention = try setting("retention.ms", of: topic)
         } catch {
-            return logger.notice("retention.ms of \(topic) is not known, it is taken for long enough: \(error)")
+            return logger.notice("retention.ms of \(topic) is not known, it is assumed to be long enough: \(error)")
         }
-        // -1 is for ever.
+        // -1: without limit.
         guard let retention, retention >= .zero, retention < horizon * 2 else { return }
         throw .decisionNeeded(
             "\(topic) keeps its events for \(ConfigurationText.text(retention)) (retention.ms), and timers need twice "
@@ -144,7 +144,7 @@ struct BrokerProbe: ~Copyable {
 }
 
 extension KafkaError {
-    /// Whether it says why a call failed: a connection that is closed may want another security.protocol.
+    /// Whether it explains why a call failed: a broker that closes the connection may need another security.protocol.
     fileprivate func explains(_ failure: KafkaError) -> Bool {
         switch kind.connectionFailure {
         case .refused: true

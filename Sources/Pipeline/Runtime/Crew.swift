@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The threads of a pipeline, and how each of them ended. Each keeps the state folder locked until it has ended, also where
-/// nobody waits for it any more: another process would else write in the folder beside it.
+/// The threads of a pipeline, and how each of them ended. Each keeps the state folder locked until it has ended, even when
+/// nobody waits for it any more: otherwise another process could write to the folder at the same time.
 final class Crew: Sendable {
     private struct State {
         var running: Set<String> = []
@@ -36,7 +36,7 @@ final class Crew: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.running.isEmpty } }
 
-    /// The failure that says most: what ended the first thread, unless a later one says what to do.
+    /// The failure that says most: the first ``PipelineError``, since it says what to do; else what ended the first thread.
     var failure: (any Error)? {
         state.withLock { state in
             state.failures.first { $0 is PipelineError } ?? state.failures.first { !($0 is PipelineEnded) }
@@ -51,7 +51,7 @@ extension Result {
 }
 
 extension Thread {
-    /// Starts a thread of this name; librdkafka and LMDB want one owner each, which no pool gives.
+    /// Starts a thread of this name. librdkafka and LMDB need one owner each, which a thread pool does not give.
     static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         let thread = Thread(block: body)
         thread.name = name

@@ -1,16 +1,16 @@
 import KafkaClient
 
-/// Where a test makes a process fail. Nothing of it is in a release build: ``WorkerContext/reach(_:worker:)`` is empty there.
+/// Where a test makes a process fail. Release builds have no faults: ``WorkerContext/reach(_:worker:)`` is empty there.
 enum FaultPoint: String, CaseIterable {
     /// A batch's records were handed to the producer.
     case afterProduce = "after-produce"
     /// The timers of a partition were handed to the producer.
     case afterTick = "after-tick"
-    /// The journal's record was, too; the offsets were not sent.
+    /// The journal's record was handed to the producer; the offsets were not sent.
     case beforeCommit = "before-commit"
-    /// The broker has the offsets; the commit was not asked for.
+    /// The broker has the offsets; the commit was not requested.
     case afterSendOffsets = "after-send-offsets"
-    /// The broker has committed; the worker does not count it yet.
+    /// The broker has committed; the worker has not noted it.
     case afterCommit = "after-commit"
     /// The group wants the partitions back; what is open is not committed.
     case inRevoke = "in-revoke"
@@ -82,7 +82,7 @@ enum FaultPoint: String, CaseIterable {
         private let history = Mutex(History())
 
         /// - Returns: nil where the environment asks for nothing.
-        /// - Throws: what is wrong with it; a rule that is not understood would make a test pass for nothing.
+        /// - Throws: what is wrong with it; a test would pass without testing anything if a bad rule were ignored.
         static func ofEnvironment() throws(PipelineError) -> FaultPlan? {
             let environment = ProcessInfo.processInfo.environment
             guard let text = environment["CARILLON_FAULT"] else { return nil }
@@ -151,7 +151,7 @@ enum FaultPoint: String, CaseIterable {
         }
     }
 
-    /// By how much a test makes the pipeline's clock wrong: the seconds in the file that `CARILLON_FAULT_CLOCK` names, read
+    /// By how much a test shifts the pipeline's clock: the seconds in the file that `CARILLON_FAULT_CLOCK` names, read
     /// again each time.
     enum FaultClock {
         private static let path = ProcessInfo.processInfo.environment["CARILLON_FAULT_CLOCK"]
@@ -164,7 +164,7 @@ enum FaultPoint: String, CaseIterable {
     }
 
     extension WorkerContext {
-        /// Fails here where the environment wants it.
+        /// Fails here if `CARILLON_FAULT` says so.
         ///
         /// - Parameter worker: its number; -1 for the thread that keeps the table.
         func reach(_ point: FaultPoint, worker: Int = -1) throws(KafkaError) {

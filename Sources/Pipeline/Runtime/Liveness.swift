@@ -1,10 +1,10 @@
-/// Whether the pipeline still helps itself, or only a new process may help: for a host's liveness probe.
+/// Whether the pipeline can still recover by itself, or needs a restart: for a host's liveness probe.
 ///
-/// A broker that is away is waited for, and a consumer that gets nothing although there is something to read is replaced.
-/// Only where its successor got nothing either, for minutes, is the pipeline not alive. `carillon run --http` serves it as
-/// `/live`.
+/// The pipeline waits for an unreachable broker, and replaces a consumer that gets nothing although there is something to
+/// read. Only when the replacement has got nothing for minutes either is it not alive. `carillon run --http` serves it
+/// as `/live`.
 public struct Liveness: Sendable, Equatable {
-    /// Who reads in vain: `worker 0`, `the subscriptions table`.
+    /// Whose consumers get nothing: `worker 0`, `the subscriptions table`.
     public var stuck: [String]
 
     public init(stuck: [String] = []) {

@@ -1,7 +1,7 @@
 import Events
 import KafkaClient
 
-/// Asks the log whether it is the one that a store came from (ADR 30).
+/// Checks whether the log is the one that a store was built from (ADR 30).
 package enum LogCheck {
     /// Reads the offsets between the oldest and the newest fingerprint of each partition that the log still has, and
     /// compares them. Blocks for one or two round trips, and for `timeout` at most.
@@ -12,7 +12,7 @@ package enum LogCheck {
     ///   - ends: the last stable offset of each partition.
     ///   - settings: of the pipeline's clients. The reader joins no group and commits nothing.
     /// - Returns: a judgement for every partition of `stored`.
-    /// - Throws: `.timedOut` with `.retry` where the log could not be read in time; what librdkafka says otherwise.
+    /// - Throws: `.timedOut` with `.retry` where the log could not be read in time; otherwise librdkafka's error.
     package static func judge(
         _ stored: [TopicPartition: RecentFingerprints], starts: [TopicPartition: Offset],
         ends: [TopicPartition: Offset], settings: Settings, logger sink: @escaping ClientLog.Sink,

@@ -1,10 +1,11 @@
 import KafkaClient
 import Synchronization
 
-/// How long the pipeline puts up with its environment.
+/// How long the pipeline waits for its environment.
 ///
-/// An unreachable broker is waited for, always. What a person has to mend (a missing topic, a refused login, a refused
-/// ACL) ends a pipeline that has not worked yet after 30 s, and is waited for by one that has. Shared by the workers.
+/// It waits for an unreachable broker without limit. What an operator has to fix (a missing topic, a refused login, a
+/// refused ACL) ends the pipeline after 30 s if it has not committed anything yet; later it waits for that too. Shared by
+/// the workers.
 package final class Patience: Sendable {
     private struct State {
         var hasWorked = false
@@ -19,7 +20,7 @@ package final class Patience: Sendable {
         self.grace = grace
     }
 
-    /// Something was committed: from now on everything is waited for.
+    /// Something was committed: from now on the pipeline waits for everything.
     package func hasWorked() {
         state.withLock { state in
             state.hasWorked = true
@@ -33,7 +34,7 @@ package final class Patience: Sendable {
     /// Takes an error of the environment.
     ///
     /// - Returns: whether to log it now: each kind once in 10 s.
-    /// - Throws: the end of the pipeline, where its grace is over.
+    /// - Throws: the error that ends the pipeline, once the grace period is over.
     package func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) throws(PipelineError) -> Bool {
         if error.kind == .configuration { throw .decisionNeeded(error.description) }
         let (isOver, isDue) = state.withLock { state in
@@ -66,7 +67,7 @@ package final class Patience: Sendable {
 }
 
 extension KafkaError {
-    /// Waiting does not mend it.
+    /// An operator has to fix it; waiting does not help.
     var needsAPerson: Bool {
         switch kind.remedy {
         case .permission, .topic: true

@@ -1,6 +1,6 @@
 import KafkaClient
 
-/// Says of a refusal which permission is missing and what grants it. docs/topics.md, "ACLs", lists them all.
+/// Says which permission a refused request lacks and what grants it. docs/topics.md, "ACLs", lists them all.
 struct Permissions: Sendable {
     private let group: String
     private let topics: PipelineConfiguration.Topics
@@ -9,11 +9,11 @@ struct Permissions: Sendable {
     init(_ configuration: PipelineConfiguration) {
         group = configuration.groupID
         topics = configuration.topics
-        // A certificate's name is the broker's to make.
+        // The broker makes the principal of a certificate.
         principal = "User:" + (configuration.kafka["sasl.username"] ?? "<principal>")
     }
 
-    /// The error with a sentence for an operator, where it is about a permission; any other as it is.
+    /// The error with a sentence for an operator, if it is about a permission; any other unchanged.
     func explained(_ error: KafkaError) -> KafkaError {
         guard error.kind == .authorization, let missing = missing(error) else { return error }
         var explained = error

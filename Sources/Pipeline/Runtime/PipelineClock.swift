@@ -1,8 +1,7 @@
 import Telemetry
 
-/// The time that the pipeline goes by: the wall clock as it was at the start, and what has gone since then by the
-/// machine's own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is), so that a wall clock that is set moves no timer.
-/// Any thread.
+/// The pipeline's time: the wall clock as it was at the start, plus the time that has passed since then by the machine's
+/// own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is). Setting the wall clock moves no timer. Any thread.
 struct PipelineClock: Sendable {
     private let wall: Int64
     private let began: ContinuousClock.Instant
@@ -23,13 +22,13 @@ struct PipelineClock: Sendable {
     }
 }
 
-/// Notices that somebody has set the wall clock: the two differ, and nobody here knows which one is right.
+/// Notices that the wall clock has been set: the two clocks differ, and the pipeline cannot know which one is right.
 struct ClockWatch {
     enum Finding: Equatable {
         case good
         /// By so much; the pipeline is not ready.
         case isOff(Duration)
-        /// For so long that only a new start, with the wall clock as it is then, helps.
+        /// For so long that only a restart, which takes the wall clock as it is then, helps.
         case staysOff(Duration)
     }
 

@@ -1,16 +1,16 @@
-/// Why a pipeline ended other than by having drained. The command line turns it into its exit code.
+/// Why a pipeline ended other than by draining. The command line turns it into its exit code.
 public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Another process works with this instance's state folder, or has taken one of its slots.
+    /// Another process uses this instance's state folder, or has taken one of its slots.
     case instanceInUse(String)
     /// A defect of this program or of its machine: the watchdog, a store that cannot be written.
     case defect(String)
-    /// A record that can be placed nowhere, not even as a cut dead letter.
+    /// A record that can be written nowhere, not even as a truncated dead letter.
     case unplaceableRecord(String)
     /// The drain did not end in time. Nothing is lost: the open transaction times out.
     case notDrained(String)
     /// The broker refused the login, or an ACL is missing.
     case notAuthorized(String)
-    /// A setting is wrong, or only a person can decide what to do.
+    /// A setting is wrong, or only an operator can decide what to do.
     case decisionNeeded(String)
 
     public var description: String {
@@ -23,7 +23,7 @@ public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension PipelineError {
-    /// What happened fits neither the worker's assignment nor its transaction as they are.
+    /// An input that does not fit the phase of the worker's assignment or transaction.
     static func misfit(_ input: String, while phase: String) -> PipelineError {
         .defect("a defect of the worker: \(input) while \(phase)")
     }

@@ -1,8 +1,8 @@
 import Synchronization
 import Telemetry
 
-/// What the process has done so far: fed by the workers after each commit, read by the status line and, under the names
-/// of Prometheus's conventions, by monitoring. Any thread.
+/// The counts and measurements of the process: fed by the workers after each commit, read by the status line and, named
+/// by Prometheus's conventions, by monitoring. Any thread.
 public final class PipelineMeter: Sendable {
     /// A moment's numbers.
     public struct Reading: Sendable {
@@ -56,13 +56,13 @@ public final class PipelineMeter: Sendable {
         counters = Counts.table.map { metrics.counter($0.name, help: $0.help, labels: $0.labels) }
         transactionDuration = metrics.histogram(
             "carillon_transaction_duration_seconds",
-            help: "From the begin of a transaction to the end of its commit; one value a transaction.",
+            help: "From the beginning of a transaction to the end of its commit; one value per transaction.",
             bounds: Histogram.durationBounds)
         appendToCommit = metrics.histogram(
             "carillon_append_to_commit_seconds",
             help:
-                "From an event's record timestamp to the end of the commit of what it gave; one value an event, which "
-                + "counts with the age of the oldest event of the batch of at most 512 that it was read in.",
+                "From an event's record timestamp to the end of the commit of its output; one value per event, "
+                + "which counts with the age of the oldest event of the batch of at most 512 that it was read in.",
             bounds: [0.01, 0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600])
         observe(in: metrics)
     }
@@ -95,17 +95,17 @@ public final class PipelineMeter: Sendable {
     ///   - ages: the events of each batch in it, and the age of the oldest of them in milliseconds.
     package func committed(duration: Duration, ages: [(milliseconds: Int64, events: Int)]) {
         transactionDuration.record(duration)
-        // A clock of the producer's that is ahead gives no negative age.
+        // A producer's clock may be ahead: the age is never negative.
         for age in ages { appendToCommit.record(.milliseconds(max(0, age.milliseconds)), times: age.events) }
     }
 
-    /// Nil while nobody knows.
+    /// Nil while the lag is unknown.
     package func setTableLag(_ records: Int?) { state.withLock { $0.tableLag = records } }
 
     /// How many partitions of the subscriptions an open transaction blocks.
     package func setHungSubscriptions(_ partitions: Int) { state.withLock { $0.hungSubscriptions = partitions } }
 
-    /// What the worker's latest statistics say of its partitions.
+    /// The lag of a worker's partitions by its latest statistics.
     package func setLag(_ lag: [Int32: Int], hungTransactions: Int, worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].lag = lag
@@ -128,7 +128,7 @@ public final class PipelineMeter: Sendable {
         state.withLock { $0.workers[worker, default: WorkerState()].clockAhead = seconds }
     }
 
-    /// What is committed of a worker's partitions, and the clock that their timers go by.
+    /// The committed metadata of a worker's partitions, and the clock of their timers.
     func setWatermarks(_ committed: [Int32: OffsetMetadata], clock: PipelineClock, worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].watermarks = committed
@@ -144,7 +144,7 @@ public final class PipelineMeter: Sendable {
         }
     }
 
-    /// What goes up and down is asked for when it is wanted, so that a partition that went leaves no lag behind.
+    /// Gauges are read when they are scraped, so that a partition that was revoked leaves no lag behind.
     private func observe(in metrics: Metrics) {
         func observe(_ name: String, _ help: String, _ read: @escaping @Sendable (State) -> [MetricsSnapshot.Series]) {
             metrics.observe(name, help: help) { [weak self] in

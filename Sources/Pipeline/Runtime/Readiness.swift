@@ -1,6 +1,6 @@
-/// Whether a pipeline is at work on its partitions, and if not, what it waits for: for a host's readiness probe.
+/// Whether a pipeline is processing its partitions, and if not, what it waits for: for a host's readiness probe.
 ///
-/// A process that is not ready is not broken: it waits and comes back by itself. Whatever needs a person ends
+/// A process that is not ready is not broken: it waits and comes back by itself. Whatever needs an operator ends
 /// ``NotificationPipeline/run()`` with an error. `carillon run --http` serves it as `/ready`.
 public struct Readiness: Sendable, Equatable {
     /// What the pipeline waits for; nothing when it is ready.
@@ -15,20 +15,19 @@ public struct Readiness: Sendable, Equatable {
     public enum Reason: Sendable, Equatable, CustomStringConvertible {
         /// `run()` has not begun, or has returned.
         case notRunning
-        /// The state folder, the broker and the topics are looked at, before the first worker starts.
+        /// The state folder, the broker and the topics are being checked, before the first worker starts.
         case starting
         /// `shutdown()` was called, or a thread has failed: what is open is committed.
         case draining
-        /// The latest question to the broker was not answered, or every connection is down; why, where it is known.
+        /// The latest query to the broker was not answered, or every connection is down; with the error.
         case brokerAway(String)
         /// The subscriptions table has not reached the end that its topic had at the latest assignment, or has been
         /// behind for longer than `subscriptions.max-lag`; how many records, where it is known.
         case tableBehind(records: Int?)
         /// These workers have not been assigned partitions yet (or none: more workers than partitions is ready).
         case noAssignment(workers: [Int])
-        /// These workers do not know yet where to read on: at the start, and after an error.
+        /// These workers do not know yet where to continue reading: at the start, and after an error.
         case noPosition(workers: [Int])
-
         /// These workers fold the state of their orders up to the committed offsets, from their checkpoint or the log.
         case refolding(workers: [Int])
         /// The wall clock has been set: it is so many seconds ahead of the pipeline's own clock. After 10 minutes the
@@ -40,7 +39,7 @@ public struct Readiness: Sendable, Equatable {
             case .notRunning: "the pipeline is not running"
             case .starting: "the pipeline is starting"
             case .draining: "the pipeline is draining"
-            case .brokerAway(let why): "the broker is away: \(why)"
+            case .brokerAway(let why): "the broker is unreachable: \(why)"
             case .tableBehind(nil): "the subscriptions table is catching up"
             case .tableBehind(let records?): "the subscriptions table is catching up: \(records) records behind"
             case .noAssignment(let workers): "no assignment yet: \(Self.list(workers))"

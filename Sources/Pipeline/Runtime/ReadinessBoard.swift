@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Where every thread of a pipeline says how it stands; ``Readiness`` and ``Liveness`` are read off it. Any thread.
+/// Where every thread of a pipeline reports its state; ``Readiness`` and ``Liveness`` follow from it. Any thread.
 ///
-/// The broker counts as away by the latest word of whoever asked it last: the table's follower asks every second, and a
-/// worker hears when all its connections are down. Since the follower's question goes through the leaders of a whole
-/// topic, its answer clears every complaint.
+/// The broker counts as unreachable by the latest report: the table's follower queries it every second, and a worker is
+/// notified when all its connections are down. Since the follower's query goes to the leaders of a whole topic, its answer
+/// clears every worker's report.
 final class ReadinessBoard: Sendable {
     enum WorkerState: CaseIterable {
-        /// It waits for the group to say which partitions are its.
+        /// It waits for the group's assignment.
         case joining
-        /// It has an assignment and finds out where to read on.
+        /// It has an assignment and finds out where to continue reading.
         case positioning
         /// It folds the state of its orders up to the committed offsets.
         case refolding
@@ -31,7 +31,7 @@ final class ReadinessBoard: Sendable {
         var isStarted = false
         var isEnded = false
         var workers: [WorkerState]
-        /// The workers whose latest word is that no broker answers, and the error.
+        /// The workers whose latest report is that no broker answers, and the error.
         var unanswered: [Int: String] = [:]
         var unansweredFollower: String?
         var unansweredWait: String?
@@ -54,13 +54,13 @@ final class ReadinessBoard: Sendable {
 
     func set(_ workerState: WorkerState, worker: Int) { state.withLock { $0.workers[worker] = workerState } }
 
-    /// What is asked again until it works (at the start, and for a new producer) did not; why, or nil when it did.
+    /// What is retried until it works (at the start, and for a new producer) has failed; why, or nil once it worked.
     func waitUnanswered(_ why: String?) { state.withLock { $0.unansweredWait = why } }
 
     /// A worker's connections are all down; why, or nil once one is up or a transaction was committed.
     func brokersAreDown(_ why: String?, worker: Int) { state.withLock { $0.unanswered[worker] = why } }
 
-    /// The follower's question for the topic's ends was not answered; why, or nil when it was.
+    /// The follower's query for the topic's ends was not answered; why, or nil when it was.
     func followerUnanswered(_ why: String?) {
         state.withLock { state in
             state.unansweredFollower = why
@@ -68,7 +68,7 @@ final class ReadinessBoard: Sendable {
         }
     }
 
-    /// Whether a consumer gets nothing although there is something to read, and the one that replaced it neither.
+    /// Whether a consumer got nothing although there was something to read, and neither did the one that replaced it.
     func consumerIsHopeless(_ isHopeless: Bool, of name: String) {
         state.withLock { state in
             if isHopeless { state.hopeless.insert(name) } else { state.hopeless.remove(name) }

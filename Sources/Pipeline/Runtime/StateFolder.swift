@@ -3,10 +3,10 @@ import Glibc
 
 /// The folder of one instance's state, held by one process at a time.
 ///
-/// The lock is the kernel's and goes with the process, so a crash leaves none behind. The folder is 0700: it holds tokens.
+/// The kernel releases the lock with the process, so a crash leaves none behind. The folder is 0700: it holds tokens.
 package struct StateFolder: ~Copyable {
     package let path: String
-    /// Whoever writes in the folder, and may do so for longer than this value lives, keeps it.
+    /// To be kept by whatever may write in the folder for longer than this value lives.
     let lock: FolderLock
 
     /// Makes the folder and takes its lock.
@@ -40,7 +40,7 @@ package struct StateFolder: ~Copyable {
     package var table: String { path + "/subscriptions" }
 }
 
-/// The lock of a state folder. It ends with the last reference to it, or with the process.
+/// The lock of a state folder. It is released with the last reference to it, or with the process.
 final class FolderLock: Sendable {
     private let descriptor: Int32
 

@@ -1,8 +1,8 @@
 import Foundation
 import Telemetry
 
-/// Looks after the threads until all have ended: one failure drains the rest, a drain has its deadline, a worker that
-/// hangs ends the process, and a line of status is logged every 10 s.
+/// Supervises the threads until all have ended: one failure drains the rest, a drain has a deadline, a worker that hangs
+/// ends the process, and a status line is logged every 10 s.
 struct Supervision {
     let context: WorkerContext
     let crew: Crew
@@ -41,7 +41,7 @@ struct Supervision {
                     + "time out and are done again")
     }
 
-    /// - Returns: why the pipeline ends, to begin anew with the wall clock as it is now.
+    /// - Returns: why the pipeline ends, to be restarted with the wall clock as it is now.
     private func check(_ watch: inout ClockWatch) -> PipelineError? {
         let finding = watch.look(drift: .milliseconds(WallClock.now - context.clock.now()))
         switch finding {
@@ -52,13 +52,13 @@ struct Supervision {
             context.board.clockIsOff(drift.components.seconds)
             if context.patience.isDue("clock") {
                 logger.warning(
-                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; timers go on by "
-                        + "the time that has gone")
+                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; timers continue by "
+                        + "the elapsed time")
             }
             return nil
         case .staysOff(let drift):
             return .defect(
-                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: start again to go by it")
+                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: restart to use it")
         }
     }
 

@@ -10,44 +10,44 @@ import KafkaClient
 ///
 /// It calls nothing and reads no clock: an input says what happened and returns what the worker has to do. One that does
 /// not fit the phase is a defect of this program; it changes nothing. Waiting for the table is no phase, since the table's
-/// gate can shut at any time: ``canWork(isTableReady:)`` is asked in every round. A revoke is answered within one call, so
-/// no input ever meets a worker that is revoking.
+/// gate can close at any time: ``canWork(isTableReady:)`` is checked in every round. A revocation is handled within one
+/// call, so no input arrives during it.
 struct AssignmentMachine: ~Copyable {
     enum Phase: Equatable {
-        /// The group has given it nothing.
+        /// The group has assigned nothing.
         case unassigned
-        /// It asks the group for the committed offsets, and reads nothing until it knows them.
+        /// It queries the committed offsets, and reads nothing until it knows them.
         case locating(Search)
-        /// The positions are known, and the consumer has not taken them.
+        /// The positions are known, but the consumer does not have them yet.
         case starting(Search)
         /// It reads; some states of orders are not yet those of the committed offsets.
         case refolding(RefoldReport)
-        /// It reads, or the group has given it no partition.
+        /// It reads, or the group has assigned no partition to it.
         case reading
     }
 
     struct Search: Equatable {
         /// Ascending.
         var partitions: [Int32]
-        /// The consumer has the partitions already, and only goes back.
+        /// The consumer has the partitions already, and only seeks back.
         var isRewind: Bool
         var began: ContinuousClock.Instant
     }
 
     private(set) var phase = Phase.unassigned
-    /// What was processed and committed of the partitions. They stay until others are located, or all are released.
+    /// What was processed and committed of the partitions. Kept until new ones are located, or all are released.
     var positions = Positions()
     /// The membership that the partitions belong to (kafka-rules 7).
     var group: GroupMetadata?
     /// The table's barrier that fan-out waits for.
     private(set) var barrier = 0
-    /// The partitions whose fold has reached the committed offset, and of which the core has not been told.
+    /// The partitions whose fold has reached the committed offset since ``takeFinishedFolds()``.
     private var finishedFolds: [Int32] = []
 
     // MARK: What the group says
 
-    /// The group has given it these partitions. Positions that it still has count until the new ones are known: what is
-    /// open is committed by them.
+    /// The group has assigned these partitions. The previous positions stay valid until the new ones are known: an open
+    /// transaction is committed by them.
     mutating func assigned(_ partitions: [Int32], barrier: Int, now: ContinuousClock.Instant) {
         self.barrier = barrier
         phase =
@@ -55,7 +55,7 @@ struct AssignmentMachine: ~Copyable {
             ? .reading : .locating(Search(partitions: partitions.sorted(), isRewind: false, began: now))
     }
 
-    /// It has no partition any more.
+    /// The partitions were revoked or lost.
     mutating func released() {
         phase = .unassigned
         positions.revokeAll()
@@ -67,13 +67,13 @@ struct AssignmentMachine: ~Copyable {
     // MARK: Going back
 
     enum RewindAction: Equatable {
-        /// It has read nothing that it could go back in.
+        /// No partition has a position to go back from.
         case nothing
         case locate
     }
 
-    /// What was read since the last commit counts as not read. The group is asked, since a commit may have worked whose
-    /// answer was lost.
+    /// What was read since the last commit is to be read again. The committed offsets are queried, since a commit whose
+    /// answer was lost may have worked.
     mutating func rewound(now: ContinuousClock.Instant) -> RewindAction {
         guard !positions.isEmpty else { return .nothing }
         let isRewind =
@@ -86,7 +86,7 @@ struct AssignmentMachine: ~Copyable {
         return .locate
     }
 
-    /// The consumer has given its partitions back, because it could not go back in one: they are assigned again.
+    /// The consumer was unassigned, because it cannot seek in one of its partitions: they are assigned again.
     mutating func stoppedReading() {
         guard var search else { return }
         search.isRewind = false
@@ -98,9 +98,9 @@ struct AssignmentMachine: ~Copyable {
     enum AnswerAction: Equatable {
         /// Every partition has a committed offset.
         case locate
-        /// These have none: find out where they begin, and commit that before any record is read.
+        /// These have none: find their start offsets, and commit them before any record is read.
         case begin([Int32], at: PipelineConfiguration.StartPosition)
-        /// These have none, and nobody has said where they begin.
+        /// These have none, and no start was given.
         case refuse([Int32])
     }
 
@@ -118,7 +118,7 @@ struct AssignmentMachine: ~Copyable {
     /// The group has not answered yet.
     ///
     /// - Parameter limit: the longest time that an open transaction can keep it from answering.
-    /// - Returns: whether it takes longer than that.
+    /// - Returns: whether it has taken longer than that.
     func unanswered(
         longerThan limit: Duration, now: ContinuousClock.Instant
     ) throws(PipelineError) -> Bool {
@@ -132,10 +132,10 @@ struct AssignmentMachine: ~Copyable {
         case seek([Int32: Int64])
     }
 
-    /// Committed offsets and states of orders are known. Where the consumer does not take the action, all of it is asked
+    /// Committed offsets and states of orders are known. If the consumer fails to take the action, everything is queried
     /// again.
     ///
-    /// - Parameter folds: to where the states are folded.
+    /// - Parameter folds: the offset up to which each state is folded.
     mutating func located(
         _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], folds: [Int32: Int64], partitionCount: Int32
     ) throws(PipelineError) -> StartAction {
@@ -147,7 +147,7 @@ struct AssignmentMachine: ~Copyable {
         return search.isRewind ? .seek(offsets) : .assign(offsets)
     }
 
-    /// The consumer reads there.
+    /// The consumer reads from the located positions.
     ///
     /// - Returns: the partitions whose states are those of the committed offsets.
     mutating func started(now: ContinuousClock.Instant) throws(PipelineError) -> [Int32] {
@@ -173,7 +173,7 @@ struct AssignmentMachine: ~Copyable {
 
     enum FoldAction: Equatable {
         /// More is to be folded; a line for the log, where one is due.
-        case goOn(String?)
+        case more(String?)
         /// Every state is that of its committed offset.
         case finish(String)
     }
@@ -188,7 +188,7 @@ struct AssignmentMachine: ~Copyable {
         }
         let line = report.line(left: positions.leftToFold, now: now)
         phase = .refolding(report)
-        return .goOn(line)
+        return .more(line)
     }
 
     private func misfit(_ input: String) -> PipelineError {
@@ -199,7 +199,7 @@ struct AssignmentMachine: ~Copyable {
 // MARK: What follows from the phase
 
 extension AssignmentMachine {
-    /// What is asked for, until it is read.
+    /// The partitions that are being located or started; nil otherwise.
     var search: Search? {
         switch phase {
         case .locating(let search), .starting(let search): search
@@ -222,12 +222,13 @@ extension AssignmentMachine {
         }
     }
 
-    /// To where the states of orders are folded that no abort takes back; nil while they may be newer than the positions.
-    var settledFolds: [Int32: Int64]? {
+    /// The offsets up to which the states of orders are folded and no abort rolls them back; nil while they may be ahead of
+    /// the positions.
+    var committedFolds: [Int32: Int64]? {
         switch phase {
         case .unassigned: [:]
         case .locating, .starting: nil
-        case .refolding, .reading: positions.settledFolds
+        case .refolding, .reading: positions.committedFolds
         }
     }
 

@@ -6,6 +6,6 @@ struct ClientHealth {
     var backoff = Backoff()
     var watch = ConsumerWatch()
     var hungTransactions = HungTransactionWatch()
-    /// A refusal at the start: librdkafka reports some of them once and goes on about them in silence.
+    /// A refusal at the start: librdkafka reports some of them once and retries without another report.
     var refusal: KafkaError?
 }

@@ -13,24 +13,24 @@ struct ConsumerWatch {
         quietSince = now
     }
 
-    /// Whether a new consumer was stuck as well: making another one does not help.
+    /// Whether a new consumer was stuck as well: another one does not help.
     var isHopeless: Bool { stuckInARow > 1 }
 
-    /// Something arrived, or nobody can say whether there is something to read: the quiet begins again.
+    /// Something arrived, or it is unknown whether there is something to read: the quiet time begins again.
     ///
-    /// - Parameter hasRecords: whether there were records. An end of a partition is no sign of health: a new consumer
-    ///   tells those of partitions that nobody writes to.
+    /// - Parameter hasRecords: whether there were records. The end of a partition is no sign of health: a new consumer
+    ///   reports the ends of partitions that nobody writes to.
     mutating func progressed(hasRecords: Bool = false, now: ContinuousClock.Instant = .now) {
         quietSince = now
         ahead = [:]
         if hasRecords { stuckInARow = 0 }
     }
 
-    /// Whether it has been quiet for so long that the ends are worth a question.
+    /// Whether it has been quiet for so long that the ends should be queried.
     func isCheckDue(now: ContinuousClock.Instant = .now) -> Bool { now - quietSince >= limit }
 
-    /// Looks at the last stable offsets. The first time that one is ahead of what was reached is only remembered, for
-    /// the records may be on their way; after another quiet minute the consumer is stuck.
+    /// Compares the last stable offsets with what was reached. One that is ahead is only remembered at first, since the
+    /// records may be in flight; after another quiet minute the consumer is stuck.
     mutating func isStuck(
         ends: [Int32: Int64], reached: (Int32) -> Int64, now: ContinuousClock.Instant = .now
     ) -> Bool {
@@ -43,7 +43,7 @@ struct ConsumerWatch {
     }
 }
 
-/// Notices a transaction that a producer upstream left open: what comes behind it cannot be read (kafka-rules 19).
+/// Notices a transaction that a producer upstream left open: what comes after it cannot be read (kafka-rules 19).
 struct HungTransactionWatch {
     private struct Stand {
         var lastStable: Int64
@@ -51,12 +51,12 @@ struct HungTransactionWatch {
     }
 
     private var stands: [Int32: Stand] = [:]
-    /// The partitions that have stood behind the watermark for a minute or more.
+    /// The partitions whose last stable offset has been stuck below the high watermark for a minute or more.
     private(set) var hung: Set<Int32> = []
 
     /// Takes a partition's last stable offset and its high watermark.
     ///
-    /// - Returns: whether it has stood behind the watermark for a minute; said once in a minute.
+    /// - Returns: whether the offset has been stuck below the watermark for a minute; true at most once a minute.
     mutating func observe(
         partition: Int32, lastStable: Int64, highWatermark: Int64, now: ContinuousClock.Instant = .now
     ) -> Bool {

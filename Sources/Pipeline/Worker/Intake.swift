@@ -1,12 +1,12 @@
 import Events
 import KafkaClient
 
-/// What a worker has read and not given back to its consumer, which these records keep alive.
+/// What a worker has read and not released. The records keep their consumer alive.
 struct Intake: ~Copyable {
     var records = RecordBatch()
     /// Those that are to be processed.
     var batch: EventBatch
-    /// Those below the committed offset, which are folded in silence.
+    /// Those below the committed offset, which are only folded.
     var refoldBatch: EventBatch
 
     init(topic: String) {
@@ -14,7 +14,7 @@ struct Intake: ~Copyable {
         refoldBatch = EventBatch(topic: topic)
     }
 
-    /// Gives the records that were read back to their consumer.
+    /// Releases the records that were read.
     mutating func removeAll() {
         batch.removeAll()
         refoldBatch.removeAll()
@@ -38,7 +38,7 @@ struct Intake: ~Copyable {
         for end in records.endsOfPartition { assignment.fold(end.partition.partition, upTo: end.offset.value) }
     }
 
-    /// Takes a record that is only to be folded; one behind the committed offset says that all of those have come.
+    /// Takes a record that is only to be folded; one at or after the committed offset ends the partition's fold.
     private mutating func setAside(_ record: RecordView, _ assignment: inout AssignmentMachine) -> Bool {
         let isToFold = assignment.positions.isToFold(partition: record.partition, offset: record.offset)
         if isToFold { refoldBatch.records.append(EventRecord(record)) }

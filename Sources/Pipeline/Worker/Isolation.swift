@@ -9,11 +9,11 @@ package struct Coordinates: Hashable, Sendable {
     }
 }
 
-/// Finds the event whose own records the broker refuses for good, so that no batch loops for ever (kafka-rules 20).
+/// Finds the event whose records the broker refuses permanently, so that no batch is retried forever (kafka-rules 20).
 ///
-/// After two aborts with the same permanent error of one record, the events of the batch run one in a transaction; the
-/// one that fails alone is dead-lettered; a dead letter that fails too is cut; and if that fails, the pipeline stops.
-/// Errors of the environment never come here.
+/// After two aborts with the same permanent error of one record, the events of the batch run one per transaction. The
+/// event that fails alone is dead-lettered; if the dead letter fails too, it is truncated; if that fails, the pipeline
+/// stops. Errors of the environment never come here.
 package struct Isolation {
     /// How an event that runs alone is written.
     package enum Treatment: Equatable {
@@ -39,7 +39,7 @@ package struct Isolation {
     }
 
     package enum Action: Equatable {
-        /// Process the batch anew.
+        /// Process the batch again.
         case retry
         /// Nothing is left to try with this event.
         case giveUp(Coordinates)
@@ -47,15 +47,15 @@ package struct Isolation {
 
     package private(set) var lastError: String?
     private var aborts = 0
-    /// By partition: events below this offset run one in a transaction.
+    /// By partition: events below this offset run one per transaction.
     private var aloneBelow: [Int32: Int64] = [:]
     private var treatments: [Coordinates: Treatment] = [:]
     private var tickRefusals = 0
-    /// How many timers the next transaction with some may have, and nothing else; nil: as many as fit.
+    /// How many timers, and nothing else, the next transaction with timers may have; nil: as many as fit.
     package private(set) var tickLimit: Int?
-    /// A single timer was taken: the one that is refused is the next one.
+    /// A single timer was accepted: the refused one is the next.
     private var hasPassedAlone = false
-    /// How a timer that goes alone is written: ``Treatment/asItIs`` or ``Treatment/deadLetter``.
+    /// How a timer that is alone in its transaction is written: ``Treatment/asItIs`` or ``Treatment/deadLetter``.
     package private(set) var tickTreatment = Treatment.asItIs
 
     package init() {}
@@ -67,7 +67,7 @@ package struct Isolation {
         treatments.isEmpty ? .asItIs : treatments[event] ?? .asItIs
     }
 
-    /// A transaction was aborted because the broker, or the client, refused a record for good.
+    /// A transaction was aborted because the broker, or the client, refused a record permanently.
     ///
     /// - Parameters:
     ///   - error: the error's name.
@@ -91,14 +91,14 @@ package struct Isolation {
         return .retry
     }
 
-    /// A transaction with timers in it was aborted because a record was refused for good; events between two such aborts do
-    /// not count as a success of the tick. Twice, and the timers go by themselves: half as many in each attempt, whether the
-    /// one before was refused or not, so that the one that is refused stands alone after a few.
+    /// A transaction with timers was aborted because a record was refused permanently; events committed between two such
+    /// aborts do not reset the count. After the second one timers get transactions of their own, with half as many in each
+    /// attempt, whether the previous one was refused or not, so that the refused timer is alone after a few.
     ///
     /// - Parameters:
     ///   - timers: how many the transaction had.
     ///   - limit: what ``tickLimit`` was for it.
-    /// - Returns: whether nothing is left to try: not even the dead letter of a single timer is taken.
+    /// - Returns: whether nothing is left to try: not even the dead letter of a single timer is accepted.
     package mutating func tickRefused(timers: Int, limit: Int?) -> Bool {
         tickRefusals += 1
         guard let limit else {
@@ -119,7 +119,7 @@ package struct Isolation {
     /// - Parameter limit: what ``tickLimit`` was for it.
     package mutating func tickCommitted(limit: Int?) {
         if let limit, !tickTreatment.isDeadLetter, !hasPassedAlone {
-            // The one that is refused is among those behind it.
+            // The refused one is among those after it.
             hasPassedAlone = limit == 1
             tickLimit = Self.half(limit)
             return
@@ -141,7 +141,7 @@ package struct Isolation {
         aloneBelow = aloneBelow.filter { partition, end in (next(partition) ?? end) < end }
     }
 
-    /// The partitions were taken away: whoever owns them now finds out for itself.
+    /// The partitions were taken away: their new owner isolates refused records itself.
     package mutating func reset() {
         self = Isolation()
     }

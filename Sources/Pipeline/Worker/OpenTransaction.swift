@@ -17,7 +17,7 @@ struct OpenTransaction: Equatable {
     /// The only event of a transaction that isolates one.
     var alone: Coordinates?
     var aloneIsDeadLetter = false
-    /// Whether timers are in it; how many it may have at most, where some of them have been refused.
+    /// Whether it has timers, and how many it may have at most; nil: as many as fit.
     var hasTick = false
     var tickLimit: Int?
 
@@ -30,15 +30,14 @@ struct OpenTransaction: Equatable {
         max(.zero, interval - (.now - began))
     }
 
-    /// Whether it is so old that nothing more is begun in it: a bound of every transaction, so that the broker never has to
-    /// abort one (`transaction.timeout`).
+    /// Whether it is so old that nothing more is begun in it. The limit holds for every transaction, so that the broker
+    /// never has to abort one (`transaction.timeout`).
     func isOld(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant = .now) -> Bool {
         now - began >= configuration.commitIntervalBehind
     }
 
     /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has taken,
-    /// lets it grow older: the broker pays for a transaction, not for the events in it, and nobody waits for an event
-    /// that stands behind thousands of others.
+    /// lets it grow older: the broker's cost is per transaction, not per event, and latency matters little in a backlog.
     ///
     /// - Parameter waiting: how many records the consumer holds ready.
     func isDue(_ configuration: PipelineConfiguration, waiting: Int, now: ContinuousClock.Instant = .now) -> Bool {
@@ -48,8 +47,8 @@ struct OpenTransaction: Equatable {
     }
 }
 
-/// How often a worker was fenced with nobody there who took its slot: its own transaction had timed out, or its own
-/// second attempt to join, after the broker had been away, fenced the first one.
+/// How often a worker was fenced without another process taking its slot: its own transaction had timed out, or its own
+/// second attempt to join, after the broker had been unreachable, fenced the first one.
 struct Fencings {
     private var times: [ContinuousClock.Instant] = []
     private var contactLost: ContinuousClock.Instant?
@@ -59,19 +58,19 @@ struct Fencings {
         contactLost = now
     }
 
-    /// Takes an error of either client: one that comes for want of an answer says that contact was lost. The producer's
-    /// count as well, since a worker in a long call hears of its consumer's only afterwards.
+    /// Takes an error of either client: one caused by a missing answer means that contact was lost. The producer's errors
+    /// count as well, since a worker in a long call sees its consumer's only afterwards.
     mutating func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) {
         if [.allBrokersDown, .transport, .timedOut].contains(error.kind) { noteLostContact(now: now) }
     }
 
-    /// Whether contact was lost within the last minute, and that has not explained a fencing yet: a static member that
-    /// joins again, while the broker still has its first attempt, gets the same fatal error as one whose slot was taken.
+    /// Whether contact was lost within the last minute and has not explained a fencing yet: a static member that joins
+    /// again, while the broker still has its first attempt, gets the same fatal error as one whose slot was taken.
     func mayBeOwnDoing(now: ContinuousClock.Instant = .now) -> Bool {
         contactLost.map { now - $0 < .seconds(60) } ?? false
     }
 
-    /// The consumer was made anew. Fenced again without a further loss of contact, it has a rival.
+    /// The consumer was recreated. If it is fenced again without another loss of contact, another process has its slot.
     mutating func noteNewConsumer() {
         contactLost = nil
     }
@@ -81,7 +80,7 @@ struct Fencings {
         case newProducer
         /// Another process has its slot, says this error.
         case slotTaken(KafkaError)
-        /// Nobody has it, and it was fenced for the third time in 10 minutes.
+        /// No other process has its slot, and it was fenced for the third time in 10 minutes.
         case tooOften
     }
 
@@ -89,7 +88,7 @@ struct Fencings {
     ///
     /// - Parameters:
     ///   - consumer: the fatal error of the consumer, which a static member gets where its slot was taken.
-    ///   - isStatic: without static membership nothing tells the two apart.
+    ///   - isStatic: without static membership the two cannot be distinguished.
     mutating func judge(
         _ error: KafkaError, consumer: KafkaError?, isStatic: Bool, now: ContinuousClock.Instant = .now
     ) -> Verdict {
@@ -100,7 +99,7 @@ struct Fencings {
         return isStatic ? .tooOften : .slotTaken(error)
     }
 
-    /// Counts one of the producer; whether it is the third in 10 minutes.
+    /// Counts a fencing of the producer, and returns whether it is the third in 10 minutes.
     mutating func isTooMany(now: ContinuousClock.Instant = .now) -> Bool {
         times = times.filter { now - $0 < .seconds(600) } + [now]
         return times.count >= 3

@@ -1,17 +1,17 @@
 import KafkaClient
 
-/// Where the state of the orders that a worker has in memory stands, and what it has on disk of it.
+/// How far the state of a worker's orders is folded in memory, and its checkpoint on disk.
 struct OrderFolds: ~Copyable {
-    /// By partition: the state holds every record below this offset, with nothing open. A partition that was taken away
-    /// stays until the next assignment, which often gives it back.
+    /// By partition: the state holds every record below this offset, with nothing uncommitted. A partition that was revoked
+    /// stays until the next assignment, which often brings it back.
     var offsets: [Int32: Int64] = [:]
-    /// The partitions whose incomplete state has been told of, and what it lacks.
-    var told: [Int32: FoldBeginning] = [:]
+    /// The partitions whose incomplete state has been reported, and what it lacks.
+    var reported: [Int32: FoldBeginning] = [:]
     /// Nil where the state cannot be saved.
     var checkpoint: OrderCheckpoint?
     /// When the checkpoint is written next.
     private(set) var savesAt = ContinuousClock.now
-    /// How long the slices of the checkpoint at hand have taken.
+    /// How long the slices of the current checkpoint have taken.
     private var saving = Duration.zero
 
     static let saveInterval = Duration.seconds(10)
@@ -22,23 +22,23 @@ struct OrderFolds: ~Copyable {
         self.checkpoint = checkpoint
     }
 
-    /// Forgets the partitions that are another worker's now.
+    /// Forgets the partitions that another worker owns now.
     ///
     /// - Returns: these.
     mutating func forget(except kept: Set<Int32>) -> [Int32] {
         let gone = offsets.keys.filter { !kept.contains($0) }
         for partition in gone {
             offsets[partition] = nil
-            told[partition] = nil
+            reported[partition] = nil
         }
         return gone
     }
 
-    /// The partitions whose state in memory is of no use, and the offsets at which another may stand: neither before the
-    /// log's first record nor behind the committed offset.
+    /// The partitions whose state in memory cannot be used, and the offsets at which a usable one may be: neither before
+    /// the log's first record nor after the committed offset.
     ///
     /// - Parameters:
-    ///   - committed: where the partitions go on.
+    ///   - committed: where the partitions continue.
     ///   - first: the first offset that the log still has.
     func needed(
         _ committed: [Int32: Int64], first: [Int32: Int64], of topic: String
@@ -53,7 +53,7 @@ struct OrderFolds: ~Copyable {
         return needed
     }
 
-    /// The checkpoint, or a slice of it, has been written. The next whole one waits 10 s, or so much longer that saving
+    /// The checkpoint, or a slice of it, has been written. The next checkpoint waits 10 s, or so much longer that saving
     /// takes no more than a fiftieth of the time; between slices events have as much time as a slice takes.
     mutating func saved(isWhole: Bool, began: ContinuousClock.Instant, now: ContinuousClock.Instant) {
         let taken = now - began

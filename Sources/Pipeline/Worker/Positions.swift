@@ -1,32 +1,32 @@
 import Events
 import OrderState
 
-/// Where a worker stands in each partition that it owns: what it has processed and what it has committed.
+/// A worker's positions in the partitions that it owns: what it has processed and what it has committed.
 ///
-/// Offsets are counted here and not asked of the client, whose own position runs ahead of what it has handed over
-/// (a commit of it would lose records). The next offset is the last processed one + 1.
+/// Offsets are counted here, not taken from the client, whose own position is ahead of what it has handed over
+/// (committing that would lose records). The next offset is the last processed one + 1.
 package struct Positions {
     package struct Partition: Equatable {
         /// What the group's committed offset says: the next transaction's range begins here.
         package var committed: Int64
         /// The offset of the next record to process.
         package var next: Int64
-        /// Nothing below it is left to read: ``next``, or the end of the partition behind control records.
+        /// Nothing below it is left to read: ``next``, or the end of the partition after control records.
         package var reached: Int64
         /// The state of the partition's orders holds everything below this: ``next``, or less while it is refolded.
         package var folded: Int64
         /// The timer watermark, and the one that the group's committed offset carries.
         package var watermark: TimerWatermark
         package var committedWatermark: TimerWatermark
-        /// T of the tick that has moved the watermark since the last commit.
+        /// T of the tick that moved the watermark since the last commit.
         package var tickTime: Int64?
         /// The first record that was processed since the last commit.
         package var first: RecordFingerprint?
         package var newestTimestamp: Int64
         fileprivate var committedTimestamp: Int64
-        fileprivate var settledFold: Int64
+        fileprivate var committedFold: Int64
 
-        /// The newest timestamp when the first record since the last commit was processed; the committed one without.
+        /// The newest timestamp up to the first record since the last commit; the committed one if there is no such record.
         package var newestAtFirst: Int64 { max(committedTimestamp, first?.timestamp ?? 0) }
 
         /// The state is not yet that of the committed offset.
@@ -62,9 +62,9 @@ package struct Positions {
         Int(partition) < partitions.count ? partitions[Int(partition)] : nil
     }
 
-    /// Takes over an assignment: everything before it is forgotten.
+    /// Takes an assignment, and forgets the previous one.
     ///
-    /// - Parameter folds: to where the state of orders is folded, at most the committed offset; that where it is nil.
+    /// - Parameter folds: the offset up to which the state of orders is folded; without one, the committed offset.
     package mutating func assign(
         _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], folds: [Int32: Int64] = [:],
         partitionCount: Int32
@@ -78,7 +78,7 @@ package struct Positions {
                 committed: start.offset, next: start.offset, reached: start.offset, folded: fold,
                 watermark: start.metadata.watermark, committedWatermark: start.metadata.watermark,
                 newestTimestamp: start.metadata.newestTimestamp, committedTimestamp: start.metadata.newestTimestamp,
-                settledFold: fold)
+                committedFold: fold)
         }
         foldingCount = owned.count { self[$0]?.isFolding == true }
     }
@@ -89,7 +89,7 @@ package struct Positions {
         foldingCount = 0
     }
 
-    /// Whether a record is one to process: its partition is owned, and it has not been processed yet.
+    /// Whether a record is to be processed: its partition is owned, and it has not been processed yet.
     package func accepts(partition: Int32, offset: Int64) -> Bool {
         guard Int(partition) < partitions.count, let state = partitions[Int(partition)] else { return false }
         return offset >= state.next
@@ -111,14 +111,14 @@ package struct Positions {
         partitions[index]?.advance(to: record.offset + 1, timestamp: timestamp ?? 0)
     }
 
-    /// The timers of a partition have gone up to a watermark, in a tick at T.
+    /// The timers of a partition have fired up to a watermark, in a tick at T.
     package mutating func fire(partition: Int32, upTo watermark: TimerWatermark, tick time: Int64) {
         partitions[Int(partition)]?.watermark = watermark
         partitions[Int(partition)]?.tickTime = time
     }
 
-    /// With no timers of our own: those that were due up to now were somebody else's. Moves the watermark of each
-    /// partition that has moved since its last commit.
+    /// With `schedule=off`: timers due up to now are not this pipeline's to send. Moves the watermark of each partition
+    /// whose offset has moved since its last commit.
     package mutating func passTimers(until time: Int64) {
         for partition in owned {
             guard let state = partitions[Int(partition)], state.next != state.committed,
@@ -150,17 +150,17 @@ package struct Positions {
             partitions[Int(partition)]!.committed = partitions[Int(partition)]!.next
             partitions[Int(partition)]!.committedWatermark = partitions[Int(partition)]!.watermark
             partitions[Int(partition)]!.committedTimestamp = partitions[Int(partition)]!.newestTimestamp
-            partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded
+            partitions[Int(partition)]!.committedFold = partitions[Int(partition)]!.folded
             partitions[Int(partition)]!.forgetTransaction()
         }
     }
 
-    /// The transaction has been aborted: back to what is committed.
+    /// The transaction has been aborted: goes back to what is committed.
     package mutating func rollBack() {
         for partition in owned {
             partitions[Int(partition)]!.next = partitions[Int(partition)]!.committed
             partitions[Int(partition)]!.reached = partitions[Int(partition)]!.committed
-            partitions[Int(partition)]!.folded = partitions[Int(partition)]!.settledFold
+            partitions[Int(partition)]!.folded = partitions[Int(partition)]!.committedFold
             partitions[Int(partition)]!.watermark = partitions[Int(partition)]!.committedWatermark
             partitions[Int(partition)]!.newestTimestamp = partitions[Int(partition)]!.committedTimestamp
             partitions[Int(partition)]!.forgetTransaction()
@@ -169,10 +169,10 @@ package struct Positions {
     }
 }
 
-// MARK: The state of orders, which may be behind
+// MARK: The state of orders, which may lag
 
 extension Positions {
-    /// Whether a record is to be folded into the state in silence: what it gave is committed.
+    /// Whether a record is only to be folded into the state: its output is committed already.
     package func isToFold(partition: Int32, offset: Int64) -> Bool {
         guard foldingCount > 0, let state = self[partition] else { return false }
         return offset >= state.folded && offset < state.committed
@@ -180,7 +180,7 @@ extension Positions {
 
     /// The state holds everything below this offset; the committed offset is its end.
     ///
-    /// - Returns: whether that made it whole.
+    /// - Returns: whether that completed it.
     package mutating func fold(partition: Int32, upTo offset: Int64) -> Bool {
         guard let state = self[partition], state.isFolding else { return false }
         partitions[Int(partition)]!.folded = min(max(state.folded, offset), state.committed)
@@ -189,14 +189,14 @@ extension Positions {
         return true
     }
 
-    /// Nothing is open: what is folded stays folded.
-    package mutating func settleFolds() {
-        for partition in owned { partitions[Int(partition)]!.settledFold = partitions[Int(partition)]!.folded }
+    /// No transaction is open: no abort can roll back what is folded.
+    package mutating func commitFolds() {
+        for partition in owned { partitions[Int(partition)]!.committedFold = partitions[Int(partition)]!.folded }
     }
 
-    /// Where the state of each owned partition stands that no abort takes back.
-    package var settledFolds: [Int32: Int64] {
-        Dictionary(uniqueKeysWithValues: owned.map { ($0, partitions[Int($0)]!.settledFold) })
+    /// The offset up to which the state of each owned partition is folded, whatever is aborted.
+    package var committedFolds: [Int32: Int64] {
+        Dictionary(uniqueKeysWithValues: owned.map { ($0, partitions[Int($0)]!.committedFold) })
     }
 
     /// How many offsets are still to be folded.
@@ -205,7 +205,7 @@ extension Positions {
         return owned.reduce(0) { $0 + max(0, partitions[Int($1)]!.committed - partitions[Int($1)]!.folded) }
     }
 
-    /// A record has been seen in the log that the committed offset's metadata did not know of.
+    /// The log has a newer record than the committed offset's metadata says.
     package mutating func raiseNewest(partition: Int32, to timestamp: Int64) {
         guard let state = self[partition] else { return }
         partitions[Int(partition)]!.newestTimestamp = max(state.newestTimestamp, timestamp)

@@ -1,23 +1,23 @@
-/// How far a worker is with folding the state of its orders again, for the log.
+/// A worker's progress in folding the state of its orders again, for the log.
 struct RefoldReport: Equatable {
     private let began: ContinuousClock.Instant
     private let total: Int64
-    private var saidAt: ContinuousClock.Instant
+    private var reportedAt: ContinuousClock.Instant
     private(set) var records = 0
 
     /// - Parameter total: how many offsets there are to fold.
     init(total: Int64, now: ContinuousClock.Instant = .now) {
         self.total = total
         began = now
-        saidAt = now
+        reportedAt = now
     }
 
     mutating func add(_ records: Int) { self.records += records }
 
-    /// A line once in 10 s: the rate, and when it will be done.
+    /// A line every 10 s: the rate, and when the fold will be done.
     mutating func line(left: Int64, now: ContinuousClock.Instant = .now) -> String? {
-        guard now - saidAt >= .seconds(10) else { return nil }
-        saidAt = now
+        guard now - reportedAt >= .seconds(10) else { return nil }
+        reportedAt = now
         let seconds = (now - began) / .seconds(1)
         let done = max(1, total - left)
         let rate = Int(Double(records) / seconds)
@@ -27,6 +27,6 @@ struct RefoldReport: Equatable {
 
     func end(now: ContinuousClock.Instant = .now) -> String {
         let seconds = (now - began) / .seconds(1)
-        return "the state of orders is whole: \(records) records in \(Int(seconds.rounded())) s"
+        return "the state of orders is complete: \(records) records in \(Int(seconds.rounded())) s"
     }
 }

@@ -8,20 +8,20 @@ enum Remedy: Equatable {
         var error: KafkaError
     }
 
-    /// A record was refused for good: find it.
+    /// A record was refused permanently: find its event.
     case isolate(Refusal)
-    /// The consumer has ended by this error, whatever else went wrong.
+    /// The consumer failed with this error, whatever else went wrong.
     case replaceFailedConsumer(KafkaError)
     /// The error is the consumer's own.
     case replaceConsumer
-    /// End the transaction and go back to the committed offsets; out of range, the consumer has stopped to read, and
-    /// its partitions have to be assigned again.
+    /// End the transaction and go back to the committed offsets. Out of range, the consumer has stopped reading, and its
+    /// partitions have to be assigned again.
     case rewind(isOutOfRange: Bool)
 
     /// - Parameters:
     ///   - refusals: what the producer has reported of the open transaction's records, by the event that they come from.
     ///   - alone: the only event of the transaction, if that is so.
-    ///   - consumer: the error that the consumer has ended by.
+    ///   - consumer: the consumer's fatal error, if it has one.
     init(
         after error: KafkaError, refusals: [(event: Coordinates?, error: KafkaError)], alone: Coordinates?,
         consumer: KafkaError?

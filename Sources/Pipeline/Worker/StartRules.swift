@@ -1,12 +1,13 @@
 import KafkaClient
 
-/// Where a group may start, and what only a person can decide (design §6, "Where a group starts").
+/// Where a group may start, and what only an operator can decide (design §6, "Where a group starts").
 enum StartRules {
     /// Reads the metadata of committed offsets.
     ///
-    /// - Parameter now: the watermark to go on with where the metadata has none, in milliseconds since 1970.
+    /// - Parameter now: the watermark to continue with where the metadata has none, in milliseconds since 1970.
     /// - Returns: what to start from, and the partitions that had no readable watermark.
-    /// - Throws: where the topic's partition count has changed since: keys have moved, and old timers would nag.
+    /// - Throws: where the topic's partition count has changed since: keys have moved, and timers of orders whose later
+    ///   events are in other partitions would still be sent.
     static func check(
         _ starts: [TopicPartition: CommittedOffset], partitionCount: Int32, now: Int64
     ) throws(PipelineError) -> (positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], reset: [TopicPartition])
@@ -28,8 +29,8 @@ enum StartRules {
         return (positions, reset)
     }
 
-    /// The partitions whose timers the committed watermark silences: by how many milliseconds it is ahead of the later of
-    /// the clock and the newest record's time, where that is more than a minute.
+    /// The partitions whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of the
+    /// clock and the newest record's time, where that is more than a minute.
     ///
     /// - Parameter now: milliseconds since 1970.
     static func aheadWatermarks(
@@ -45,7 +46,7 @@ enum StartRules {
         committed.watermark.time - max(now, committed.newestTimestamp)
     }
 
-    /// Clocks of machines differ by a little, in milliseconds.
+    /// How far the clocks of machines may differ, in milliseconds.
     private static let toleratedLead: Int64 = 60_000
 
     static func noStart(_ partitions: [TopicPartition], group: String) -> PipelineError {
@@ -65,7 +66,7 @@ enum StartRules {
         if end < committed {
             return .decisionNeeded(
                 "offset out of range: \(partition) is committed at \(committed), its log ends at \(end) "
-                    + "(was the topic made anew?); see `carillon offsets set`")
+                    + "(was the topic recreated?); see `carillon offsets set`")
         }
         return nil
     }

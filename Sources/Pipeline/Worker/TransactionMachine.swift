@@ -1,6 +1,6 @@
 import KafkaClient
 
-/// The transactions of a worker, one after the other, and how refused records are looked for in them.
+/// The transactions of a worker, one after the other, and the search for refused records in them.
 ///
 ///     idle ── begun ──► open ── commit ──► committing ── committed ──► idle
 ///      ▲                 │                     │
@@ -8,7 +8,7 @@ import KafkaClient
 ///
 /// It calls nothing and reads no clock: an input says what happened or what is wanted, and returns what the worker has to
 /// do. One that does not fit the phase is a defect of this program; it changes nothing. A producer that was fenced or has
-/// failed is no phase: its next call says so, and ``failed(_:)`` decides again.
+/// failed is no phase: its next call fails, and ``failed(_:)`` decides again.
 struct TransactionMachine {
     enum Phase: Equatable {
         case idle
@@ -27,7 +27,7 @@ struct TransactionMachine {
         /// One is open.
         case nothing
         case begin
-        /// A copy of a request of the last one may still be on its way: begin with a new producer (ADR 22).
+        /// A copy of a request of the last transaction may still be in flight: begin with a new producer (ADR 22).
         case replaceProducerAndBegin
     }
 
@@ -42,7 +42,7 @@ struct TransactionMachine {
 
     /// The producer has begun a transaction.
     ///
-    /// - Parameter clock: the time that the journal gives it, in milliseconds since 1970.
+    /// - Parameter clock: the transaction's time in the journal, in milliseconds since 1970.
     mutating func begun(now: ContinuousClock.Instant, clock: Int64) throws(PipelineError) {
         guard case .idle = phase else { throw misfit("a transaction began") }
         phase = .open(OpenTransaction(began: now, clock: clock))
@@ -79,8 +79,8 @@ struct TransactionMachine {
         }
     }
 
-    /// Whether timers of a tick at `time` need a transaction of their own: one has one clock, which no tick in it is ahead
-    /// of; its bounds count from its begin; and timers that are looked at one by one are alone in theirs.
+    /// Whether timers of a tick at `time` need a new transaction: a transaction has one clock, and no tick in it may be
+    /// later; it may be full; and timers that are isolated need a transaction of their own.
     func mustCommit(beforeTimersAt time: Int64, isFull: (OpenTransaction) -> Bool) -> Bool {
         guard let open else { return false }
         return isolation.tickLimit != nil || open.clock < time || isFull(open)
@@ -94,7 +94,7 @@ struct TransactionMachine {
         }
     }
 
-    /// Whether something is written that is not committed.
+    /// Whether no transaction is open or being committed.
     var isIdle: Bool {
         switch phase {
         case .idle: true
@@ -114,14 +114,14 @@ struct TransactionMachine {
     // MARK: Its end
 
     enum CommitAction: Equatable {
-        /// Nothing is open; or a commit has failed, and what it leaves is still to be ended: the group can ask for the
+        /// Nothing is open; or a commit has failed, and its transaction is still to be ended: the group can revoke the
         /// partitions before that, and a second attempt would write the journal twice.
         case nothing
         /// Write the journal, send the offsets, commit.
         case commit(OpenTransaction)
     }
 
-    /// What is open is to be committed.
+    /// The open transaction is to be committed.
     mutating func commit() -> CommitAction {
         switch phase {
         case .idle, .committing: return .nothing
@@ -141,8 +141,8 @@ struct TransactionMachine {
         if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
     }
 
-    /// A transaction that has asked the broker for its time is to be aborted. Nothing was processed in it, so there is
-    /// nothing to forget.
+    /// A transaction that queried the broker's time is to be aborted. Nothing was processed in it, so there is nothing to
+    /// forget.
     mutating func probed() throws(PipelineError) {
         guard case .open = phase else { throw misfit("the broker's time was known") }
         phase = .idle
@@ -158,14 +158,14 @@ struct TransactionMachine {
         case forgetAndReplaceProducer(after: KafkaError)
     }
 
-    /// What is open, if anything is, is to have no effect.
+    /// The open transaction, if there is one, is to have no effect.
     mutating func dropped() -> EndAction {
         let wasIdle = isIdle
         phase = .idle
         return wasIdle ? .nothing : .abort
     }
 
-    /// The same, because of an error of the producer, or of what happened beside it.
+    /// The same, because of an error of the producer or of anything else in the worker.
     mutating func failed(_ error: KafkaError) -> EndAction {
         switch error.recovery {
         case .abortTransaction, .giveUp:
@@ -180,15 +180,15 @@ struct TransactionMachine {
     // MARK: Refused records
 
     enum RefusalAction: Equatable {
-        /// Abort, and do it again as ``isolation`` says.
+        /// Abort, and process the batch again as ``isolation`` says.
         case retry
-        /// Not even the dead letter of a single timer is taken.
+        /// Not even the dead letter of a single timer is accepted.
         case giveUpTimer
-        /// Not even the cut dead letter of this event is taken.
+        /// Not even the truncated dead letter of this event is accepted.
         case giveUp(Coordinates)
     }
 
-    /// The broker, or the client, has refused a record for good. The transaction is still to be ended.
+    /// The broker, or the client, has refused a record permanently. The transaction is still to be ended.
     ///
     /// - Parameters:
     ///   - error: its name.
@@ -220,7 +220,7 @@ struct TransactionMachine {
         }
     }
 
-    /// The partitions are gone: whoever has them now finds out for itself.
+    /// The partitions were taken away: their new owner isolates refused records itself.
     mutating func forgetRefusals() { isolation.reset() }
 
     private func misfit(_ input: String) -> PipelineError {

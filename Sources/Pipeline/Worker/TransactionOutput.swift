@@ -7,7 +7,7 @@ import NotificationPayload
 ///
 /// Each record is tagged with the coordinates of the event it comes from, so that a refused one can be traced to it.
 struct TransactionOutput: ~Copyable, RecordSink {
-    /// What the broker still takes of a dead letter that is too large for its topic (kafka-rules 20).
+    /// How much is kept of a dead letter's value that is too large for its topic (kafka-rules 20).
     static let truncatedSize = 64 * 1024
 
     private(set) var producer: Producer
@@ -18,12 +18,12 @@ struct TransactionOutput: ~Copyable, RecordSink {
     private let journalOrigin: JournalEntry.Origin
     private var journalText = ByteWriter()
     private var headers: [HeaderView] = []
-    /// Cut dead letters to ``truncatedSize``.
+    /// Whether the values of dead letters are truncated to ``truncatedSize``.
     var truncatesDeadLetters = false
 
     /// Makes the producer and fetches the metadata of its topics, so that the first commit does not wait for it.
     ///
-    /// - Parameter origin: what every journal entry of the process has.
+    /// - Parameter origin: what all journal entries of the process have in common.
     init(
         configuration: PipelineConfiguration, slot: Slot, origin: JournalEntry.Origin, logger: @escaping ClientLog.Sink
     ) throws(KafkaError) {
@@ -110,23 +110,23 @@ extension TransactionOutput {
         try producer.sendOffsets(offsets, group, deadline: deadline)
     }
 
-    /// Takes at most the transaction's timeout + 10 s, after which the broker has aborted it anyhow.
+    /// Takes at most the transaction's timeout + 10 s, after which the broker has aborted it anyway.
     mutating func commitTransaction() throws(KafkaError) { try producer.commitTransaction() }
 
     mutating func abortTransaction() throws(KafkaError) { try producer.abortTransaction() }
 
-    /// A copy of a request may still be on its way, and would do damage in the next transaction.
+    /// A copy of a request may still be in flight, and would corrupt the next transaction.
     var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
 
-    /// The records of this transaction that were refused for good since the last call, by the event they come from.
+    /// The records of this transaction that were refused permanently since the last call, by the event they come from.
     mutating func takeRefusals() -> [(event: Coordinates?, error: KafkaError)] {
         producer.takeFailures().map { (EventTag.coordinates($0.tag), $0.error) }
     }
 
     /// Waits until everything is delivered.
     ///
-    /// - Returns: when the broker appended the journal's record, by its own clock, in milliseconds since 1970; nil where its
-    ///   topic has the producers' time.
+    /// - Returns: when the broker appended the journal's record, by its own clock, in milliseconds since 1970; nil where the
+    ///   topic's timestamps are the producers'.
     mutating func deliver(deadline: Duration) throws(KafkaError) -> Int64? {
         _ = producer.takeAppendTime()
         try producer.flush(timeout: deadline)
@@ -141,7 +141,7 @@ extension TransactionOutput {
 /// An event's coordinates in the 64 bits that travel with a record to its delivery report: 16 for the partition,
 /// 48 for the offset.
 enum EventTag {
-    /// Of what no event has given: the journal's record, whose broker time is kept.
+    /// The tag of a record that comes from no event: the journal's, whose append time is kept.
     static let none = Producer.timedTag
 
     static func make(_ event: Coordinates) -> UInt64 {

@@ -1,14 +1,14 @@
 import KafkaClient
 
 extension Worker {
-    /// Serves what the group says, and the producer's reports.
+    /// Serves the group's events and the producer's delivery reports.
     mutating func serveControl(timeout: Duration) throws {
         try serveGroup(timeout: timeout)
         output.poll()
         try considerErrors(output.takeErrors())
     }
 
-    /// Serves what the group says: assignments, revocations, errors, statistics.
+    /// Serves the group's events: assignments, revocations, errors, statistics.
     mutating func serveGroup(timeout: Duration) throws {
         var patience = timeout
         while let event = consumer.nextEvent(timeout: patience) {
@@ -22,7 +22,7 @@ extension Worker {
         }
     }
 
-    /// The lag counts from what was processed here: the client's own does not know of commits in transactions.
+    /// The lag counts from what was processed here: the client's own figure ignores commits in transactions.
     private mutating func observe(_ statistics: ClientStatistics) {
         if statistics.brokers.contains(where: { $0.state == "UP" }) {
             context.board.brokersAreDown(nil, worker: slot.number)
@@ -38,7 +38,7 @@ extension Worker {
                     partition: each.partition.partition, lastStable: end.value, highWatermark: watermark.value)
             else { continue }
             logger.warning(
-                "a transaction upstream has been open for more than a minute: nothing behind it can be read",
+                "a transaction upstream has been open for more than a minute: nothing after it can be read",
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         guard !lag.isEmpty else { return }
@@ -50,11 +50,11 @@ extension Worker {
         health.refusal = nil
         assignment.assigned(partitions.map(\.partition), barrier: context.gate.requestBarrier(), now: .now)
         showPhase()
-        // An unanswered assignment would hold up the whole group, for as long as the committed offsets take.
+        // An unanswered assignment would block the whole group until the committed offsets are known.
         try consumer.assign([:])
     }
 
-    /// Finishes and commits what is open, then lets the partitions go; what is lost is dropped (kafka-rules 8).
+    /// Commits the open transaction, then releases the partitions; if they are lost, it is dropped (kafka-rules 8).
     private mutating func revoke(isLost: Bool) throws {
         if isLost { health.fencings.noteLostContact() }
         logger.info(
@@ -64,7 +64,7 @@ extension Worker {
             try context.reach(.inRevoke, worker: slot.number)
             if !isLost { try commit() }
         } catch let error as KafkaError {
-            logger.warning("could not commit before the partitions went: \(error)")
+            logger.warning("could not commit before the partitions were revoked: \(error)")
             try endTransaction(after: error)
         }
         try discardTransaction()
@@ -92,8 +92,8 @@ extension Worker {
         }
     }
 
-    /// The same where the log no longer has the next offset of a partition: librdkafka has stopped to read it, and seeks in
-    /// none such (2.0.2 answers `_STATE`). All are given back, and assigned once the committed offsets are known.
+    /// The same where the log no longer has the next offset of a partition: librdkafka has stopped reading it and cannot
+    /// seek in it (2.0.2 answers `_STATE`). All are unassigned, and assigned again once the committed offsets are known.
     mutating func rewindFromOutOfRange() throws {
         rewind()
         try consumer.unassign()
@@ -102,9 +102,9 @@ extension Worker {
 
     func showPhase() { context.board.set(assignment.readiness, worker: slot.number) }
 
-    /// Asks for the committed offsets and starts to read there, once they are known.
+    /// Queries the committed offsets and starts reading there, once they are known.
     ///
-    /// Outside any callback and in slices, since the answer waits for a dead predecessor's open transaction
+    /// Outside any callback and with a short timeout, since the answer waits for a dead predecessor's open transaction
     /// (kafka-rules 8). Until then nothing is read.
     mutating func advanceAssignment() throws {
         guard let search = assignment.search else { return }
@@ -139,7 +139,7 @@ extension Worker {
         reportReset(checked.reset)
     }
 
-    /// Tells of watermarks that are ahead of the clock: their partitions' timers stay silent until it has come so far.
+    /// Warns of watermarks that are ahead of the clock: their partitions' timers that are due before them are not sent.
     private func considerWatermarks(
         _ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], isRewind: Bool
     ) {
@@ -195,7 +195,7 @@ extension Worker {
         return new
     }
 
-    /// An offset outside the log is a person's to decide: what was lost is said, and nothing is skipped.
+    /// Only an operator can decide about an offset outside the log: the error says what was lost, and nothing is skipped.
     ///
     /// - Returns: what the log has of these partitions.
     private mutating func checkRange(_ starts: [TopicPartition: CommittedOffset]) throws -> LogBounds {

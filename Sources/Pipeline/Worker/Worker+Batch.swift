@@ -55,7 +55,7 @@ extension Worker {
         let treatment = isolation.treatment(of: event)
         output.truncatesDeadLetters = treatment.isTruncated
         if treatment.isDeadLetter, !core.isDeadLetter(record: record) {
-            core.condemn(record: record, .eventRefused(isolation.lastError ?? ""))
+            core.deadLetter(record: record, .eventRefused(isolation.lastError ?? ""))
         }
         try transaction.isolates(event, isDeadLetter: core.isDeadLetter(record: record))
     }

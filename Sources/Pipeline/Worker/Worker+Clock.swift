@@ -1,12 +1,12 @@
 import KafkaClient
 import Telemetry
 
-/// The clock of this process is ahead of the broker's: its timers would go early (ADR 35).
+/// The clock of this process is ahead of the broker's: its timers would be sent early (ADR 35).
 struct ClockAhead: Error {
     /// By so many milliseconds.
     var milliseconds: Int64
 
-    /// More than clocks that are kept are ever apart.
+    /// More than synchronized clocks ever differ.
     static let tolerance: Int64 = 60_000
 
     /// - Parameters:
@@ -19,8 +19,8 @@ struct ClockAhead: Error {
 }
 
 extension Worker {
-    /// Commits the transaction of a tick, unless the broker says that it is early: its record in the journal is delivered
-    /// before, and tells the broker's time where its topic has `message.timestamp.type=LogAppendTime`. What is early is
+    /// Commits the transaction of a tick, unless it is early by the broker's clock: its record in the journal is delivered
+    /// first, and carries the broker's time where its topic has `message.timestamp.type=LogAppendTime`. What is early is
     /// aborted, and timers wait.
     mutating func commitTick() throws {
         do {
@@ -32,15 +32,15 @@ extension Worker {
         }
     }
 
-    /// The last look before a transaction with timers is committed.
+    /// The last check before a transaction with timers is committed.
     mutating func checkClock(of open: OpenTransaction) throws {
         let appended = try output.deliver(deadline: context.configuration.transactionTimeout)
         if let ahead = ClockAhead(clock: open.clock, appended: appended) { throw ahead }
     }
 
-    /// Asks the broker for its time again, once a tick: by a record of the journal in a transaction that is aborted.
+    /// Queries the broker's time again, once per tick: by a record of the journal in a transaction that is aborted.
     ///
-    /// - Returns: whether timers may go.
+    /// - Returns: whether timers may be sent.
     mutating func isClockRight() throws -> Bool {
         guard ticks.clockAhead != nil else { return true }
         try commit()
@@ -55,7 +55,7 @@ extension Worker {
         }
         ticks.clockAhead = nil
         context.meter.setClockAhead(0, worker: slot.number)
-        logger.notice("the clock fits the broker's again: timers go")
+        logger.notice("the clock agrees with the broker's again: timers are sent")
         return true
     }
 
@@ -75,8 +75,8 @@ extension Worker {
         context.meter.setClockAhead(ahead.milliseconds / 1000, worker: slot.number)
         if context.patience.isDue("clock-ahead") {
             logger.warning(
-                "the clock is \(ahead.milliseconds / 1000) s ahead of the broker's: timers wait until it fits; set this "
-                    + "machine's clock and start again")
+                "the clock is \(ahead.milliseconds / 1000) s ahead of the broker's: timers wait until it agrees; set "
+                    + "this machine's clock and restart")
         }
     }
 }

@@ -11,7 +11,7 @@ extension Worker {
         do throws(StoreError) {
             let path = StateFolder.orders(in: configuration.stateDirectory, worker: slot.number)
             let (store, opening) = try DiskStore.open(path)
-            if case .wiped(let reason) = opening { logger.notice("the state of orders is folded anew: \(reason)") }
+            if case .wiped(let reason) = opening { logger.notice("the state of orders is folded again: \(reason)") }
             let checkpoint = try OrderCheckpoint(
                 store,
                 stamp: "\(configuration.topics.events) \(OrderFold.stamp(configuration.rules, configuration.orders))",
@@ -27,13 +27,13 @@ extension Worker {
         }
     }
 
-    /// Makes sure that each partition has a state to fold on from: the one in memory, the checkpoint's, or an empty one
-    /// two horizons before the newest record below the committed offset. Can be repeated.
+    /// Makes sure that each partition has a state to continue folding from: the one in memory, the checkpoint's, or an
+    /// empty one two horizons before the newest record below the committed offset. Can be repeated.
     ///
     /// - Parameters:
-    ///   - committed: where the partitions go on.
+    ///   - committed: where the partitions continue.
     ///   - log: what the log has of them.
-    /// - Throws: a `KafkaError` where the log does not answer: nothing is taken over from the checkpoint unseen.
+    /// - Throws: a `KafkaError` where the log does not answer: no checkpoint is used without comparing it with the log.
     mutating func prepareOrders(
         _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], log: LogBounds
     ) throws {
@@ -56,7 +56,7 @@ extension Worker {
         guard !missing.isEmpty else { return }
         // Without a newest timestamp, from the start of the log.
         let found = try consumer.offsets(at: missing, timeout: .seconds(5))
-        // Asked behind it: what retention removes in between would not be noticed else.
+        // Queried after it: what retention removes in between would otherwise not be noticed.
         let first = try consumer.startOffsets(Array(missing.keys), timeout: .seconds(5))
         for (id, offset) in found {
             guard let start = committed[id.partition] else { continue }
@@ -74,9 +74,9 @@ extension Worker {
         folds.offsets[partition] = min(max(offset, first), start.offset)
     }
 
-    /// The partitions whose checkpoint is of another log, by the records that it remembers: said, in one line each.
+    /// The partitions whose checkpoint is of another log, by the records that it remembers. Logs a line for each.
     ///
-    /// - Parameter partitions: with the offsets that the checkpoint may stand at.
+    /// - Parameter partitions: with the offsets at which the checkpoint may be.
     private mutating func foreignCheckpoints(
         of partitions: [TopicPartition: ClosedRange<Int64>], log: LogBounds
     ) throws(KafkaError) -> Set<TopicPartition> {
@@ -98,7 +98,7 @@ extension Worker {
         return foreign
     }
 
-    /// - Parameter usable: the offsets at which it may stand; nil: none.
+    /// - Parameter usable: the offsets at which it may be; nil: none.
     /// - Returns: the offset that the checkpoint's state belongs to; nil where there is none that can be used.
     private mutating func loadCheckpoint(
         of partition: Int32, watermark: TimerWatermark, _ usable: ClosedRange<Int64>?
@@ -132,7 +132,7 @@ extension Worker {
             ])
     }
 
-    /// Folds what was set aside for it, and says how far it is.
+    /// Folds the records that were set aside for it, and logs its progress.
     mutating func refold() throws {
         guard assignment.isRefolding else { return }
         let records = intake.refoldBatch.records.count
@@ -140,10 +140,10 @@ extension Worker {
             core.refold(&intake.refoldBatch, isOpen: !transaction.isIdle)
             context.meter.count { $0.refolded += records }
         }
-        if transaction.isIdle { assignment.positions.settleFolds() }
+        if transaction.isIdle { assignment.positions.commitFolds() }
         for partition in assignment.takeFinishedFolds() { finishFold(of: partition) }
         switch try assignment.folded(records, now: .now) {
-        case .goOn(let line):
+        case .more(let line):
             if let line { logger.info("\(line)") }
         case .finish(let line):
             logger.info("\(line)")
@@ -158,7 +158,7 @@ extension Worker {
         showPhase()
     }
 
-    /// The state is that of the committed offset: it goes on with what is committed there.
+    /// The state is that of the committed offset: it continues with what is committed there.
     private mutating func finishFold(of partition: Int32) {
         guard let position = assignment.positions[partition] else { return }
         let newest = core.resume(
@@ -175,7 +175,7 @@ extension Worker {
             let newest = assignment.positions[partition]?.newestTimestamp ?? 0
             let beginning = core.beginning(of: partition, newest: newest)
             guard beginning.isWorthTelling(newest: newest, now: now, horizon: horizon),
-                folds.told.updateValue(beginning, forKey: partition) != beginning
+                folds.reported.updateValue(beginning, forKey: partition) != beginning
             else { continue }
             switch beginning {
             case .whole: continue
@@ -189,17 +189,17 @@ extension Worker {
             ["known": known.joined(separator: ", ")])
     }
 
-    /// Remembers where the states stand, before the positions are forgotten or found anew.
+    /// Remembers up to where the states are folded, before the positions are forgotten or located again.
     mutating func noteFolds() {
         core.rollBack()
-        if let settled = assignment.settledFolds { folds.offsets.merge(settled) { $1 } }
+        if let settled = assignment.committedFolds { folds.offsets.merge(settled) { $1 } }
     }
 
-    /// Writes the checkpoint when it is due and nothing is open: every 10 s, or so much less often that it takes no more
-    /// than a fiftieth of the time. What is much goes slice by slice, with as much time for events in between.
+    /// Writes the checkpoint when it is due and no transaction is open: every 10 s, or so much less often that it takes no
+    /// more than a fiftieth of the time. A large one is written in slices, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
         guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.isSettled,
-            let settled = assignment.settledFolds
+            let settled = assignment.committedFolds
         else { return }
         let began = ContinuousClock.now
         context.meter.setOrders(core.orders.count, bytes: core.orders.usedBytes, worker: slot.number)
@@ -230,7 +230,7 @@ extension Worker {
             foldedFrom: foldedFrom, recent: core.orders.recentRecords(of: partition, below: offset))
     }
 
-    /// What is on the disk stays as it was, and is the next start's; this process writes it no more, since it no longer
+    /// What is on the disk stays as it was, for the next start. This process does not write it again, since it no longer
     /// knows what has changed since then.
     private mutating func giveUpCheckpoint(after error: StoreError) {
         logger.warning("the state of orders is no longer saved, a restart has more to fold: \(error)")

@@ -19,7 +19,7 @@ extension Worker {
         intake.sort(&assignment)
     }
 
-    /// Looks after a consumer that has been quiet for long.
+    /// Checks a consumer that has been quiet for a long time.
     private mutating func watchConsumer() throws {
         for end in intake.records.endsOfPartition {
             assignment.positions.reach(partition: end.partition.partition, offset: end.offset.value)

@@ -18,16 +18,16 @@ extension Worker {
         }
     }
 
-    /// Brings the worker back to its last commit after an error, ready to go on.
+    /// Brings the worker back to its last commit after an error, ready to continue.
     ///
-    /// - Throws: ``PipelineError`` where there is no way on.
+    /// - Throws: ``PipelineError`` where it cannot continue.
     private mutating func recover(from error: any Error) throws {
         switch error {
         case let error as KafkaError: try recover(from: error)
         case let error as SubscriptionTableError where error.recovery != .retry:
             throw PipelineError.defect("the subscriptions table cannot be used: \(error)")
         default:
-            if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is tried again: \(error)") }
+            if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is retried: \(error)") }
             try discardTransaction()
             rewind()
             try pause(health.backoff.next())
@@ -36,7 +36,7 @@ extension Worker {
 
     private mutating func recover(from error: KafkaError) throws {
         health.fencings.consider(error)
-        // The reports that say which record it was.
+        // The delivery reports say which record it was.
         output.poll()
         let remedy = Remedy(
             after: error, refusals: output.takeRefusals(), alone: transaction.alone, consumer: consumer.fatalError)
@@ -67,7 +67,7 @@ extension Worker {
         }
     }
 
-    /// Finds the event that is refused by running the batch one event at a time (kafka-rules 20).
+    /// Finds the refused event by running the batch one event at a time (kafka-rules 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
         var ends: [Int32: Int64] = [:]
         for partition in assignment.positions.owned { ends[partition] = assignment.positions[partition]?.next }
@@ -76,20 +76,21 @@ extension Worker {
         }
         switch transaction.refused(refusal.name, timers: core.counts.timers, ends: ends) {
         case .giveUpTimer:
-            throw PipelineError.unplaceableRecord("not even the dead letter of a timer is taken: \(refusal)")
+            throw PipelineError.unplaceableRecord("not even the dead letter of a timer is accepted: \(refusal)")
         case .giveUp(let event):
             throw PipelineError.unplaceableRecord(
-                "partition \(event.partition), offset \(event.offset): not even a cut dead letter is taken: \(refusal)")
+                "partition \(event.partition), offset \(event.offset): "
+                    + "not even a truncated dead letter is accepted: \(refusal)")
         case .retry:
             try discardTransaction()
             rewind()
         }
     }
 
-    /// Makes the producer anew under the same transactional id, which ends whatever its predecessor left open.
+    /// Recreates the producer under the same transactional id, which ends whatever its predecessor left open.
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
-        logger.notice("makes its producer anew after: \(error)")
+        logger.notice("recreates its producer after: \(error)")
         if !assignment.positions.isEmpty { context.board.set(.positioning, worker: slot.number) }
         output = try Self.makeOutput(slot: slot, context: context, logger: logger)
         showPhase()
@@ -116,7 +117,7 @@ extension Worker {
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
         if fatal.kind == .fencedInstanceID, !health.fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
-        logger.notice("makes its consumer anew after: \(fatal)")
+        logger.notice("recreates its consumer after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
         // The old one first: its records would keep it in the group, which would wait for it until max.poll.interval.ms.
@@ -131,7 +132,7 @@ extension Worker {
         .instanceInUse("another process has taken slot \(slot): every process needs its own instance.id (\(error))")
     }
 
-    /// Errors that came by themselves: fatal ones are recovered from, the rest is logged and waited out.
+    /// Handles errors that no call returned: fatal ones are thrown, to be recovered from; the rest is logged.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
             health.fencings.consider(error)
@@ -144,7 +145,7 @@ extension Worker {
         }
     }
 
-    /// Looks again at what was refused at the start, until there is a sign that it no longer is.
+    /// Considers a refusal at the start again, until there is a sign that it is over.
     mutating func considerRefusal() throws {
         if let refusal = health.refusal { try considerErrors([refusal]) }
     }
@@ -184,7 +185,7 @@ extension Worker {
 }
 
 extension KafkaError {
-    /// Nothing arrives although there is something to read: the consumer is made anew.
+    /// Nothing arrives although there is something to read: the consumer is recreated.
     static var stuckConsumer: KafkaError {
         KafkaError(
             kind: .other, recovery: .recreateClient, name: "",
@@ -192,8 +193,8 @@ extension KafkaError {
             operation: "consume")
     }
 
-    /// The log no longer has the next offset to read. Back at the committed offsets it is found out whether a fold was
-    /// overtaken, which begins again, or the group.
+    /// The log no longer has the next offset to read. The committed offsets tell whether retention has overtaken a fold,
+    /// which then begins again, or the group itself.
     fileprivate static func overtaken(_ error: KafkaError) -> KafkaError {
         var error = error
         error.recovery = .abortTransaction

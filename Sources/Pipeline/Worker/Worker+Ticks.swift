@@ -3,34 +3,35 @@ import KafkaClient
 import OrderState
 import Telemetry
 
-/// The ticks that wait for their partition's end, since a tick never overtakes the log, and those that are under way.
+/// The ticks that wait for their partition's end, since a tick never overtakes the log, and those in progress.
 struct PendingTicks {
     struct Pending {
-        /// T: what is due at or before it goes.
+        /// T: timers that are due at or before it fire.
         var time: Int64
-        /// The last stable offset, asked at T.
+        /// The last stable offset, queried at T.
         var end: Int64
+        /// How often the end was queried.
         var questions: Int
-        /// Some of its timers have gone: T stays, or a reminder that one slice has sent would be overtaken in another.
+        /// Some of its timers have been sent: T stays, or a reminder that one slice has sent would be overtaken in another.
         var isUnderWay = false
     }
 
     var pending: [Int32: Pending] = [:]
-    /// A slice has been committed, and events have waited meanwhile: it is their turn.
+    /// A slice has been committed, and events have waited meanwhile: they come next.
     var yieldsToEvents = false
-    /// Timers wait for the clock; nil: they go.
+    /// Timers wait because of the clock; nil: they do not.
     var clockAhead: ClockAhead?
-    /// The partition that has had the latest slice; the next one is behind it.
+    /// The partition that had the latest slice; the next one is after it.
     private var latest: Int32 = -1
     private var lookedAt: ContinuousClock.Instant?
 
-    /// A partition that took this many questions to reach its end is not asked again: it may never stand at it.
+    /// A partition whose end was queried this often is not queried again: under load it may never be at its end.
     static let mostQuestions = 3
 
     /// Whether a tick has slices left to send.
     var isUnderWay: Bool { pending.values.contains { $0.isUnderWay } }
 
-    /// Whether it is time to look at the timers; said once a tick.
+    /// Whether it is time to look at the timers; true once per tick.
     mutating func isLookDue(_ tick: Duration, now: ContinuousClock.Instant = .now) -> Bool {
         if let lookedAt, now - lookedAt < tick { return false }
         lookedAt = now
@@ -43,8 +44,8 @@ struct PendingTicks {
         return partitions.sorted { ($0 <= latest ? 1 : 0, $0) < ($1 <= latest ? 1 : 0, $1) }
     }
 
-    /// Whether a reached end is so old that it is asked for again: after a backlog there is one tick, at its end, and not
-    /// one with the time at which it began and another.
+    /// Whether a reached end is so old that it is queried again: after a backlog there is one tick, with the time at its
+    /// end, and not another one before it, with the time at which the backlog began.
     func isStale(_ partition: Int32, now: Int64, tick: Duration) -> Bool {
         guard let found = pending[partition], !found.isUnderWay, found.questions < Self.mostQuestions else {
             return false
@@ -52,7 +53,7 @@ struct PendingTicks {
         return now - found.time > 2 * max(tick.wholeMilliseconds, 1_000)
     }
 
-    /// A slice has brought a partition's watermark here.
+    /// A slice has moved a partition's watermark to this one.
     mutating func fired(_ partition: Int32, upTo watermark: TimerWatermark) {
         latest = partition
         guard let time = pending[partition]?.time, watermark < TimerWatermark(time) else {
@@ -69,11 +70,11 @@ struct PendingTicks {
 }
 
 extension Worker {
-    /// Looks at the timers once a tick, and lets those go whose partition has been read to its end as of the tick: as the
-    /// last thing of a transaction, which is then committed. Writes nothing where nothing is due.
+    /// Checks the timers once per tick, and fires those whose partition has been read to its end as of the tick: as the
+    /// last part of a transaction, which is then committed. Writes nothing where nothing is due.
     ///
-    /// Where more are due than a transaction may have, in records or in age, they go in slices, and events in between
-    /// (ADR 31).
+    /// Where more are due than a transaction may have, in records or in age, they are sent in slices, with events in
+    /// between (ADR 31).
     mutating func tick() throws {
         guard let schedule = context.configuration.orders.schedule else { return }
         if ticks.isLookDue(schedule.tick), try isClockRight() {
@@ -96,7 +97,7 @@ extension Worker {
         let timers = transaction.isolation.tickLimit
         for partition in reached {
             try fire(partition, maxTimers: timers ?? .max)
-            // Timers that are tried alone are of one partition.
+            // Timers that are isolated are of one partition.
             if timers != nil { break }
             if let open = transaction.open, isFull(open) { break }
         }
@@ -110,12 +111,12 @@ extension Worker {
 
     private func canFire(_ partition: Int32) -> Bool { assignment.positions[partition]?.isFolding == false }
 
-    /// Whether the transaction has reached one of its bounds: nothing more is begun in it.
+    /// Whether the transaction has reached one of its limits: nothing more is begun in it.
     func isFull(_ open: OpenTransaction) -> Bool {
         core.written >= context.configuration.commitMaxRecords || open.isOld(context.configuration)
     }
 
-    /// Asks for the ends of partitions where a timer is due.
+    /// Queries the ends of partitions where a timer is due.
     private mutating func ask(_ partitions: [Int32], at time: Int64) throws {
         guard !partitions.isEmpty else { return }
         let topic = context.configuration.topics.events
@@ -146,7 +147,7 @@ extension Worker {
             TickSlice(maxTimers: maxTimers, maxRecords: configuration.commitMaxRecords) {
                 open.isOld(configuration)
             },
-            condemning: isolation.tickTreatment.isDeadLetter ? refused : nil, into: &output)
+            replacingPushes: isolation.tickTreatment.isDeadLetter ? refused : nil, into: &output)
         assignment.positions.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)

@@ -46,7 +46,7 @@ extension Worker {
         reportCommit(of: open)
     }
 
-    /// Writes the journal entry and lists the offsets, with their metadata, that the transaction moves to.
+    /// Writes the journal entry, and returns the offsets that the transaction commits, with their metadata.
     mutating func writeJournal(of open: OpenTransaction) throws -> [TopicPartition: CommittedOffset] {
         var entry = JournalEntry()
         var offsets: [TopicPartition: CommittedOffset] = [:]
@@ -106,7 +106,7 @@ extension Worker {
             do {
                 try abort()
             } catch {
-                // Not under the watch, which would end the process: a new producer waits for the broker as long as it takes.
+                // Outside the watch, which would end the process: a new producer waits for the broker without limit.
                 try replaceProducer(after: error)
             }
         case .replaceProducer(let error):
@@ -133,14 +133,14 @@ extension Worker {
 }
 
 extension KafkaError {
-    /// The last transaction ended well, but a copy of one of its requests may still reach the broker, in the next one.
+    /// The last transaction succeeded, but a copy of one of its requests may still reach the broker during the next one.
     fileprivate static var repeatedRequest: KafkaError {
         KafkaError(
             kind: .timedOut, recovery: .recreateClient, name: "",
             message: "a request had to be sent again, and its first copy may still be on its way")
     }
 
-    /// The partitions went while a transaction was open: abort it.
+    /// The partitions were lost while a transaction was open: abort it.
     fileprivate static var lostAssignment: KafkaError {
         KafkaError(
             kind: .state, recovery: .abortTransaction, name: "", message: "the partitions were taken away",

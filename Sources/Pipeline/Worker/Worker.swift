@@ -6,7 +6,7 @@ import Telemetry
 ///
 ///     consume ─► extract ─► fan out ─► tick ─► produce ─► journal ─► commit        (one Kafka transaction)
 ///
-/// `run()` is the whole life. Two values decide what comes next and can be tried without a broker: the
+/// ``run()`` is the thread's loop. Two values decide what comes next and are tested without a broker: the
 /// ``AssignmentMachine`` (what is read, and from where) and the ``TransactionMachine`` (what is open, and how it ends). The
 /// worker does what they say, with its clients: to partitions in `Worker+Assignment`, to the state of orders in
 /// `Worker+Orders`, to records in `Worker+Reading` and `Worker+Batch`, to timers in `Worker+Ticks`, to transactions in
@@ -20,7 +20,7 @@ struct Worker: ~Copyable {
     var output: TransactionOutput
     /// What has been read.
     var intake: Intake
-    /// What is made of it.
+    /// Turns it into records.
     var core: PipelineCore
     var assignment = AssignmentMachine()
     var transaction = TransactionMachine()

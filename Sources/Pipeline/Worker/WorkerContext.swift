@@ -13,13 +13,13 @@ final class WorkerContext: Sendable {
     let clock = PipelineClock()
     private let permissions: Permissions
     let meter: PipelineMeter
-    /// The cluster's id, once it has answered; nil where the broker does not tell.
+    /// The cluster's id, once it has answered; nil where the broker does not report it.
     private let clusterID = Mutex<String?>(nil)
     let watch: WorkerWatch
     let board: ReadinessBoard
     /// Finish the open transaction, commit and end.
     let isDraining = Atomic<Bool>(false)
-    /// End at once: what is open is left to time out.
+    /// End at once: open transactions are left to time out.
     let isStopping = Atomic<Bool>(false)
     #if DEBUG
         let faults: FaultPlan?
@@ -45,7 +45,7 @@ final class WorkerContext: Sendable {
         set { clusterID.withLock { $0 = newValue } }
     }
 
-    /// What every journal entry of the process has.
+    /// What all journal entries of the process have in common.
     var journalOrigin: JournalEntry.Origin {
         JournalEntry.Origin(
             group: configuration.groupID, cluster: cluster, events: configuration.topics.events,
@@ -53,21 +53,21 @@ final class WorkerContext: Sendable {
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+
+    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
     var readiness: Readiness {
         let isBehind = gate.isLagging() || gate.isAwaited
         return board.readiness(
             isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
     }
-
-    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
-
-    /// Takes an error of the environment: what to log of it now, if anything; see ``Patience/consider(_:now:)``.
+    /// Takes an error of the environment, and returns what to log of it now, if anything; see ``Patience/consider(_:now:)``.
     func consider(_ error: KafkaError) throws(PipelineError) -> String? {
         let error = permissions.explained(error)
         return try patience.consider(error) ? error.description : nil
     }
 
-    /// Repeats what needs the broker until it works, with backoff and a line once in 10 s.
+    /// Retries what needs the broker until it works, with backoff and a line every 10 s.
     ///
     /// - Throws: ``PipelineError`` where waiting does not help, ``PipelineEnded`` where the pipeline ends first.
     func untilItWorks<Value: ~Copyable>(
@@ -90,7 +90,7 @@ final class WorkerContext: Sendable {
     }
 }
 
-/// The pipeline was told to end before a worker had begun its work.
+/// The pipeline was told to end while something still waited for the broker.
 struct PipelineEnded: Error {}
 
 /// The name of one worker in the group: `<instance.id>-<n>`.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Notices a worker that hangs in a transaction call (kafka-rules 11): its group does not, since polling any queue
-/// counts as being alive. Workers enter and leave; the supervisor looks.
+/// counts as being alive. Workers enter and leave; the supervision checks.
 final class WorkerWatch: Sendable {
     private let entered: Mutex<[ContinuousClock.Instant?]>
 

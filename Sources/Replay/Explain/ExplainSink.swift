@@ -109,7 +109,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         current?.outcome = .dropped(drop)
     }
 
-    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+    package mutating func cancelTimers(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
         current?.settled[drop, default: 0] += timers
     }
 

@@ -177,7 +177,7 @@ package struct RedriveProducer: ~Copyable {
     ///
     /// - Returns: whether the group has come to `next`.
     private mutating func renew(after reason: String, reaching next: [Int32: RedrivePosition]?) throws -> Bool {
-        tell("makes its producer anew after: \(reason)")
+        tell("recreates its producer after: \(reason)")
         try untilItWorks { me throws in
             // Who has taken it over is not to be shut out in turn.
             let reader = try RedriveClient.reader(

@@ -76,8 +76,8 @@ struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
         base.drop(timer, type, because: drop)
     }
 
-    mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
-        if !isMuted { base.settle(event, timers: timers, because: drop) }
+    mutating func cancelTimers(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+        if !isMuted { base.cancelTimers(event, timers: timers, because: drop) }
     }
 }
 

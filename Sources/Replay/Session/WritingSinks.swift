@@ -46,8 +46,8 @@ package struct LineSink: ~Copyable, ReplaySink {
         writer.drop(timer, type, because: drop)
     }
 
-    package mutating func settle(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
-        writer.settle(event, timers: timers, because: drop)
+    package mutating func cancelTimers(_ event: EventRecord, timers: Int, because drop: TimerDrop) {
+        writer.cancelTimers(event, timers: timers, because: drop)
     }
 }
 

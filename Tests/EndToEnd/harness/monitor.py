@@ -35,7 +35,7 @@ class Monitor(threading.Thread):
         return offsets
 
     def note_outage(self):
-        """A broker is away, or only just back: nobody could end a transaction."""
+        """A broker is unreachable, or only just back: nobody could end a transaction."""
         self.samples.append((time.monotonic(), None))
 
     def halt(self):

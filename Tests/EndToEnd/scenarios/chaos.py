@@ -167,8 +167,8 @@ class Chaos:
             ("fault: abort@", "transactions aborted on purpose"),
             ("lost its partitions", "times partitions lost"),
             ("gives its partitions back", "revocations"),
-            ("makes its producer anew", "producers replaced"),
-            ("makes its consumer anew", "consumers replaced"),
+            ("recreates its producer", "producers replaced"),
+            ("recreates its consumer", "consumers replaced"),
         ):
             print(f"  {log.count(word):6,} {what}")
         print("  points: " + (", ".join(f"{count} {point}" for point, count in sorted(self.nemesis.points.items())) or "none"))

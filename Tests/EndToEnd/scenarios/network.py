@@ -117,7 +117,7 @@ def latency(network):
         before = journey.faults.counts["commits"]
         journey.until("20 commits", lambda: journey.faults.counts["commits"] >= before + 20)
     # Slow is not lost: no client had to be replaced.
-    if journey.daemon.has_line("anew"):
+    if journey.daemon.has_line("recreates"):
         raise Failure(f"a client was replaced:\n{journey.daemon.last_lines()}")
     journey.arrive()
 
@@ -146,7 +146,7 @@ def no_replies(network):
     journey = Journey(network, "no-replies")
     with journey.under_load():
         journey.faults.commit = lambda _: Hold(reply=DROPPED)
-        journey.until("the producer is replaced", lambda: journey.daemon.has_line("makes its producer anew", "commit_transaction"))
+        journey.until("the producer is replaced", lambda: journey.daemon.has_line("recreates its producer", "commit_transaction"))
     journey.arrive()
 
 
@@ -177,7 +177,7 @@ def redriven(network):
     )
     wait_for_sent(world, 60, process)
     faults.commit = lambda _: Hold(reply=DROPPED)
-    wait_for("the producer is replaced after a commit", lambda: "anew after: commit_transaction" in process.said(), 60)
+    wait_for("the producer is replaced after a commit", lambda: "recreates its producer after: commit_transaction" in process.said(), 60)
     faults.commit = lambda _: NOT_HELD
     process.wait(0, 60)
     check_once(world, ["unanswered"], 300)

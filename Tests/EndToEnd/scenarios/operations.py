@@ -296,7 +296,7 @@ def away_during_abort(harness):
         wait_for_daemons("a transaction is open", lambda: daemon.is_stopped, [daemon])
         brokers.kill()
         daemon.signal(signal.SIGCONT)
-        wait_for_daemons("an abort got no answer", lambda: daemon.has_line("makes its producer anew"), [daemon])
+        wait_for_daemons("an abort got no answer", lambda: daemon.has_line("recreates its producer"), [daemon])
         # The watchdog of transaction calls ends it after twice the transaction's time-out and 20 s.
         began = time.monotonic()
         wait_for_daemons("40 s have passed", lambda: time.monotonic() - began > 40, [daemon])

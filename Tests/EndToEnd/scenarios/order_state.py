@@ -30,17 +30,17 @@ def past(harness):
     daemon.stop()
     daemon.start()
     send("picking")
-    if not daemon.log().count("starts") or "the state of orders is whole" in daemon.log():
+    if not daemon.log().count("starts") or "the state of orders is complete" in daemon.log():
         raise Failure("after a stop there was something to fold beside the checkpoint")
     daemon.kill()
     shutil.rmtree(world.folder / "a" / "orders-0")
     daemon.start()
     send("picked")
-    daemon.expect_line("the state of orders is whole", f"{3 * len(orders)} records")
+    daemon.expect_line("the state of orders is complete", f"{3 * len(orders)} records")
     daemon.stop()
     other = world.daemon("b", world.settings("b")).start()
     send("shipped")
-    other.expect_line("the state of orders is whole", f"{4 * len(orders)} records")
+    other.expect_line("the state of orders is complete", f"{4 * len(orders)} records")
     other.stop()
     changes = collections.Counter()
     for record in world.cluster.read(world.topics["dispatch"]):
@@ -118,7 +118,7 @@ def cut(harness):
         lambda: daemon.has_line("known of orders is incomplete", f"0: since {iso(began - 150 * MINUTE)}"),
         [daemon],
     )
-    daemon.expect_line("the state of orders is whole", "80 records")
+    daemon.expect_line("the state of orders is complete", "80 records")
     before = send(60, "picking")
     world.wait_until_done()
     expect_incomplete(world, before, True)
@@ -126,7 +126,7 @@ def cut(harness):
     # The checkpoint remembers it.
     daemon.start()
     wait_for_daemons("it says it again", lambda: daemon.has_line("known of orders is incomplete"), [daemon])
-    if daemon.has_line("the state of orders is whole"):
+    if daemon.has_line("the state of orders is complete"):
         raise Failure("after a stop there was something to fold beside the checkpoint")
     before = send(50, "picked")
     world.wait_until_done()
@@ -207,7 +207,7 @@ def exchanged(harness):
     wait_for("the group has expired", lambda: not world.cluster.members(world.name), 30)
     commit(world, f"v1 w={now_ms()} n=1 t={now_ms()} by=test", count)
     daemon.start()
-    wait_for_daemons("it folds", lambda: daemon.has_line("the state of orders is whole", f"{count} records"), [daemon])
+    wait_for_daemons("it folds", lambda: daemon.has_line("the state of orders is complete", f"{count} records"), [daemon])
     daemon.expect_line("folded from the log, and not from its checkpoint", f"another record at offset {count - 1}")
     # From now on the checkpoint is of this log.
     daemon.stop()
@@ -215,6 +215,6 @@ def exchanged(harness):
     wait_for_daemons("it works", lambda: daemon.has_line("assigned"), [daemon])
     send("third")
     world.wait_until_done()
-    if daemon.has_line("the state of orders is whole"):
+    if daemon.has_line("the state of orders is complete"):
         raise Failure("after a stop there was something to fold beside the checkpoint")
     daemon.stop()

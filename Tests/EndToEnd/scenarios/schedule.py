@@ -292,7 +292,7 @@ def ahead(harness):
     if len(world.cluster.read(world.topics["dispatch"])) < len(events):
         raise Failure("events wait for the clock, too")
     clock.write_text("0\n")
-    wait_for_daemons("it continues", lambda: daemon.has_line("clock fits the broker's"), [daemon])
+    wait_for_daemons("it continues", lambda: daemon.has_line("clock agrees with the broker's"), [daemon])
     wait_for_timers(world, due, start + (SPREAD + 60 * PATIENCE) * 1000)
     daemon.stop()
     check_timers(world, due)

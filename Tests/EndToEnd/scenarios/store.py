@@ -96,7 +96,7 @@ def hung_transaction(harness):
     if world.committed != {0: opened_at, 1: world.ends[1]}:
         raise Failure(f"it stands at {world.committed}; partition 0 is open from {opened_at}, partition 1 ends at {world.ends[1]}")
     lines = daemon.log().splitlines()
-    for word in ("anew", "waiting", "failed"):
+    for word in ("recreates", "rebuilt", "waiting", "failed"):
         if found := [line for line in lines if word in line]:
             raise Failure(f"it did not just wait: {found[0]}")
     if len(lines) > 40:
@@ -138,7 +138,7 @@ def full_disk(harness):
         wait_for_daemons("a line says that the disk is full", lambda: daemon.has_line("no room", str(folder)), [daemon], 30)
         wait_for_daemons("fan-out pauses", lambda: daemon.has_line("fan-out pauses"), [daemon], 30)
         filler.unlink()
-        wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+        wait_for_daemons("fan-out continues", lambda: daemon.has_line("fan-out continues"), [daemon], 30)
         world.wait_until_done()
         daemon.stop()
         verify(world)
@@ -159,7 +159,7 @@ def cut_off(harness):
         with open(file, "r+b") as data:
             data.truncate(chance.randrange(file.stat().st_size // 2))
         daemon.start()
-        wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "damaged"), [daemon], 30)
+        wait_for_daemons("a line says that it is rebuilt", lambda: daemon.has_line("table is rebuilt", "damaged"), [daemon], 30)
         world.produce(200)
         world.wait_until_done()
     daemon.stop()
@@ -179,7 +179,7 @@ def marked(harness):
     killed(world, daemon, 1)
     marker.write_text("checking")
     daemon.start()
-    wait_for_daemons("a line says that it is read anew", lambda: daemon.has_line("read anew", "did not end"), [daemon], 30)
+    wait_for_daemons("a line says that it is rebuilt", lambda: daemon.has_line("table is rebuilt", "did not end"), [daemon], 30)
     world.produce(200)
     world.wait_until_done()
     daemon.stop()
@@ -200,10 +200,10 @@ def flipped_bytes(harness):
         daemon.start()
         wait_for(
             "it has opened its table",
-            lambda: not daemon.is_running or daemon.has_line("table is read anew") or daemon.has_line("every entry is sound"),
+            lambda: not daemon.is_running or daemon.has_line("table is rebuilt") or daemon.has_line("every entry is sound"),
             60,
         )
-        if daemon.has_line("table is read anew"):
+        if daemon.has_line("table is rebuilt"):
             anew += 1
         elif daemon.is_running:
             sound += 1

@@ -96,7 +96,7 @@ struct CheckpointTests {
         #expect(try reader.count() == 0)
     }
 
-    @Test("a cluster's id that is known once stays, while the broker does not tell")
+    @Test("a known cluster id is kept while the broker does not report one")
     func keptCluster() throws {
         var saving = try open()
         var driver = try driver(3)
@@ -128,7 +128,7 @@ struct CheckpointTests {
         #expect(other.orderViews == driver.orderViews)
     }
 
-    @Test("slices that nobody ended are removed before the partition is begun anew")
+    @Test("the slices of an unfinished checkpoint are removed with their partition")
     func endedSlices() throws {
         var saving = try open()
         var driver = try driver(40)

@@ -6,7 +6,7 @@ import Testing
 @testable import Pipeline
 
 /// What `carillon offsets set` says of a move back beyond `state.horizon`.
-@Suite("A partition that is moved back goes on under its newest timestamp")
+@Suite("A partition that is moved back continues under its newest timestamp")
 struct MovedBackTests {
     private let morning = ScheduleDriver.morning
     private let day = ScheduleDriver.day
@@ -72,7 +72,7 @@ struct MovedBackTests {
         #expect(driver.output.records == before.records && driver.output.suppressed == before.suppressed)
     }
 
-    @Test("timers that have gone do not go again, however far it is moved back", arguments: [1, 3] as [Int64])
+    @Test("timers that were sent are not sent again, however far it is moved back", arguments: [1, 3] as [Int64])
     func timers(days: Int64) throws {
         var orders = OrderRules()
         orders.horizon = .seconds(86_400)

@@ -23,7 +23,7 @@ struct NaiveOrders {
         var w: Int64
         var p: String?
 
-        /// Whether a timer is gone, or never goes: it is due by W, or of the split instant with a hash of at most p.
+        /// Whether a timer was sent, or never will be: it is due by W, or of the split instant with a hash of at most p.
         func isBehind(_ due: Int64, _ hash: String) -> Bool {
             if let p, due == w + 1 { return hash <= p }
             return due <= w

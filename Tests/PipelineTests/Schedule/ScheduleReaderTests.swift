@@ -5,7 +5,7 @@ import Testing
 @testable import OrderState
 @testable import Pipeline
 
-@Suite("What carillon schedule tells")
+@Suite("What carillon schedule shows")
 struct ScheduleReaderTests {
     private let morning = ScheduleDriver.morning
     private let minute = ScheduleDriver.minute
@@ -13,7 +13,7 @@ struct ScheduleReaderTests {
     private let start = ScheduleDriver.morning + 7 * ScheduleDriver.hour
     private let slot = "2025-07-07 14:00-16:00"
 
-    /// What is told of these records, `minutes after the slot's start: type number state reason`.
+    /// What is shown of these records, `minutes after the slot's start: type number state reason`.
     private func told(
         _ events: [SampleRecord], watermark: Int64, order: String? = nil, place: String? = nil
     ) throws -> [String] {
@@ -33,7 +33,7 @@ struct ScheduleReaderTests {
         }
     }
 
-    @Test("what is to come, in the order of time, with what will be dropped as it stands")
+    @Test("pending timers in the order of time, with those that would be dropped as of now")
     func pending() throws {
         let events = [
             event("o1", status: "pending", slot: slot, at: morning),
@@ -44,7 +44,7 @@ struct ScheduleReaderTests {
                 "0: o1 0 pending", "0: o2 0 pending", "15: o1 1 pending", "15: o2 1 pending picked",
                 "30: o1 2 pending", "30: o2 2 pending picked", "45: o1 3 pending", "45: o2 3 pending picked",
             ])
-        // What has been is told of one order or place only: there is no end to it.
+        // The past is shown of one order or place only: it is unbounded.
         #expect(try told(events, watermark: start + 31 * minute) == ["45: o1 3 pending", "45: o2 3 pending picked"])
     }
 
@@ -66,7 +66,7 @@ struct ScheduleReaderTests {
             ])
     }
 
-    @Test("an order's timers that an event has taken away are told with the reason: moved, ended")
+    @Test("an order's timers that an event has cancelled are shown with the reason: moved, ended")
     func takenAway() throws {
         var events = [
             event("o1", status: "pending", slot: slot, at: morning),

@@ -58,7 +58,7 @@ struct ScheduleTests {
         #expect(record.text.contains(#""order_type":"d2d","order_id":"\#(order)""#))
     }
 
-    @Test("push-rules §5.3 row 21: the start is told unless the order has ended, reminders only while it is unpicked")
+    @Test("push-rules §5.3 row 21: the start is sent unless the order has ended, reminders only while it is unpicked")
     func statuses() throws {
         for (status, expected, drop) in [
             ("pending", 2, ""), ("processing", 2, ""), ("picking", 1, "picked"), ("picked", 1, "picked"),
@@ -190,7 +190,7 @@ struct ScheduleTests {
         #expect(driver.pushes.count == 3)
     }
 
-    @Test("a moved slot tells its start again, and back again never twice")
+    @Test("a moved slot sends its start again, and one that is moved back never sends it twice")
     func movedAfterStart() throws {
         var driver = try ScheduleDriver()
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
@@ -278,7 +278,7 @@ struct ScheduleTests {
         #expect(driver.output.records.allSatisfy { $0.header("message-id")?.hasPrefix("msg-\(start)-") == true })
     }
 
-    @Test("a timer that nobody is subscribed to is counted, and not as an event")
+    @Test("a timer without a subscriber is counted, and not as an event")
     func nobody() throws {
         var driver = try ScheduleDriver(places: [])
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
@@ -288,7 +288,7 @@ struct ScheduleTests {
         #expect(driver.counts.events == 1 && driver.counts.suppressed(.noSubscriber) == 1)
     }
 
-    @Test("a backlog with picked orders across the slot's start nags nobody")
+    @Test("a backlog with picked orders across the slot's start sends no reminder")
     func backlog() throws {
         var driver = try ScheduleDriver()
         for number in 0..<50 { driver.append(event("o\(number)", status: "pending", slot: slot, at: morning)) }

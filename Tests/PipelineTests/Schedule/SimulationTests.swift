@@ -224,7 +224,7 @@ private struct Simulation {
         }
     }
 
-    /// A tick asks for the end first, and fires in the transaction that has reached it.
+    /// A tick queries the end first, and fires in the transaction that has reached it.
     private mutating func fireTicks(
         _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout RecordingSink, all: Bool
     ) throws {

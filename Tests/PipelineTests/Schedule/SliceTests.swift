@@ -26,7 +26,7 @@ struct SliceTests {
 
     private func byHash(_ orders: Int) -> [String] { (0..<orders).map { "o\($0)" }.sorted { hash($0) < hash($1) } }
 
-    @Test("they go by the hash of the order id, and the watermark stands behind the last one that has gone")
+    @Test("they are sent in the order of the order ids' hashes, and the watermark is at the last one that was sent")
     func order() throws {
         var driver = try driver(10)
         let orders = byHash(10)
@@ -41,7 +41,7 @@ struct SliceTests {
         #expect(driver.committed.watermark == TimerWatermark(start + minute))
     }
 
-    @Test("behind the last timer of an instant nothing is split")
+    @Test("after the last timer of an instant nothing is split")
     func wholeInstant() throws {
         var driver = try driver(3)
         for number in 0..<3 {
@@ -84,7 +84,7 @@ struct SliceTests {
         var driver = try driver(8)
         let orders = byHash(8)
         try driver.tick(start + 2 * minute, slice: TickSlice(maxTimers: 2))
-        // One that has gone is said again, two that have not are cancelled and moved, and new ones come before and behind.
+        // One that was sent has its event repeated, two that were not are cancelled and moved, new ones come before and after.
         driver.append(
             event(orders[0], status: "processing", slot: slot, at: morning + 1),
             event(orders[4], "ORDER_STATUS_CHANGED", status: "cancelled", at: morning + 1),
@@ -142,7 +142,7 @@ struct SliceTests {
         #expect(driver.pushes.filter { $0.hasSuffix("reminder") }.count == 3)
     }
 
-    @Test("timers that an event settles are counted by what has gone of a split instant")
+    @Test("timers that an event cancels are counted by what was sent of a split instant")
     func settled() throws {
         var driver = try driver(6)
         let orders = byHash(6)

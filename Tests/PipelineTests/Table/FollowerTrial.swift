@@ -10,7 +10,7 @@ import Testing
 @testable import Pipeline
 @testable import Subscriptions
 
-/// A store in memory that has no room while it is told so.
+/// A store in memory that can be made full.
 final class FullStore: OrderedStore {
     let isFull = Atomic<Bool>(false)
     private let store = MemoryStore()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The follower of the subscriptions", .timeLimit(.minutes(2)))
 struct TableFollowerTests {
-    @Test("nobody fans out before the table has reached the end; then it is whole, and knows the last records")
+    @Test("no worker fans out before the table has reached the end; then it is complete, and knows the last records")
     func catchUp() throws {
         var trial = try FollowerTrial()
         try trial.subscribe(["a", "b", "c"])
@@ -22,7 +22,7 @@ struct TableFollowerTests {
         #expect(abs(position.time.milliseconds - trial.context.clock.now()) < 30_000)
     }
 
-    @Test("a table that is too old is read again while the gate is closed, and what the topic does not have is gone")
+    @Test("a table that is too old is rebuilt while the gate is closed, without what the topic no longer has")
     func rebuild() throws {
         var trial = try FollowerTrial()
         try trial.subscribe(["a", "b"])
@@ -42,7 +42,7 @@ struct TableFollowerTests {
         #expect(trial.table.position.isWhole)
     }
 
-    @Test("while the broker is away a table that is too old stays closed, and is read again when the broker is back")
+    @Test("while the broker is unreachable a table that is too old stays closed, and is rebuilt when it is back")
     func brokerAway() throws {
         var trial = try FollowerTrial()
         try trial.subscribe(["a"])
@@ -89,7 +89,7 @@ struct TableFollowerTests {
         #expect(text.contains("had 2 partitions and now has 3: keys have moved"))
     }
 
-    @Test("while the disk is full it reads no more than one transaction holds, the gate closes, and then it goes on")
+    @Test("while the disk is full it reads at most one transaction's changes, the gate closes, and later it continues")
     func fullDisk() throws {
         var trial = try FollowerTrial(partitions: 3, maxLag: .seconds(1))
         let barrier = trial.context.gate.requestBarrier()

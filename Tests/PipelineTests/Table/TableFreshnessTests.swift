@@ -11,7 +11,7 @@ struct TableFreshnessTests {
         TableFreshness(maxLag: maxLag, largestAge: largestAge, asOf: start)
     }
 
-    @Test("a table that stands at ends which nobody answers for any more is too old after max-lag")
+    @Test("a table at ends that are no longer answered is too old after max-lag")
     func unanswered() {
         var freshness = freshness()
         freshness.asked(at: start + .seconds(5), isAnswered: true)
@@ -26,7 +26,7 @@ struct TableFreshnessTests {
         #expect(!freshness.isAnswered)
     }
 
-    @Test("ends that took long to tell are as old as the question")
+    @Test("ends that took long to arrive are as old as their query")
     func slowAnswer() {
         var freshness = freshness()
         freshness.asked(at: start + .seconds(20), isAnswered: true)
@@ -36,7 +36,7 @@ struct TableFreshnessTests {
         #expect(freshness.staleFrom == start + .seconds(30))
     }
 
-    @Test("the ends are asked for once a second, and four times in a shorter max-lag")
+    @Test("the ends are queried once a second, and four times within a shorter max-lag")
     func interval() {
         for (maxLag, milliseconds) in [(Duration.seconds(30), 1_000), (.seconds(1), 250)] {
             var freshness = freshness(maxLag: maxLag)
@@ -58,10 +58,10 @@ struct TableFreshnessTests {
         #expect(freshness.age(now: start + .seconds(3_601)) == .seconds(3_601))
     }
 
-    @Test("a process that stood still while it asked or read is not made young by the answer")
+    @Test("an answer does not make a table fresh if the process was suspended while it queried or read")
     func suspended() {
         var freshness = freshness()
-        // Asked after it woke up: the tombstones of the hours before may be gone.
+        // Queried after it woke up: the tombstones of the hours before may have been removed.
         freshness.asked(at: start + .seconds(7_200), isAnswered: true)
         let isReached3 = freshness.reachedEnd(now: start + .seconds(7_201))
         #expect(!isReached3)

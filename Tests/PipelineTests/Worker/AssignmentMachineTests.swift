@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The assignment of a worker, without a broker")
 struct AssignmentMachineTests {
-    /// Where a worker can stand, with partitions 0 and 1, committed at 20 and 5; the state of 0 is folded to 12.
+    /// The situations of a worker with partitions 0 and 1, committed at 20 and 5; the state of 0 is folded to 12.
     enum Situation: CaseIterable {
         case unassigned, locating, starting, rewinding, refolding, reading, readingNothing
     }
@@ -64,7 +64,7 @@ struct AssignmentMachineTests {
             case .fold:
                 machine.fold(0, upTo: 20)
                 return "finished \(machine.takeFinishedFolds())"
-            case .folded: return try machine.folded(3, now: Self.start) == .goOn(nil) ? "go on" : "finish"
+            case .folded: return try machine.folded(3, now: Self.start) == .more(nil) ? "go on" : "finish"
             }
             return "-"
         } catch {
@@ -173,7 +173,7 @@ struct AssignmentMachineTests {
         ),
     ]
 
-    @Test("every input in every phase: what it leads to, and what the worker is told to do")
+    @Test("every input in every phase: the next phase, and what the worker has to do")
     func everyInput() throws {
         #expect(Self.table.map(\.input) == Input.allCases)
         for (input, columns) in Self.table {
@@ -210,11 +210,11 @@ struct AssignmentMachineTests {
         }
     }
 
-    @Test("where the states stand is known while the positions are: not while they are looked for")
-    func settledFolds() throws {
+    @Test("how far the states are folded is known while the positions are, and not while they are located")
+    func committedFolds() throws {
         let expected: [[Int32: Int64]?] = [[:], nil, nil, nil, [0: 12, 1: 5], [0: 20, 1: 5], [:]]
         for (situation, expected) in zip(Situation.allCases, expected) {
-            let folds = try machine(in: situation).settledFolds
+            let folds = try machine(in: situation).committedFolds
             #expect(folds == expected, "\(situation)")
         }
     }
@@ -242,7 +242,7 @@ struct AssignmentMachineTests {
         #expect(!soon && late)
     }
 
-    @Test("partitions that the consumer gave back are assigned, however often it is rewound meanwhile")
+    @Test("partitions that were unassigned are assigned again, however often they are rewound meanwhile")
     func outOfRange() throws {
         var machine = try machine(in: .reading)
         _ = machine.rewound(now: Self.start)
@@ -260,16 +260,16 @@ struct AssignmentMachineTests {
         machine.fold(0, upTo: 15)
         machine.fold(1, upTo: 9)
         let first = machine.takeFinishedFolds()
-        let goesOn = try machine.folded(5, now: Self.start + .seconds(10))
+        let next = try machine.folded(5, now: Self.start + .seconds(10))
         #expect(first == [1])
         #expect(
-            goesOn == .goOn("folds the state of orders: 0 records/s, 5 offsets left, ready in about 8 s"))
+            next == .more("folds the state of orders: 0 records/s, 5 offsets left, ready in about 8 s"))
         machine.fold(0, upTo: 20)
         let second = machine.takeFinishedFolds()
         let finish = try machine.folded(4, now: Self.start + .seconds(12))
         let state = state(of: machine)
         #expect(second == [0])
-        #expect(finish == .finish("the state of orders is whole: 9 records in 12 s"))
+        #expect(finish == .finish("the state of orders is complete: 9 records in 12 s"))
         #expect(state == "reading [0, 1]")
     }
 
@@ -278,7 +278,7 @@ struct AssignmentMachineTests {
         var machine = try machine(in: .refolding)
         machine.fold(0, upTo: 20)
         machine.positions.rollBack()
-        let settled = machine.settledFolds
+        let settled = machine.committedFolds
         #expect(settled == [0: 12, 1: 5])
         _ = machine.rewound(now: Self.start)
         let action = text(try machine.located(Self.committed, folds: settled ?? [:], partitionCount: 6))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Where the states of orders stand")
+@Suite("How far the states of orders are folded")
 struct OrderFoldsTests {
     private func needed(_ folds: borrowing OrderFolds, committed: Int64, first: Int64?) -> ClosedRange<Int64>? {
         folds.needed([0: committed], first: first.map { [0: $0] } ?? [:], of: "events")[
@@ -25,23 +25,23 @@ struct OrderFoldsTests {
         #expect(withoutFirst == nil)
     }
 
-    @Test("a log that begins behind the committed offset leaves its beginning")
+    @Test("where a log begins after the committed offset, only its first offset is usable")
     func emptyLog() {
         let folds = OrderFolds(checkpoint: nil)
         let range = needed(folds, committed: 20, first: 30)
         #expect(range == 30...30)
     }
 
-    @Test("partitions that another worker has now are forgotten, with what was told of them")
+    @Test("partitions that another worker owns now are forgotten, with what was reported of them")
     func forget() {
         var folds = OrderFolds(checkpoint: nil)
         folds.offsets = [0: 1, 1: 2, 2: 3]
-        folds.told = [0: .whole, 1: .nextRecord]
+        folds.reported = [0: .whole, 1: .nextRecord]
         let gone = folds.forget(except: [0, 2, 5])
-        let (offsets, told) = (folds.offsets, folds.told)
+        let (offsets, reported) = (folds.offsets, folds.reported)
         #expect(gone == [1])
         #expect(offsets == [0: 1, 2: 3])
-        #expect(told == [0: .whole])
+        #expect(reported == [0: .whole])
     }
 
     @Test(

@@ -26,7 +26,7 @@ struct RemedyTests {
         }
     }
 
-    @Test("a call that is refused without a report is about the event that is alone, or about one that nobody knows")
+    @Test("a call that is refused without a report is about the only event of the transaction, or an unknown one")
     func refusedCall() {
         let refused = error(.messageTooLarge, "commit_transaction")
         #expect(

@@ -104,7 +104,7 @@ struct TransactionMachineTests {
         (.refused, [("retry", .idle), ("retry", .open), ("retry", .committing)]),
     ]
 
-    @Test("every input in every phase: what it leads to, and what the worker is told to do")
+    @Test("every input in every phase: the next phase, and what the worker has to do")
     func everyInput() throws {
         #expect(Self.table.map(\.input) == Input.allCases)
         for (input, columns) in Self.table {
@@ -190,7 +190,7 @@ struct TransactionMachineTests {
         #expect(machine.isolation.tickLimit == nil)
     }
 
-    @Test("events beside timers are not blamed while the timers go alone")
+    @Test("events beside timers are not blamed while the timers are isolated")
     func blame() throws {
         var machine = TransactionMachine()
         for _ in 0..<2 { _ = try refuseTimers(&machine, 4) }
