@@ -193,7 +193,7 @@ def flipped_bytes(harness):
     chance = random.Random(f"flipped {harness.seed}")
     world = harness.make_world("flipped").create_topics()
     daemon = world.started()
-    anew = sound = 0
+    rebuilt = sound = 0
     for number in range(8):
         killed(world, daemon, number)
         flip(table(world) / "data.mdb", chance, number)
@@ -204,7 +204,7 @@ def flipped_bytes(harness):
             60,
         )
         if daemon.has_line("table is rebuilt"):
-            anew += 1
+            rebuilt += 1
         elif daemon.is_running:
             sound += 1
         else:
@@ -212,7 +212,7 @@ def flipped_bytes(harness):
             daemon.start()
         world.produce(100)
         wait_until_done_or_rebuilt(world, daemon)
-    print(f"         the table was read again {anew} times, and {sound} times the bytes were not in use", flush=True)
+    print(f"         the table was read again {rebuilt} times, and {sound} times the bytes were not in use", flush=True)
     daemon.stop()
     verify(world)
 

@@ -71,10 +71,10 @@ def forgotten_unsubscription(harness):
 
     wait_for("the topic has forgotten the device", is_forgotten, 90)
     daemon.signal(signal.SIGCONT)
-    wait_for_daemons("the table is read anew", lambda: daemon.has_line("read anew", "delete.retention.ms"), [daemon], 30)
+    wait_for_daemons("the table is rebuilt", lambda: daemon.has_line("table is rebuilt", "delete.retention.ms"), [daemon], 30)
     if (found := notify(world, "p1", 2)) != {"staying"}:
         raise Failure(f"the event after it went to {found}")
-    wait_for_daemons("fan-out goes on", lambda: daemon.has_line("fan-out goes on"), [daemon], 30)
+    wait_for_daemons("fan-out continues", lambda: daemon.has_line("fan-out continues"), [daemon], 30)
     daemon.stop()
 
 
@@ -99,7 +99,7 @@ def created_again(harness):
     daemon.stop()
     before = world.ends_of("subscriptions")
     daemon.start()
-    wait_for_daemons("the table goes on", lambda: daemon.has_line("the subscriptions table goes on"), [daemon], 30)
+    wait_for_daemons("the table continues", lambda: daemon.has_line("the subscriptions table continues"), [daemon], 30)
     daemon.stop()
     # Longer than before: by its offsets alone the table would fit.
     create_again(world, [device(f"p{number % 40}", f"new-{number}") for number in range(2_000)])
@@ -108,7 +108,7 @@ def created_again(harness):
         raise Failure(f"the topic is shorter than before: {after}, {before}")
     daemon.start()
     wait_for_daemons(
-        "a line says why it is read anew", lambda: daemon.has_line("read anew", "another record at offset"), [daemon], 30
+        "a line says why it is rebuilt", lambda: daemon.has_line("table is rebuilt", "another record at offset"), [daemon], 30
     )
     if (found := notify(world, "p7", 1)) != {f"new-{number}" for number in range(7, 2_000, 40)}:
         raise Failure(f"the event went to {len(found)} devices")
@@ -121,7 +121,7 @@ def created_again_while_running(harness):
     world = harness.make_world("again-running").create_topics()
     daemon = world.started()
     create_again(world, [device("p1", "new")])
-    wait_for_daemons("a line says why it is read anew", lambda: daemon.has_line("read anew", "created again"), [daemon], 60)
+    wait_for_daemons("a line says why it is rebuilt", lambda: daemon.has_line("table is rebuilt", "created again"), [daemon], 60)
     if (found := notify(world, "p1", 1)) != {"new"}:
         raise Failure(f"the event went to {found}")
     daemon.stop()
