@@ -65,7 +65,7 @@ public struct AudienceList: ~Copyable {
         for (index, link) in links.enumerated() {
             guard notifications.contains(link.notification) else {
                 throw AudienceRuleError(
-                    description: "the audience rule named notification \(link.notification), it was asked for"
+                    description: "the audience rule named notification \(link.notification), but was called for"
                         + " \(notifications.lowerBound) to \(notifications.upperBound - 1)")
             }
             isInOrder = isInOrder && (index == 0 || links[index - 1].notification <= link.notification)

@@ -133,7 +133,7 @@ extension SubscriptionTableError {
 
     /// An entry in the store is not in this version's format.
     static let foreign = SubscriptionTableError(
-        .wipe, "the subscriptions table was written by another version; delete its folder, it is filled again")
+        .wipe, "the subscriptions table was written by another version; delete its folder to fill it again")
 }
 
 extension [UInt8] {
