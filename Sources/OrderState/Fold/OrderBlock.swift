@@ -70,10 +70,10 @@ extension OrderHeader.Flags {
     }
 }
 
-/// Something that an order remembers with a time of its own: the identity of an event, or the order's end.
+/// Something that an order remembers and that expires on its own: the identity of an event, or the order's end.
 struct OrderMark: Equatable {
     var value: UInt64
-    /// In seconds since 1970.
+    /// When it expires, in seconds since 1970.
     var until: UInt32
 }
 

@@ -21,11 +21,11 @@ public struct OrderRules: Sendable {
 
 /// The configuration of timers.
 public struct ScheduleRules: Sendable, Equatable {
-    /// How often a worker looks whether a timer is due.
+    /// How often a worker checks for due timers.
     public var tick: Duration = .seconds(1)
     /// A timer that is more overdue than this is not sent.
     public var maxLateness: Duration = .seconds(15 * 60)
-    /// Each place's timers are delayed by a share of this that is its own: providers ask senders to avoid the
+    /// A place's timers are delayed by at most this, each place by a fixed share: providers ask senders to avoid the
     /// quarter-hours (push-rules §0, finding 4).
     public var spread: Duration = .zero
 

@@ -84,7 +84,7 @@ extension PartitionOrders {
         }
     }
 
-    /// The watermark after the entry at this index; after the last entry, that of the whole tick.
+    /// The watermark after the entry at this index; past the last entry, one that no other is above.
     package func dueWatermark(at index: Int) -> TimerWatermark { due?.watermark(at: index) ?? TimerWatermark(.max) }
 
     /// The timer at this index; nil if the order has moved or was removed.

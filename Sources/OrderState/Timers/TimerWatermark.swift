@@ -8,7 +8,7 @@ import Digests
 public struct TimerWatermark: Hashable, Comparable, Sendable {
     /// W, in milliseconds since 1970.
     public var time: Int64
-    /// p: the first 8 bytes of the SHA-256 of an order id, big-endian; nil where no instant is split.
+    /// p: the first 8 bytes of the SHA-256 of an order id, big-endian; nil while no instant is split.
     public var split: UInt64?
 
     public init(_ time: Int64, split: UInt64? = nil) {
