@@ -1,15 +1,15 @@
 import NotificationPayload
 
-/// The headers of a dispatch record, in the order in which they are written (docs/design.md §4). Writers and readers take
-/// their names from here.
+/// The headers of a dispatch record, in the order in which they are written (docs/design.md §4). The only place for
+/// their names: writers and readers take them from here.
 package enum DispatchHeader: Int, CaseIterable, Sendable {
-    /// Those that every record has. They come first, so their raw values are their positions in a record.
+    /// The headers of every record. They come first, so that their raw values are their positions in a record.
     case messageID, platform, source, expiresAt
-    /// Those that the setting `dispatch.headers` asks for.
+    /// The headers that the setting `dispatch.headers` turns on.
     case eventType, audience, orderID
     /// The name of a field that is missing and was sent empty.
     case degraded
-    /// The event's own, where it has one.
+    /// The event's own header, if it has one.
     case traceparent
     /// The id of the replay or re-drive that wrote the record, always its last header.
     case replay
@@ -29,10 +29,10 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
         }
     }
 
-    /// The name without a copy; valid forever.
+    /// The name as static bytes, valid forever.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(name) }
 
-    /// The name as a string of its own.
+    /// The name as a new string.
     package var text: String { name.description }
 
     package func matches(_ name: UnsafeRawBufferPointer) -> Bool { sameBytes(name, bytes) }

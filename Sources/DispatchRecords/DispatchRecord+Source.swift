@@ -1,10 +1,10 @@
 import NotificationPayload
 
 extension DispatchRecord {
-    /// Where a push comes from, `<topic>/<partition>/<offset>`: its event, or for a timer the offset that its partition was
-    /// read to.
+    /// Where a push comes from, `<topic>/<partition>/<offset>`: the position of its event, or for a timer the offset up
+    /// to which its partition was read.
     package struct Source {
-        /// As it stands in the record, whose bytes these are.
+        /// The bytes in the record, which owns them.
         package let text: UnsafeRawBufferPointer
         package let topic: UnsafeRawBufferPointer
         package let partition: Int32
@@ -12,7 +12,7 @@ extension DispatchRecord {
 
         private static let separator = UInt8(ascii: "/")
 
-        /// Nil for what is no source.
+        /// Nil if the text is not a source.
         package init?(_ text: UnsafeRawBufferPointer) {
             guard let second = text.lastIndex(of: Self.separator),
                 let first = text[..<second].lastIndex(of: Self.separator), first > 0,
@@ -36,7 +36,7 @@ extension DispatchRecord {
 }
 
 extension Int64 {
-    /// From decimal digits; nil where there is none or something else, and for more than fits.
+    /// A number in decimal digits; nil if the text is empty, has any other character, or is too large.
     init?(digits: Slice<UnsafeRawBufferPointer>) {
         guard !digits.isEmpty else { return nil }
         var number: Int64 = 0

@@ -2,11 +2,11 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// A record of the dispatch topic, one device's push: what the renderer writes, and what everybody reads who looks at the
-/// topic.
+/// A record of the dispatch topic, one device's push: what the renderer writes, and what every reader of the topic
+/// reads.
 ///
-/// A view: its bytes belong to whoever made it. Reading allocates nothing, unless ``text(_:)`` makes a string or an error is
-/// thrown. Of a header that occurs twice the first one counts.
+/// A view: its bytes belong to whoever made it. Reading allocates nothing, unless ``text(_:)`` makes a string or an
+/// error is thrown. If a header occurs twice, the first one counts.
 package struct DispatchRecord {
     /// The SHA-256 of the device's token as 64 hex digits.
     package let key: UnsafeRawBufferPointer
@@ -22,18 +22,18 @@ package struct DispatchRecord {
         self.headers = headers
     }
 
-    /// A header's value as it stands; nil where the header is missing or null.
+    /// A header's value as bytes; nil if the header is missing or null.
     package subscript(header: DispatchHeader) -> UnsafeRawBufferPointer? {
         for candidate in headers where header.matches(candidate.name) { return candidate.value }
         return nil
     }
 
-    /// A header's value as a string of its own.
+    /// A header's value as a new string.
     package func text(_ header: DispatchHeader) -> String? {
         self[header].map { String(decoding: $0, as: UTF8.self) }
     }
 
-    // MARK: What every record has
+    // MARK: In every record
 
     package var messageID: UnsafeRawBufferPointer {
         get throws(DispatchRecordError) { try required(.messageID) { $0.isEmpty ? nil : $0 } }
@@ -60,7 +60,7 @@ package struct DispatchRecord {
         }
     }
 
-    // MARK: What it has on request, or where there is a reason
+    // MARK: Optional
 
     package var eventType: EventType? {
         get throws(DispatchRecordError) {
@@ -68,12 +68,12 @@ package struct DispatchRecord {
         }
     }
 
-    /// The audience that the device was found by.
+    /// The audience by which the device was found.
     package var audience: UnsafeRawBufferPointer? { self[.audience] }
 
     package var orderID: UnsafeRawBufferPointer? { self[.orderID] }
 
-    /// The field that is missing and was sent empty; nil: none is.
+    /// The field that is missing and was sent empty; nil if there is none.
     package var missingField: MissingField? {
         get throws(DispatchRecordError) {
             try optional(.degraded) { text in
@@ -84,7 +84,8 @@ package struct DispatchRecord {
 
     package var traceparent: UnsafeRawBufferPointer? { self[.traceparent] }
 
-    /// The id of the replay or re-drive that wrote the record; nil: the pipeline did. Its header counts as the last one only.
+    /// The id of the replay or re-drive that wrote the record; nil if the pipeline did. Only the last header counts as
+    /// this one.
     package var replayID: UnsafeRawBufferPointer? {
         guard let last = headers.last, DispatchHeader.replay.matches(last.name), let id = last.value, !id.isEmpty else {
             return nil
@@ -92,7 +93,7 @@ package struct DispatchRecord {
         return id
     }
 
-    /// As the pipeline writes it, without the header of a replay.
+    /// The record as the pipeline writes it, without the header of a replay.
     package var original: DispatchRecord {
         guard replayID != nil else { return self }
         return DispatchRecord(

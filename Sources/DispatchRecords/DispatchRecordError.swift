@@ -2,10 +2,10 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// A header of a dispatch record that is missing or says something that nobody writes.
+/// A header of a dispatch record that is missing or has an invalid value.
 package struct DispatchRecordError: Error, Equatable, Sendable, CustomStringConvertible {
     package let header: DispatchHeader
-    /// What the header says, quoted and shortened; nil: the record does not have it.
+    /// The value of the header, quoted and shortened; nil if the record lacks the header.
     package let found: String?
 
     init(_ header: DispatchHeader, found: UnsafeRawBufferPointer?) {
@@ -19,7 +19,7 @@ package struct DispatchRecordError: Error, Equatable, Sendable, CustomStringConv
 }
 
 extension DispatchHeader {
-    /// What its value may be, for a person.
+    /// The allowed values, for a person.
     var allowed: String {
         switch self {
         case .messageID: "a text that is not empty"

@@ -2,12 +2,12 @@ import NotificationPayload
 
 /// A message whose end is the same for every device of a notification.
 ///
-/// The end is written once, and a device's own part is written in front of it, from its last piece to its first: that
-/// saves copying the end, nearly all of the message, for every device (50 ns). The memory is used again.
+/// The end is written once. A device's own part is written before it, from its last piece to its first: this saves
+/// copying the end, nearly all of the message, for every device (50 ns). The memory is reused.
 struct MessageBody: ~Copyable {
-    /// The room, and the end behind it.
+    /// The room for a device's own part, followed by the end.
     private var text = ByteWriter(capacity: 8_192)
-    /// How many bytes there are for a device's own part.
+    /// The size of this room, in bytes.
     private var room = 0
     /// Where the message starts.
     private var start = 0
@@ -18,21 +18,21 @@ struct MessageBody: ~Copyable {
         makeRoom(1_024)
     }
 
-    /// The message; good until the next change.
+    /// The message; valid until the next change.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text.bytes[start...]) }
 
-    /// Empties it, for another notification.
+    /// Empties it for the next notification.
     mutating func removeAll() {
         text.truncate(to: room)
         start = room
     }
 
-    /// Empties the device's own part, for another device.
+    /// Empties the device's own part for the next device.
     mutating func removeFront() {
         start = room
     }
 
-    /// Adds to the end; before the first ``prepend(_:)`` only.
+    /// Appends to the end; only before the first ``prepend(_:)``.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         text.append(bytes)
     }
@@ -52,7 +52,7 @@ struct MessageBody: ~Copyable {
         prepend(UnsafeRawBufferPointer(string))
     }
 
-    /// Puts a text in front as the inside of a JSON string.
+    /// Prepends a text as the inside of a JSON string.
     mutating func prepend(_ text: UnsafeRawBufferPointer, needsEscaping: Bool) {
         guard needsEscaping else { return prepend(text) }
         escaped.removeAll()
@@ -60,7 +60,7 @@ struct MessageBody: ~Copyable {
         prepend(escaped.bytes)
     }
 
-    /// Moves what is there, for a device's own part that is larger than every one before.
+    /// Moves the contents to make room for a device's own part that is larger than every earlier one.
     private mutating func makeRoom(_ count: Int) {
         var moved = ByteWriter(capacity: (count + text.count) * 2)
         for _ in 0..<count { moved.append(UInt8(0)) }

@@ -2,12 +2,12 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// The headers of a notification's records (design §4): the names are written once, the values once a notification, and
-/// two of them are exchanged for each device.
+/// The headers of a notification's records (design §4). The names are written once, the values once per notification;
+/// two of the values are replaced for each device.
 struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)
     private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
-    /// Those that every record has and those that the settings ask for.
+    /// The headers of every record, and those that the settings turn on.
     private let fixedCount: Int
     private var count = 0
     private let eventTypePlace: Int?
@@ -21,7 +21,7 @@ struct MessageHeaders: ~Copyable {
             switch header {
             case .messageID, .platform, .source, .expiresAt: true
             case .eventType, .audience, .orderID: requested.contains(header)
-            // A notification's own, and a replay's.
+            // The notification's own headers, and that of a replay.
             case .degraded, .traceparent, .replay: false
             }
         }
@@ -44,8 +44,8 @@ struct MessageHeaders: ~Copyable {
         let record = batch.records[notification.record]
         count = fixedCount
         text.removeAll()
-        // Room for everything at once, so that no address moves while the headers are written: the three texts, two
-        // separators, and three numbers of at most 20 digits.
+        // Reserves room for everything at once, so that no address changes while the headers are written: the three
+        // texts, two separators, and three numbers of at most 20 digits.
         text.reserve(notification.messageID.count + notification.orderID.count + batch.topic.utf8.count + 128)
 
         copy(notification.messageID, of: batch, to: DispatchHeader.messageID.rawValue)

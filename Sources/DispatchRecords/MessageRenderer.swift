@@ -3,22 +3,22 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// Writes the dispatch records of notifications (push-rules §7): once a notification all that its devices share, then each
-/// device's own part.
+/// Writes the dispatch records of notifications (push-rules §7): once per notification what its devices share, then
+/// each device's own part.
 ///
-/// One a worker, used by its thread alone. The bytes of ``DispatchRecord/headers`` are also in the batch, which has to
-/// outlive them. Allocates only for a notification that is larger than every one before.
+/// One per worker, used only by its thread. The bytes of ``DispatchRecord/headers`` also point into the batch, which
+/// must outlive them. Allocates only for a notification that is larger than every earlier one.
 package struct MessageRenderer: ~Copyable {
     private let timeToLive: Int64
     private var fcm: FCMMessage
     private var apns: APNsMessage
-    /// The two keys of the deep link, as members of a JSON object; empty where there is none.
+    /// The two keys of the deep link, as members of a JSON object; empty if there is no deep link.
     private var deepLink = ByteWriter(capacity: 256)
     /// The expiry in milliseconds, as digits.
     private var expiry = ByteWriter(capacity: 32)
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
     private var headers: MessageHeaders
-    /// Made once: a list made for each notification would be allocated.
+    /// Made once: a list per notification would be allocated.
     private static let platforms = Platform.allCases
 
     package init(settings: RenderSettings) {
@@ -34,8 +34,7 @@ package struct MessageRenderer: ~Copyable {
 
     /// Prepares a notification for devices of these platforms.
     ///
-    /// Returns why it cannot be sent to them (over 4,096 bytes: push-rules §1.3, §2.3, §7), and then nothing may be
-    /// rendered.
+    /// Returns why it cannot be sent to them (over 4,096 bytes: push-rules §1.3, §2.3, §7); do not render it then.
     package mutating func begin(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet = .all
     ) -> DeadLetter? {
@@ -55,8 +54,8 @@ package struct MessageRenderer: ~Copyable {
         return nil
     }
 
-    /// The record for one device of a platform that was begun; good until the renderer is called again. `audience` is
-    /// written where the optional header of that name is on.
+    /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` is
+    /// written if the optional header of that name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
         let value =
             switch device.platform {
@@ -81,7 +80,7 @@ package struct MessageRenderer: ~Copyable {
         return nil
     }
 
-    /// The two flat keys that the app's deep link needs, as strings, on both platforms (push-rules §5.5, §7).
+    /// The two flat keys for the app's deep link, strings on both platforms (push-rules §5.5, §7).
     private mutating func writeDeepLink(of notification: Notification, _ batch: borrowing EventBatch) {
         deepLink.removeAll()
         guard let type = notification.orderType else { return }
@@ -92,14 +91,15 @@ package struct MessageRenderer: ~Copyable {
         deepLink.append("\"")
     }
 
-    /// The digits of the seconds in those of the milliseconds, rounded towards zero: writing them costs 35 ns.
+    /// The digits of the seconds, taken from those of the milliseconds and rounded towards zero: writing the number
+    /// costs 35 ns.
     private static func seconds(ofMilliseconds digits: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let isNegative = digits.first == UInt8(ascii: "-")
         guard digits.count > (isNegative ? 4 : 3) else { return UnsafeRawBufferPointer("0") }
         return UnsafeRawBufferPointer(rebasing: digits.dropLast(3))
     }
 
-    /// In milliseconds. A time so far in the future that it cannot be counted stays the last one that can.
+    /// In milliseconds. An expiry too large for the type becomes the largest one.
     static func expiry(of time: EventTime, after seconds: Int64) -> Int64 {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(seconds * 1_000)
         return overflow ? Int64.max : sum
@@ -107,7 +107,7 @@ package struct MessageRenderer: ~Copyable {
 }
 
 extension OrderType {
-    /// As a message carries it.
+    /// The text in a message.
     var text: StaticString {
         switch self {
         case .food: "food"

@@ -1,11 +1,11 @@
-/// What the user chooses about the provider messages (push-rules §7, design §4).
+/// The configuration of the provider messages (push-rules §7, design §4).
 public struct RenderSettings: Equatable, Sendable {
-    /// The delivery priority on Android. FCM's own default differs between its documents, so it is always sent.
+    /// The delivery priority on Android. Always sent, since FCM's documents disagree about its default.
     public enum AndroidPriority: String, CaseIterable, Sendable {
         case high, normal
     }
 
-    /// A header that is written only on request, because each costs 0.18 µs a record.
+    /// A header that is written only on request, because each one costs 0.18 µs per record.
     public enum OptionalHeader: CaseIterable, RawRepresentable, Sendable {
         case eventType, audience, orderID
 
@@ -41,7 +41,7 @@ public struct RenderSettings: Equatable, Sendable {
         self.optionalHeaders = optionalHeaders
     }
 
-    /// ``timeToLive`` as it goes out.
+    /// ``timeToLive`` as it is sent.
     package var timeToLiveSeconds: Int64 {
         min(max(timeToLive.components.seconds, 0), 2_419_200)
     }

@@ -1,8 +1,8 @@
 import NotificationPayload
 
-/// What the pipeline does differently for some types of event. Exhaustive, so that a new type has to decide.
+/// How the pipeline treats the types of events. Exhaustive, so that every new type must be decided.
 extension EventType {
-    /// Whether the event says that an order's status has changed, and has to say to what.
+    /// Whether the event reports a change of an order's status, and must name the new one.
     var isStatusChange: Bool {
         switch self {
         case .orderStatusChanged: true
@@ -10,7 +10,7 @@ extension EventType {
         }
     }
 
-    /// Whether the event is about one order and changes what is known of it: a later event of the order then overtakes it.
+    /// Whether the event is about one order and changes its state: a later event of the order then supersedes it.
     package var changesOrder: Bool {
         switch self {
         case .orderCreated, .orderStatusChanged, .timeslotStarted, .unpickedOrdersReminder: true
@@ -18,7 +18,7 @@ extension EventType {
         }
     }
 
-    /// Whether the pipeline's own timers send this, so that with a schedule an upstream's event is not sent as well.
+    /// Whether the pipeline's own timers send this: with a schedule, such an event from the upstream is not sent.
     package var isSentByTimers: Bool {
         switch self {
         case .timeslotStarted, .unpickedOrdersReminder: true

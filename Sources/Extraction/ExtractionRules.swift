@@ -1,26 +1,27 @@
 import Events
 import Foundation
 
-/// What a user can decide about the extraction. Everything else is decided by the documents.
+/// The configuration of the extraction. The documents decide everything else.
 public struct ExtractionRules: Sendable {
     /// What to do with an event that carries no order id (push-rules §5.3 row 1). The raw value is the setting's.
     public enum MissingOrderID: String, CaseIterable, Sendable {
-        /// Send it with an empty order id, and mark it as degraded.
+        /// Send it with an empty order id, marked as degraded.
         case send
         case deadLetter = "dead-letter"
     }
 
-    /// Changes when the same event gives another payload than before. Part of the journal's hash of the rules.
+    /// Increase it when the same event gives a different payload than before. Part of the journal's hash of the rules.
     public static let version = 1
 
-    /// The version of the time zone data that the zones come from, such as `2025b`. Part of the same hash.
+    /// The version of the time zone data, such as `2025b`. Part of the same hash.
     public static var timeZoneDataVersion: String { TimeZone.timeZoneDataVersion }
 
     public let timeZone: String
-    /// Place id → IANA name, where it differs from ``timeZone``.
+    /// Place id → IANA name, for places that differ from ``timeZone``.
     public let placeTimeZones: [String: String]
     public let onMissingOrderID: MissingOrderID
-    /// An order without an event type is a snapshot: a status that differs from the one before is a status change.
+    /// Whether an order without an event type is a snapshot: a status that differs from the previous one is a status
+    /// change.
     public let infersStatusChanges: Bool
     let zones: PlaceZones
 
@@ -36,9 +37,9 @@ public struct ExtractionRules: Sendable {
         self.infersStatusChanges = infersStatusChanges
     }
 
-    /// The instant, in seconds since 1970, at which the clock of a place shows this.
+    /// The instant, in seconds since 1970, at which the clock of a place shows this time.
     ///
-    /// A time that a change of the clocks leaves out is the next one that there is; of one that comes twice it is the first.
+    /// For a time skipped by a daylight-saving change, the next existing one; for a time that occurs twice, the first.
     ///
     /// - Parameters:
     ///   - date: in days since 1970.

@@ -2,7 +2,8 @@ import Events
 import JSONReader
 
 extension Extractor {
-    /// ORDER_IDS_LISTED: one notification an id, from `orders`, `order_ids` and `order` together (push-rules §5.3 row 9).
+    /// ORDER_IDS_LISTED: one notification per id, from `orders`, `order_ids` and `order` together (push-rules §5.3 row
+    /// 9).
     mutating func processList(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
         listedIDs.removeAll()
         let members = event.members
@@ -49,7 +50,7 @@ extension Extractor {
         }
     }
 
-    /// A bare id: a text or a number; anything else is counted and passed over.
+    /// An id without an order: a text or a number; anything else is counted and skipped.
     private mutating func appendID(
         _ value: JSONValue, of list: OrderList, in batch: inout EventBatch
     ) throws(DeadLetter) {
@@ -71,7 +72,7 @@ extension Extractor {
         try append(order, id: id, source: source, place: place, delivery: delivery, of: list, in: &batch)
     }
 
-    /// Once for each id; what the order does not say about its delivery, the event may.
+    /// Notifies once per id; what the order lacks about its delivery is taken from the event.
     private mutating func append(
         _ order: OrderMembers, id: UnsafeRawBufferPointer?, source: FieldSource, place: UnsafeRawBufferPointer,
         delivery: Delivery, of list: OrderList, in batch: inout EventBatch
@@ -94,15 +95,15 @@ extension Extractor {
     }
 }
 
-/// What the orders of one ORDER_IDS_LISTED have in common.
+/// What all orders of one ORDER_IDS_LISTED share.
 private struct OrderList {
     let event: Event
-    /// The event's own place, which goes before that of an order.
+    /// The event's own place, which takes precedence over that of an order.
     let place: UnsafeRawBufferPointer?
     /// The event's own slot and date in the zone of that place.
     let delivery: Delivery?
     /// The index of its first notification in the batch.
     let first: Int
-    /// How many texts of the arena belong to the event and not to an order.
+    /// The number of texts in the arena that belong to the event and not to an order.
     let textCount: Int
 }

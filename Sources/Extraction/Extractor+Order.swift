@@ -49,7 +49,7 @@ extension Extractor {
         return verdict.reason
     }
 
-    /// A snapshot tells a change only where it is known what was before.
+    /// A snapshot is a status change only if the previous status is known.
     private func isTransition(
         from previous: UnsafeRawBufferPointer?, to new: UnsafeRawBufferPointer?, of event: Event
     ) -> Bool {
@@ -58,10 +58,10 @@ extension Extractor {
         return !sameBytes(previous, new)
     }
 
-    /// What the order's state may be folded from; fallbacks are no facts.
+    /// The facts from which the order's state is folded; fallbacks are not facts.
     private mutating func facts(of order: inout ResolvedOrder, _ event: Event, in zone: TimeZoneTable) -> OrderFacts {
         var facts = OrderFacts(type: event.type, time: event.time, orderID: nil, place: order.place)
-        // What is too long for a payload leaves no trace: it is on its way to the dead letters.
+        // A field too long for a payload changes no state: the event is about to become a dead letter.
         if let id = order.id, order.textCount + (order.status?.count ?? 0) <= EventLimits.maxPayloadSize {
             let messageID = arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
             order.messageID = messageID
@@ -88,7 +88,7 @@ extension Extractor {
         return facts
     }
 
-    /// The members of an order; none of them where there is no order, which is then notified with fallbacks.
+    /// The members of an order; none if there is no order, which is then notified with fallbacks.
     func orderMembers(_ value: JSONValue?) throws(DeadLetter) -> OrderMembers {
         guard let value, !value.isNull else { return OrderMembers(nil) }
         guard value.isObject else { throw .notAnEvent("order is not an object") }
@@ -101,7 +101,7 @@ extension Extractor {
         return (id, .order)
     }
 
-    /// order_number → reference_id; the order id stands in for them (push-rules §5.3 row 3).
+    /// order_number → reference_id; the order id is the fallback of both (push-rules §5.3 row 3).
     mutating func visibleID(of order: OrderMembers) -> UnsafeRawBufferPointer? {
         arena.text(order[.orderNumber]) ?? arena.text(order[.referenceID])
     }
@@ -129,7 +129,7 @@ extension Extractor {
         }
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         let id = order.id ?? empty
-        // So that what a huge value could grow to when it is escaped is never made room for.
+        // Avoids reserving room for the escaped form of a huge value.
         guard order.textCount <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(order.textCount) }
 
         let messageID =
@@ -175,23 +175,23 @@ extension Extractor {
     }
 }
 
-/// An order whose fields have been found: what a notification is written from.
+/// An order whose fields have been found: the input of a notification.
 struct ResolvedOrder {
     let members: OrderMembers
     let id: UnsafeRawBufferPointer?
     let idSource: FieldSource
-    /// What the order itself says; the order id stands in for both.
+    /// The order's own fields; the order id is the fallback of both.
     let visibleID: UnsafeRawBufferPointer?
     let parentID: UnsafeRawBufferPointer?
     let place: UnsafeRawBufferPointer
     let delivery: Delivery
-    /// What the event says it is now.
+    /// The new status of the event.
     var status: UnsafeRawBufferPointer?
     var change: StatusChange?
-    /// Where it has been made already.
+    /// The message id, if it has been made already.
     var messageID: UnsafeRawBufferPointer?
 
-    /// What the texts of a payload have together, in bytes.
+    /// The total size of the texts of a payload, in bytes.
     var textCount: Int {
         let idCount = id?.count ?? 0
         return idCount + (visibleID?.count ?? idCount) + (parentID?.count ?? idCount) + place.count
@@ -200,7 +200,7 @@ struct ResolvedOrder {
 }
 
 struct StatusChange {
-    /// Nil where nobody said; the payload then says `unknown` (push-rules §5.3 row 7).
+    /// Nil if unknown; the payload then says `unknown` (push-rules §5.3 row 7).
     let previous: UnsafeRawBufferPointer?
     let new: UnsafeRawBufferPointer
 
@@ -208,7 +208,7 @@ struct StatusChange {
 }
 
 extension OrderType {
-    /// order_type, else type, in any case (push-rules §7).
+    /// order_type, else type, ignoring case (push-rules §7).
     init?(_ order: OrderMembers) {
         guard let type = Self(order[.orderType]) ?? Self(order[.type]) else { return nil }
         self = type

@@ -1,7 +1,7 @@
 import Events
 import NotificationPayload
 
-/// A timer of an order that is due: what its notification is written from. The texts are the order's state.
+/// A due timer of an order: the input of its notification. The texts belong to the order's state.
 package struct DueNotification {
     package var type: EventType
     /// 0 for the start of the slot, 1 to 3 for its reminders.
@@ -13,9 +13,9 @@ package struct DueNotification {
     /// Days since 1970.
     package var date: Int32
     package var slot: OrderFacts.Slot
-    /// When the timer is due by the slot alone; the message id is made with it.
+    /// When the timer is due by the slot alone; the message id is derived from it.
     package var nominal: EventTime
-    /// The same with the place's spread: the time of the notification.
+    /// The same time with the place's spread: the time of the notification.
     package var due: EventTime
     package var orderType: OrderType?
 
@@ -38,7 +38,7 @@ extension Extractor {
     /// Appends the notification of a timer to a batch of timers, as that of the record with this index (push-rules §6,
     /// tag `timer`).
     ///
-    /// - Returns: why it cannot be sent; the batch is then as before.
+    /// - Returns: why it cannot be sent; the batch is then unchanged.
     package mutating func append(_ timer: DueNotification, record: Int, to batch: inout EventBatch) -> DeadLetter? {
         arena.truncate()
         let date = CivilDate(daysSinceEpoch: Int(timer.date)) ?? .last

@@ -2,12 +2,12 @@ import Events
 import JSONReader
 import NotificationPayload
 
-/// Turns the bytes of an order event into notifications, by the rules of document 1 as push-rules decide them.
+/// Turns the bytes of an order event into notifications, by the rules of document 1 as push-rules interpret them.
 ///
 /// Pure: the same record gives the same bytes; time comes from the record. One owner, any thread. Allocates nothing per
-/// event once its buffers have the size of the largest event.
+/// event once its buffers fit the largest event.
 package struct Extractor: ~Copyable {
-    /// What was odd since the owner last reset it.
+    /// The oddities since the owner last reset them.
     package var notes = ExtractionNotes()
 
     let zones: PlaceZones
@@ -26,8 +26,8 @@ package struct Extractor: ~Copyable {
 
     /// Extracts `batch.records[record]` and appends its notifications and their text.
     ///
-    /// Never throws and never traps, whatever the bytes. Unless it answers `.notifications`, the batch's notifications
-    /// and text are as before. One event appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
+    /// Never throws and never traps, whatever the bytes. Unless it returns `.notifications`, the batch's notifications
+    /// and text are unchanged. One event appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
     ///
     /// - Parameter history: the past of the orders; see ``OrderHistory``.
     package mutating func extract<History: OrderHistory & ~Copyable>(
@@ -47,7 +47,7 @@ package struct Extractor: ~Copyable {
         }
     }
 
-    /// Appends at least one notification, or says why not.
+    /// Appends at least one notification, or returns why it did not.
     private mutating func process<History: OrderHistory & ~Copyable>(
         _ record: Int, in batch: inout EventBatch, history: inout History
     ) throws(DeadLetter) -> SuppressionReason? {
@@ -75,7 +75,7 @@ package struct Extractor: ~Copyable {
         }
     }
 
-    /// The first one that is there counts, known or not. Nil for a snapshot, where those are understood.
+    /// The first type present counts, known or not. Nil for a snapshot, if the rules accept those.
     private mutating func eventType(
         of members: EventMembers, attributes: RecordHeaders
     ) throws(DeadLetter) -> EventType? {
@@ -87,7 +87,7 @@ package struct Extractor: ~Copyable {
         return type
     }
 
-    /// The first valid one (push-rules §5.2, "Event time").
+    /// The first valid time (push-rules §5.2, "Event time").
     private func eventTime(
         of members: EventMembers, attributes: RecordHeaders, timestamp: EventTime?
     ) -> EventTime {
@@ -100,7 +100,7 @@ package struct Extractor: ~Copyable {
         return timestamp.flatMap { EventTime(validating: $0.milliseconds) } ?? EventTime(milliseconds: 0)
     }
 
-    /// Who the event is: the first source that is there (push-rules §6).
+    /// The identity of the event: the first source present (push-rules §6).
     private mutating func beginIdentity(
         of members: EventMembers, attributes: RecordHeaders, record: Int, in batch: borrowing EventBatch
     ) {
@@ -129,14 +129,14 @@ package struct Extractor: ~Copyable {
     }
 }
 
-/// An event whose envelope has been taken off.
+/// An event without its envelopes.
 struct Event {
     let record: Int
     let type: EventType
     let time: EventTime
     let members: EventMembers
-    /// It has no type, and is taken for a status change if it is one.
+    /// It has no type: it counts as a status change if the status differs from the previous one.
     let isSnapshot: Bool
-    /// It comes back from the dead letters.
+    /// It was put back from the dead letters.
     let isRedriven: Bool
 }

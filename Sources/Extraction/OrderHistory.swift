@@ -1,9 +1,9 @@
 import Events
 import NotificationPayload
 
-/// What an event says about its order: what the order's state is folded from, and nothing that came from a fallback.
+/// The facts of an event about its order, from which the order's state is folded; no fallbacks.
 ///
-/// The texts are the event's, and good until the next event is extracted.
+/// The texts belong to the event and are valid until the next event is extracted.
 package struct OrderFacts {
     /// A slot on the wall clock of the place, in minutes since midnight.
     package struct Slot: Equatable, Sendable {
@@ -18,10 +18,10 @@ package struct OrderFacts {
 
     package var type: EventType
     package var time: EventTime
-    /// Who the event is (push-rules §6), as 64 bits of the hash that its message id is made of. Nil where only its
-    /// coordinates tell, which change when it is sent again.
+    /// The identity of the event (push-rules §6), as 64 bits of the hash from which its message id is made. Nil if it
+    /// has only its coordinates, which change when it is sent again.
     package var identity: UInt64?
-    /// The record comes back from the dead letters: it may be known, but it has notified nobody.
+    /// The record was put back from the dead letters: its identity may be known, but nobody was notified.
     package var isRedriven = false
     /// Nil: no state, no duplicate check, no timers.
     package var orderID: UnsafeRawBufferPointer?
@@ -29,13 +29,13 @@ package struct OrderFacts {
     package var visibleID: UnsafeRawBufferPointer?
     package var parentID: UnsafeRawBufferPointer?
     package var status: UnsafeRawBufferPointer?
-    /// Nil too where only its end is known: a start that nobody named starts nothing.
+    /// Nil also if only the slot's end is known: without a named start there are no timers.
     package var slot: Slot?
     /// The delivery date, in days since 1970.
     package var date: Int32?
-    /// The order's own date, which counts where no event named a delivery date.
+    /// The order's own date, used if no event named a delivery date.
     package var orderDate: Int32?
-    /// The date of the event, for a slot that came without one.
+    /// The date of the event, for a slot that has no date.
     package var slotDate: Int32?
     package var orderType: OrderType?
 
@@ -47,11 +47,11 @@ package struct OrderFacts {
     }
 }
 
-/// What the past of an order says about an event.
+/// The judgement of an event by the past of its order.
 package struct OrderVerdict {
     /// Why the event is not to be sent; a duplicate is not to be applied either.
     package var reason: SuppressionReason?
-    /// Good until the event is applied.
+    /// Valid until the event is applied.
     package var previousStatus: UnsafeRawBufferPointer?
     /// Older than the event that was applied last.
     package var isOutOfOrder = false
@@ -59,16 +59,17 @@ package struct OrderVerdict {
     package init() {}
 }
 
-/// The past of orders, as far as the extraction needs it: asked before an event's payload is written, and told after.
+/// The past of orders, as far as the extraction needs it: queried before an event's payload is written, and updated
+/// after.
 ///
-/// Events come in the order of the log. A dead letter is asked about, perhaps, and never applied.
+/// Events come in the order of the log. A dead letter may be queried, but is never applied.
 package protocol OrderHistory: ~Copyable {
     mutating func consider(_ event: OrderFacts) -> OrderVerdict
-    /// Takes over the event that was considered last.
+    /// Applies the event that was considered last.
     mutating func apply(_ event: OrderFacts)
 }
 
-/// Every event stands for itself.
+/// No history: every event is handled on its own.
 package struct NoHistory: OrderHistory {
     /// A value of no size has no address, and ThreadSanitizer crashes on the access to it as `inout` of a generic function.
     private let size: UInt8 = 0

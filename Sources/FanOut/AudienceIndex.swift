@@ -1,8 +1,7 @@
-/// Where an audience may be in an ``AudienceList``, by the hash of its text. The memory is used again, and emptying it
-/// costs nothing.
+/// Finds an audience in an ``AudienceList`` by the hash of its text. Reuses its memory, and emptying it costs nothing.
 struct AudienceIndex: ~Copyable {
     private struct Place {
-        /// Whether the place is in use: of an older stamp, it is empty.
+        /// Whether the entry is in use: one with an older stamp is empty.
         var stamp: UInt32 = 0
         var hash: UInt32 = 0
         var audience: Int32 = 0
@@ -22,10 +21,11 @@ struct AudienceIndex: ~Copyable {
         }
     }
 
-    /// Where to look for a hash first.
+    /// The first place to look for a hash.
     func start(of hash: UInt32) -> Int { Int(hash) & (places.count - 1) }
 
-    /// The next audience with this hash; `place` moves past it. Nil at the place where one with this hash is to be added.
+    /// The next audience with this hash; `place` moves past it. Nil at the empty place where an audience with this hash
+    /// is to be added.
     func audience(from place: inout Int, of hash: UInt32) -> Int? {
         while places[place].stamp == stamp {
             let found = places[place]
@@ -54,7 +54,7 @@ struct AudienceIndex: ~Copyable {
         }
     }
 
-    /// Eight bytes a step. Not Swift's own hashing, whose resistance to chosen keys a single batch does not need.
+    /// Hashes eight bytes per step. Swift's own hashing resists chosen keys, which a single batch does not need.
     static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
         var hash = UInt64(truncatingIfNeeded: text.count) ^ 0x9E37_79B9_7F4A_7C15
         var position = 0
@@ -62,7 +62,7 @@ struct AudienceIndex: ~Copyable {
             hash = fold(hash ^ text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             position += 8
         }
-        // The last eight bytes once more, rather than a step for each of those that are left.
+        // Rereads the last eight bytes, instead of one step for each of the remaining ones.
         let rest =
             text.count >= 8
             ? text.loadUnaligned(fromByteOffset: text.count - 8, as: UInt64.self)

@@ -1,10 +1,10 @@
 import NotificationPayload
 
-/// The audiences of a run of notifications, in the order of the notifications.
+/// The audiences of a range of notifications, in the order of the notifications.
 ///
-/// Equal audiences are one entry, which is resolved once a batch. The memory is reused from batch to batch.
+/// Equal audiences are one entry, which is resolved once per batch. The memory is reused from batch to batch.
 public struct AudienceList: ~Copyable {
-    /// Which audience a notification has; several in a row for a union.
+    /// Links a notification to an audience; several in a row are a union.
     struct Link {
         var notification: Int
         var audience: Int
@@ -14,7 +14,7 @@ public struct AudienceList: ~Copyable {
     /// Where each audience ends in `text`.
     private var ends: [Int] = []
     private(set) var links: [Link] = []
-    /// Costs about 60 ns a notification, and saves a look-up of 2 µs and more for every one that repeats an audience.
+    /// Costs about 60 ns per notification, and saves a lookup of at least 2 µs for each one that repeats an audience.
     private var index = AudienceIndex()
 
     package init() {}
@@ -37,7 +37,7 @@ public struct AudienceList: ~Copyable {
         close(from: start, for: notification)
     }
 
-    /// The same from bytes, without a string.
+    /// Adds an audience as bytes, without a string.
     package mutating func append(
         _ prefix: StaticString, _ bytes: UnsafeRawBufferPointer, for notification: Int
     ) {
@@ -47,7 +47,7 @@ public struct AudienceList: ~Copyable {
         close(from: start, for: notification)
     }
 
-    /// The audience's bytes, good until the list changes.
+    /// The audience's bytes, valid until the list changes.
     package func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         Self.slice(text.bytes, from: index == 0 ? 0 : ends[index - 1], to: ends[index])
     }
@@ -59,13 +59,13 @@ public struct AudienceList: ~Copyable {
         index.removeAll()
     }
 
-    /// Throws where a rule named a notification that it was not asked about; puts the links into order.
+    /// Sorts the links by notification; throws if the rule named a notification outside the requested range.
     mutating func checkLinks(within notifications: Range<Int>) throws(AudienceRuleError) {
         var isInOrder = true
         for (index, link) in links.enumerated() {
             guard notifications.contains(link.notification) else {
                 throw AudienceRuleError(
-                    description: "the audience rule named notification \(link.notification), it was asked for"
+                    description: "the audience rule named notification \(link.notification), but was called for"
                         + " \(notifications.lowerBound) to \(notifications.upperBound - 1)")
             }
             isInOrder = isInOrder && (index == 0 || links[index - 1].notification <= link.notification)
@@ -77,7 +77,7 @@ public struct AudienceList: ~Copyable {
         }
     }
 
-    /// Ends the audience whose text starts at `start`; drops the text again where the list has it already.
+    /// Ends the audience whose text starts at `start`; removes the text again if the list has it already.
     private mutating func close(from start: Int, for notification: Int) {
         let added = Self.slice(text.bytes, from: start, to: text.count)
         let hash = AudienceIndex.hash(added)

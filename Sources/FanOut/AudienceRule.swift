@@ -2,9 +2,9 @@ import Events
 
 /// Decides who a notification is for.
 ///
-/// Called once a batch, on a worker's thread, from several workers at the same time; synchronous, so it must not wait.
-/// Several audiences of one notification are a union: each device gets it once. A notification without an audience
-/// notifies nobody. A thrown error aborts the transaction, and the batch is tried again with backoff.
+/// Called once per batch, on a worker's thread, from several workers at the same time; synchronous, so it must not
+/// wait. Several audiences of one notification are a union: each device gets it once. A notification without an
+/// audience goes to nobody. A thrown error aborts the transaction, and the batch is retried with backoff.
 public protocol AudienceRule: Sendable {
     /// Appends the audiences of `notifications`, in ascending order of the notification.
     func addAudiences(

@@ -1,12 +1,12 @@
 import NotificationPayload
 import Subscriptions
 
-/// Which devices of a list were chosen already, by the hash of their token. The memory is used again.
+/// Which devices of a list are already chosen, by the hash of their token. Reuses its memory.
 struct DeviceSet: ~Copyable {
-    /// Open addressing; a place holds a position in the list, plus one.
+    /// Open addressing; a place holds a position in the list plus one.
     private var places: [Int32] = []
 
-    /// Empties the set and makes room for so many devices.
+    /// Empties the set and makes room for this many devices.
     mutating func reset(for count: Int) {
         var size = 64
         while size < count * 2 {
@@ -21,7 +21,7 @@ struct DeviceSet: ~Copyable {
         }
     }
 
-    /// Adds the device at this position; false if its token is there already.
+    /// Adds the device at this position; false if its token is already in the set.
     mutating func insert(_ position: Int, in devices: [Device]) -> Bool {
         let hash = devices[position].tokenHash
         var place = Int(truncatingIfNeeded: hash.loadUnaligned(as: UInt64.self)) & (places.count - 1)

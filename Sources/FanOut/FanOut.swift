@@ -12,15 +12,15 @@ package struct Recipients: Equatable, Sendable {
     package static let none = Recipients(devices: 0..<0, platforms: [], stale: 0)
 }
 
-/// A rule gave audiences that cannot be used: a defect of the rule.
+/// A rule returned audiences that cannot be used: a defect of the rule.
 public struct AudienceRuleError: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String
 }
 
 /// Audience rule, resolver and de-duplication: from notifications to their devices.
 ///
-/// One a worker, used by its thread alone. A notification's devices are ordered by audience, then by token hash.
-/// Allocates only for a batch that is larger than every one before.
+/// One per worker, used only by its thread. A notification's devices are ordered by audience, then by token hash.
+/// Allocates only for a batch that is larger than every earlier one.
 package struct FanOut: ~Copyable {
     private let rule: any AudienceRule
     private let resolver: (any TokenResolver)?
@@ -31,21 +31,21 @@ package struct FanOut: ~Copyable {
 
     var audiences = AudienceList()
     var list = DeviceList()
-    /// The devices of each audience; nil where the table was not asked yet.
+    /// The devices of each audience; nil if the table has not been queried for it yet.
     private var ranges: [Range<Int>?] = []
-    /// The first notification of the latest resolution, and where the links of each from there on start.
+    /// The first notification of the latest resolution, and where the links of each notification start.
     private var first = 0
     private var linkStarts: [Int] = []
-    /// Notifications that a resolver is asked for at once; shrinks where most of an answer had to be thrown away.
+    /// How many notifications one call of a resolver covers; shrinks when most of an answer had to be discarded.
     private var window = Int.max
-    /// The positions in the list of the latest recipients, where they are not one run of it.
+    /// The positions of the latest recipients in the list, if they are not one contiguous range of it.
     private var selection: [Int32] = []
     private var isSelection = false
     private var chosen = DeviceSet()
 
     /// - Parameters:
-    ///   - maxAge: devices last seen longer before the event than this are left out.
-    ///   - maxDevices: of one audience no more than one past this are read, enough to see that there are too many.
+    ///   - maxAge: devices last seen longer than this before the event are left out.
+    ///   - maxDevices: per audience, at most one device more than this is read, enough to see that it is too many.
     package init(
         audienceRule: any AudienceRule, recipients: RecipientSource, maxAge: Duration, maxDevices: Int = Int.max - 1
     ) throws(SubscriptionTableError) {
@@ -63,7 +63,7 @@ package struct FanOut: ~Copyable {
         history = nil
     }
 
-    /// The same over the subscriptions as they were: what a transaction is to see is set at `history` before it.
+    /// A fan-out over past subscriptions: set on `history`, before each transaction, which of them it sees.
     package init(
         audienceRule: any AudienceRule, history: SubscriptionHistoryReader, maxAge: Duration,
         maxDevices: Int = Int.max - 1
@@ -76,12 +76,12 @@ package struct FanOut: ~Copyable {
         resolver = nil
     }
 
-    /// Takes a new snapshot of the table. Every ``Device`` of the transaction before is gone.
+    /// Takes a new snapshot of the table. Every ``Device`` of the previous transaction becomes invalid.
     package mutating func beginTransaction() throws(SubscriptionTableError) {
         try reader?.begin()
     }
 
-    /// Gives the snapshot up, so that an idle worker does not keep old pages alive.
+    /// Releases the snapshot, so that an idle worker does not keep old pages alive.
     package mutating func endTransaction() {
         reader?.end()
     }
@@ -94,13 +94,13 @@ package struct FanOut: ~Copyable {
         }
     }
 
-    /// Devices that a user's resolver gave and that cannot be sent to, in the latest ``resolve(_:from:limit:)``.
+    /// Devices from a user's resolver that cannot be sent to, in the latest ``resolve(_:from:limit:)``.
     package var rejectedDevices: Int { list.rejected }
 
     /// Runs rule and resolver for the notifications from `first` on.
     ///
-    /// Stops after the event that takes the devices over `limit`, and returns the end (exclusive) of what was resolved:
-    /// whole events, at least one. Errors of rule and resolver pass through.
+    /// Stops after the event whose devices exceed `limit`, and returns the end (exclusive) of the resolved
+    /// notifications: whole events, at least one. Errors of rule and resolver are rethrown.
     package mutating func resolve(_ batch: borrowing EventBatch, from first: Int, limit: Int) throws -> Int {
         let end = windowEnd(batch, from: first)
         self.first = first
@@ -123,8 +123,8 @@ package struct FanOut: ~Copyable {
         return resolved
     }
 
-    /// How many notifications of a batch, from its first one on, have `limit` devices at most before stale ones are left out:
-    /// those of whole events, of at least one. Resolves them; errors of rule and resolver pass through.
+    /// Resolves the notifications of a batch from the first one, and returns how many of them have at most `limit`
+    /// devices before stale ones are left out: whole events, at least one. Errors of rule and resolver are rethrown.
     package mutating func fitting(_ batch: borrowing EventBatch, limit: Int) throws -> Int {
         guard !batch.notifications.isEmpty else { return 0 }
         let resolved = try resolve(batch, from: 0, limit: limit)
@@ -144,7 +144,7 @@ package struct FanOut: ~Copyable {
         index + 1 == end || batch.notifications[index + 1].record != batch.notifications[index].record
     }
 
-    /// The devices of one resolved notification, each once, stale ones left out. Good until the next call.
+    /// The devices of one resolved notification, each once, without stale ones. Valid until the next call.
     package mutating func recipients(of notification: Int, in batch: borrowing EventBatch) -> Recipients {
         isSelection = false
         var result = Recipients.none
@@ -170,12 +170,12 @@ package struct FanOut: ~Copyable {
         list.devices[isSelection ? Int(selection[position]) : position]
     }
 
-    /// The audience that a device was found by; good until the next ``resolve(_:from:limit:)``.
+    /// The audience by which a device was found; valid until the next ``resolve(_:from:limit:)``.
     package func audience(of device: Device) -> UnsafeRawBufferPointer {
         audiences.bytes(Int(device.audience))
     }
 
-    /// The end of the window, moved to the end of its last event.
+    /// The end of the window, extended to the end of its last event.
     private func windowEnd(_ batch: borrowing EventBatch, from first: Int) -> Int {
         let count = batch.notifications.count
         guard resolver != nil, window < count - first else { return count }
@@ -186,7 +186,7 @@ package struct FanOut: ~Copyable {
         return end
     }
 
-    /// Goes on event by event until the devices are over the limit; reads the table as it goes.
+    /// Adds event by event until the devices exceed the limit; reads the table as it goes.
     private mutating func count(
         _ batch: borrowing EventBatch, _ notifications: Range<Int>, _ limit: Int
     ) throws(SubscriptionTableError) -> Int {
@@ -215,7 +215,7 @@ package struct FanOut: ~Copyable {
         return start..<list.count
     }
 
-    /// The devices of each audience in what a resolver gave.
+    /// Groups the devices of a resolver's answer by audience.
     private mutating func collectRanges() {
         list.putInOrder()
         var position = 0
@@ -228,8 +228,8 @@ package struct FanOut: ~Copyable {
         }
     }
 
-    /// Whether none of an audience's devices is stale, as nearly always: then it is the result as it stands in the list,
-    /// with nothing copied.
+    /// Whether none of an audience's devices is stale, as is usual: the result is then a range of the list, and nothing
+    /// is copied.
     private func isFresh(_ range: Range<Int>, at time: EventTime, _ result: inout Recipients) -> Bool {
         for position in range {
             if list.devices[position].isStale(at: time, maxAge: maxAge) { return false }
@@ -256,7 +256,7 @@ package struct FanOut: ~Copyable {
         }
     }
 
-    /// Each device once, and one that is stale under one audience is sent to if it is not under another.
+    /// Chooses each device once. A device that is stale under one audience is sent to if it is not stale under another.
     private mutating func selectUnion(_ links: Range<Int>, at time: EventTime, _ result: inout Recipients) {
         var most = 0
         for link in links {

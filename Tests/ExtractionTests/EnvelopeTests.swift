@@ -60,7 +60,7 @@ struct EnvelopeTests {
         #expect(extract(structured(#"{"order":\#(order)}"#)).notifications.first?.encoded == expected)
     }
 
-    @Test("a structured event's own attributes go before those of the headers")
+    @Test("a structured event's own attributes take precedence over those of the headers")
     func structuredBeforeHeaders() {
         let headers = [
             ("content-type", "application/cloudevents+json"), ("ce_id", "other"), ("ce_source", "/x"), ("ce_type", "X"),
@@ -70,7 +70,7 @@ struct EnvelopeTests {
     }
 
     @Test(
-        "a structured event without data is no event",
+        "a structured event without data is a dead letter",
         arguments: [
             #"{"specversion":"1.0","id":"1","source":"s","type":"ORDER_CREATED"}"#,
             #"{"specversion":"1.0","id":"1","source":"s","type":"ORDER_CREATED","data":null}"#,
@@ -112,7 +112,7 @@ struct EnvelopeTests {
         #expect(other.notifications.first?.encoded != expected)
     }
 
-    @Test("an event or an order with a member payload or data is not taken for an envelope")
+    @Test("an event or an order with a member named payload or data is not treated as an envelope")
     func notAnEnvelope() {
         let event =
             #"{"event_type":"ORDER_CREATED","schema":1,"payload":"x","specversion":"1.0","data":"x","order":\#(order)}"#
@@ -143,7 +143,7 @@ struct EnvelopeTests {
         #expect(extract(string(structured(order))).notifications.first?.encoded == expected)
     }
 
-    @Test("data_base64 of a structured event is its data in base64, with or without the content type")
+    @Test("the data_base64 of a structured event is decoded, with or without the content type")
     func base64Data() {
         let expected = extract(structured(order)).notifications[0].encoded
         let event = #"{"order":\#(order), "note":"\#(String(repeating: "x", count: 300))é?>~"}"#
@@ -171,7 +171,7 @@ struct EnvelopeTests {
         #expect(extract(string(string(structured(string(string(order)))))).notifications.first?.encoded == expected)
     }
 
-    @Test("envelopes inside envelopes without end are no event")
+    @Test("too many nested envelopes are a dead letter")
     func endless() {
         var value = native
         for _ in 0..<12 {
@@ -180,7 +180,7 @@ struct EnvelopeTests {
         #expect(extract(value).code == .notAnEvent)
     }
 
-    @Test("the last header of a name counts, one without a value does not")
+    @Test("the last header with a name counts; one without a value does not")
     func headers() {
         var record = TestRecord(order, headers: [("eventType", "X"), ("eventType", "ORDER_CREATED")])
         record.headers.append(("eventType", nil))
@@ -190,7 +190,7 @@ struct EnvelopeTests {
     }
 
     @Test(
-        "a body that is no object is no event",
+        "a body that is not an object is a dead letter",
         arguments: ["[]", "7", "true", "null", "\"null\"", "\"7\"", "[{\"order\":{}}]"])
     func notAnObject(_ json: String) {
         #expect(extract(json).code == .notAnEvent)

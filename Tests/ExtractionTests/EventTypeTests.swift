@@ -9,7 +9,7 @@ struct EventTypeTests {
         Array(name.utf8).withUnsafeBytes { EventType(upstreamName: $0) }
     }
 
-    @Test("every type is read by each of its names, and written as its raw value", arguments: EventType.allCases)
+    @Test("every type is read from each of its names, and written as its raw value", arguments: EventType.allCases)
     func names(of type: EventType) {
         #expect(String(decoding: type.name, as: UTF8.self) == type.rawValue)
         let name = type.rawValue.dropFirst("event_".count)

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Whatever the input")
 struct ExtractionPropertyTests {
-    /// What holds of every result: one of three outcomes; what is notified satisfies the document's own validator but for
-    /// the documented fallbacks, and says the same in its fields as in its payload.
+    /// Checks what holds for every result: one of three outcomes; a notification satisfies the document's own
+    /// validator, except for the documented fallbacks, and has the same values in its fields as in its payload.
     private func check(_ result: TestResult, _ comment: String) {
         let outcomes = [!result.notifications.isEmpty, result.reason != nil, result.deadLetter != nil]
         #expect(outcomes.filter { $0 }.count == 1, "\(comment)")
@@ -44,7 +44,7 @@ struct ExtractionPropertyTests {
         for (index, result) in results.enumerated() {
             check(result, "seed \(seed), event \(index)")
         }
-        // The generator is of use only if it reaches all of them.
+        // The generator is useful only if it reaches all of them.
         #expect(results.contains { $0.notifications.count > 1 })
         #expect(results.contains { $0.reason != nil })
         #expect(results.contains { $0.deadLetter != nil })
@@ -65,7 +65,7 @@ struct ExtractionPropertyTests {
         }
     }
 
-    @Test("a valid event with any one byte changed, left out or doubled does no harm")
+    @Test("a valid event with any one byte changed, removed or doubled is handled")
     func mutations() {
         let event = Array(
             #"{"event_id":"e1","event_type":"ORDER_STATUS_CHANGED","occurred_at":"2025-07-07T10:00:00Z","new_status":"picked","order":{"id":12,"place_id":"p1","order_date":1.5e3,"shipping_info":{"slot":{"start_time":"2 PM","date":"2025-07-07"}},"x":[true,null,"\u00e9é"]}}"#

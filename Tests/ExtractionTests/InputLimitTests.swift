@@ -8,7 +8,7 @@ struct InputLimitTests {
         #expect(extract(TestRecord(bytes: nil)).code == .nullValue)
     }
 
-    @Test("a value of 1 MiB is read, one of a byte more is not")
+    @Test("a value of 1 MiB is read, a larger one is not")
     func size() {
         func event(_ count: Int) -> String {
             let frame = created(#""x":"""#)
@@ -39,7 +39,7 @@ struct InputLimitTests {
         #expect(extract(created(#""id":\#(number)"#)).code == .invalidNumber)
     }
 
-    @Test("bytes that are no UTF-8 are a dead letter of their own, wherever they stand")
+    @Test("invalid UTF-8 is a dead letter with a code of its own, wherever it occurs")
     func invalidUTF8() {
         let bytes = Array(created(#""note":"é""#).utf8)
         for index in bytes.indices where bytes[index] == 0xC3 {
@@ -58,7 +58,7 @@ struct InputLimitTests {
         #expect(result.deadLetter?.message.isEmpty == false)
     }
 
-    @Test("a dead letter leaves the batch as it was, and the next event is extracted as if alone")
+    @Test("a dead letter leaves the batch unchanged and does not affect the next event")
     func afterDeadLetter() {
         let broken = [
             TestRecord("{"),
@@ -75,7 +75,7 @@ struct InputLimitTests {
         }
     }
 
-    @Test("a batch knows when it is full")
+    @Test("a batch reports when it is full")
     func full() {
         var batch = EventBatch(topic: "orders.events")
         var states = [batch.isFull]

@@ -177,14 +177,14 @@ struct MomentTests {
         #expect(try date("\"2025-07-07T23:30:00\"", zone: "Europe/Berlin") == "2025-07-07")
     }
 
-    @Test("a date that a zone takes out of years 1 to 9999 is absent")
+    @Test("a date that its zone moves out of years 1 to 9999 is absent")
     func outOfYears() throws {
         #expect(try date("\"9999-12-31T23:30:00Z\"", zone: "Europe/Berlin") == nil)
         #expect(try date("\"0001-01-01T00:30:00Z\"", zone: "America/New_York") == nil)
         #expect(try date("\"0001-01-01T00:00:00+14:00\"") == nil)
     }
 
-    @Test("every day of four centuries is a date and comes back as its number")
+    @Test("every day of four centuries converts to a date and back")
     func calendar() throws {
         var previous = try #require(CivilDate(daysSinceEpoch: -146_098))
         for days in -146_097...146_097 {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Names of members")
 struct NameTableTests {
-    /// Whether a table finds exactly its own names, and none that differ from one of them in a single byte.
+    /// Whether a table finds exactly its own names, and no text that differs from one of them in a single byte.
     private func isExact<Name: MemberName>(_ type: Name.Type) throws -> Bool {
         let names = Name.allCases.map { "\($0.name)" }
         var known = Set<String>()
@@ -33,7 +33,7 @@ struct NameTableTests {
         }
     }
 
-    @Test("every name is found, and nothing that resembles one")
+    @Test("every name is found, and no similar text is")
     func names() throws {
         #expect(try isExact(EventMember.self))
         #expect(try isExact(OrderMember.self))

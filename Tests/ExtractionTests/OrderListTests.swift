@@ -82,7 +82,7 @@ struct OrderListTests {
         }
     }
 
-    @Test("an order of the list that has no slot or date takes the event's")
+    @Test("an order of the list without a slot or date uses the event's")
     func ordersCompleted() {
         let result = list(
             #""slot":{"date":"2025-08-01","start_time":"14:00"},"orders":[{"id":"a","order_date":"2025-09-01"},{"id":"b"}]"#
@@ -100,7 +100,7 @@ struct OrderListTests {
     }
 
     @Test(
-        "a list without ids notifies nobody, and says so",
+        "a list without ids notifies nobody, and this is the reason given",
         arguments: [
             #""order_ids":[]"#, #""orders":[]"#, #""order_ids":null"#, #""order_ids":["",null," ",true,{},[]]"#,
             #""x":1"#,
@@ -110,7 +110,7 @@ struct OrderListTests {
         #expect(list(members).reason == .noOrderIDs)
     }
 
-    @Test("entries that are no id are counted and passed over")
+    @Test("entries that are not ids are counted and skipped")
     func ignored() {
         let result = list(#""order_ids":["a","",null,{"id":"x"},true,"b"],"orders":[[],null]"#)
         #expect(result.notifications.map(\.orderID) == ["a", "b"])
@@ -118,7 +118,7 @@ struct OrderListTests {
     }
 
     @Test(
-        "a list that is no array is a dead letter",
+        "a list that is not an array is a dead letter",
         arguments: [#""order_ids":"a""#, #""orders":{"id":"a"}"#, #""order":"a""#])
     func noArray(_ members: String) {
         #expect(list(members).code == .notAnEvent)

@@ -12,7 +12,7 @@ struct OrderRulesTests {
         return #"{"event_type":"ORDER_STATUS_CHANGED",\#(more)"order":{"id":"o1","place_id":"p1"\#(rest)}}"#
     }
 
-    @Test("the document's own example gives the document's own payload")
+    @Test("the document's example event gives the document's example payload")
     func example() throws {
         let id = "742ba33c-0c02-43e7-80b0-eb795c14dc6f"
         let place = "1ee68c4e-7008-4227-a92d-e1b13ac64f30"
@@ -88,7 +88,7 @@ struct OrderRulesTests {
         #expect(result.code == .noPlace)
         #expect(result.deadLetter?.message.contains("\"o-17\"") == true)
         #expect(extract(#"{"event_type":"ORDER_CREATED","order":{}}"#).code == .noPlace)
-        // It is then not also suppressed for another reason.
+        // The event is not counted as suppressed too.
         #expect(
             extract(#"{"event_type":"ORDER_STATUS_CHANGED","previous_status":"a","new_status":"a","order":{}}"#).code
                 == .noPlace)
@@ -305,7 +305,7 @@ struct OrderRulesTests {
         }
     }
 
-    @Test("a payload over 4,096 bytes is a dead letter with the size, and leaves nothing behind")
+    @Test("a payload over 4,096 bytes is a dead letter that gives the size, and the batch is unchanged")
     func payloadTooLarge() {
         let long = String(repeating: "x", count: 3_900)
         #expect(extract(created(#""reference_id":"\#(long)""#)).code == .payloadTooLarge)
@@ -316,7 +316,7 @@ struct OrderRulesTests {
         #expect(result.deadLetter?.message.contains("4096") == true)
     }
 
-    @Test("a dead letter's sentence quotes at most 64 bytes, and no control character")
+    @Test("a dead letter's message quotes at most 64 bytes, and no control characters")
     func quotes() {
         let name = "\u{1B}[31m\u{202E}" + String(repeating: "é", count: 1000)
         var record = TestRecord("{}")

@@ -9,7 +9,7 @@ import Testing
 @Suite("Time zones")
 struct TimeZoneTests {
     @Test(
-        "a table gives the offsets of the zone that it was made from, at and around every change",
+        "a table has the offsets of its zone, at and around every transition",
         arguments: [
             "UTC", "Europe/Berlin", "Europe/London", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata",
             "Asia/Kathmandu", "Asia/Pyongyang", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Kiritimati",
@@ -45,7 +45,7 @@ struct TimeZoneTests {
         #expect(berlin.wallClock(at: 1_761_440_400_000)?.time == ClockTime(hour: 2, minute: 0))
     }
 
-    @Test("threads that ask for a zone at the same time are given the same offsets")
+    @Test("threads that look up a zone at the same time get the same offsets")
     func threads() {
         let names = ["America/Adak", "Asia/Hovd", "Australia/Eucla", "Pacific/Chatham"]
         let offsets = Mutex<[String: Set<Int>]>([:])
@@ -58,7 +58,7 @@ struct TimeZoneTests {
         #expect(offsets.withLock { $0.mapValues(\.count) } == Dictionary(uniqueKeysWithValues: names.map { ($0, 1) }))
     }
 
-    @Test("before 1970 and after 2100 the nearest offset holds")
+    @Test("before 1970 and after 2100 the nearest offset applies")
     func outside() throws {
         let berlin = try #require(TimeZoneTable(identifier: "Europe/Berlin"))
         #expect(berlin.offset(at: -10_000_000_000) == 3600)
@@ -68,7 +68,7 @@ struct TimeZoneTests {
         #expect(TimeZoneTable.utc.wallClock(at: -1)?.time == .lastMinute)
     }
 
-    @Test("an unknown zone is an error that names it, all of them at once")
+    @Test("unknown zones are one error that names all of them")
     func unknown() throws {
         let error = #expect(throws: UnknownTimeZones.self) {
             try ExtractionRules(
@@ -105,7 +105,7 @@ struct TimeZoneTests {
         #expect(extract(json).payload?.deliveryDate == "2025-07-07")
     }
 
-    @Test("the last hours of year 9999 have a date everywhere")
+    @Test("the last hours of year 9999 have a date in every zone")
     func lastDay() throws {
         let rules = try ExtractionRules(timeZone: "Pacific/Kiritimati")
         let json =

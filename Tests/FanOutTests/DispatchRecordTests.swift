@@ -8,7 +8,7 @@ import Testing
 @testable import FanOut
 @testable import Subscriptions
 
-/// Calls `body` with a record of these headers, of which a nil value is null.
+/// Calls `body` with a record of these headers; a nil value is null.
 private func withRecord(
     _ headers: [(name: String, value: String?)], _ body: (DispatchRecord) throws -> Void
 ) rethrows {
@@ -22,9 +22,9 @@ private func withRecord(
 
 private func text(_ bytes: UnsafeRawBufferPointer?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-@Suite("A dispatch record as it is read")
+@Suite("Reading a dispatch record")
 struct DispatchRecordTests {
-    /// Which headers a record has, apart from those that every record has.
+    /// The headers of a record besides those of every record.
     struct HeaderSet: CustomTestStringConvertible, Sendable {
         var optional: Set<RenderSettings.OptionalHeader>
         var isDegraded: Bool
@@ -56,7 +56,7 @@ struct DispatchRecordTests {
         }
     }
 
-    @Test("has what the renderer has written, whichever headers there are", arguments: HeaderSet.all)
+    @Test("a record has what the renderer wrote, with every set of headers", arguments: HeaderSet.all)
     func roundTrip(_ set: HeaderSet) throws {
         let memory = Memory()
         defer { withExtendedLifetime(memory) {} }
@@ -111,7 +111,7 @@ struct DispatchRecordTests {
         #expect(platforms == Set(Platform.allCases))
     }
 
-    @Test("a missing header, a null one and one with another value are errors that say what is allowed")
+    @Test("a missing, null or invalid header is an error that lists the allowed values")
     func errors() throws {
         let types = EventType.allCases.map(\.rawValue).joined(separator: " or ")
         let cases: [(header: DispatchHeader, values: [String?], allowed: String)] = [
@@ -147,7 +147,7 @@ struct DispatchRecordTests {
         #expect(Self.error(.eventType, []) == nil && Self.error(.degraded, [("x-degraded", nil)]) == nil)
     }
 
-    /// What reading a header throws.
+    /// The error of reading a header.
     private static func error(
         _ header: DispatchHeader, _ headers: [(name: String, value: String?)]
     ) -> DispatchRecordError? {
@@ -170,14 +170,14 @@ struct DispatchRecordTests {
         return found
     }
 
-    @Test("a value that is found is quoted, shortened, and without control characters")
+    @Test("an invalid value is quoted, shortened, and without control characters")
     func quoted() {
         let long = String(repeating: "x", count: 65)
         #expect(Self.error(.platform, [("platform", long)])?.found == "\"\(long.dropLast())…\"")
         #expect(Self.error(.platform, [("platform", "a\nb")])?.found == "\"a<U+A>b\"")
     }
 
-    @Test("numbers at their limits, and an expiry before 1970")
+    @Test("numbers at their limits and an expiry before 1970 are read")
     func numbers() throws {
         try withRecord([("source", "a/b/2147483647/9223372036854775807"), ("expires-at", "-1500")]) { record in
             let source = try record.source
@@ -186,14 +186,14 @@ struct DispatchRecordTests {
         }
     }
 
-    @Test("of a header that occurs twice the first one counts")
+    @Test("if a header occurs twice, the first one counts")
     func twice() {
         withRecord([("audience", "place/1"), ("audience", "place/2")]) { record in
             #expect(text(record.audience) == "place/1")
         }
     }
 
-    @Test("the mark of a replay is the last header, and has an id")
+    @Test("a replay is recognised by its last header, which has an id")
     func replay() {
         withRecord([("replay", "r1"), ("audience", "place/1")]) { record in
             #expect(record.replayID == nil && record.original.headers.count == 2)
@@ -225,7 +225,7 @@ struct DispatchHeaderTests {
         #expect(named == DispatchHeader.allCases.map(\.text))
     }
 
-    @Test("their schema has the same names, platforms and event types, and requires those that every record has")
+    @Test("their schema has the same names, platforms and event types, and requires the headers of every record")
     func schema() throws {
         struct Schema: Decodable {
             struct Property: Decodable { var `enum`: [String]? }
@@ -240,19 +240,19 @@ struct DispatchHeaderTests {
         #expect(schema.properties["event-type"]?.enum == EventType.allCases.map(\.rawValue))
     }
 
-    @Test("a name is the same as bytes and as a string, and no other header's", arguments: DispatchHeader.allCases)
+    @Test("a name is the same as bytes and as a string, and unique", arguments: DispatchHeader.allCases)
     func names(_ header: DispatchHeader) {
         #expect(text(header.bytes) == header.text && header.text == "\(header.name)")
         #expect(DispatchHeader.allCases.filter { $0.matches(header.bytes) } == [header])
     }
 
-    @Test("the setting's names are the headers' own", arguments: RenderSettings.OptionalHeader.allCases)
+    @Test("the names in the setting are the names of the headers", arguments: RenderSettings.OptionalHeader.allCases)
     func optional(_ header: RenderSettings.OptionalHeader) {
         #expect(RenderSettings.OptionalHeader(rawValue: header.header.text) == header)
         #expect(RenderSettings.OptionalHeader(rawValue: "platform") == nil)
     }
 
-    @Test("a provider's message has its device's token where its platform says")
+    @Test("a provider's message has its device's token in the member that the platform names")
     func tokens() throws {
         var batch = EventBatch()
         batch.add()

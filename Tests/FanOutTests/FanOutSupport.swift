@@ -15,7 +15,7 @@ extension EventBatch {
         self.init(topic: "orders.events")
     }
 
-    /// Adds a notification of a record of its own, or of the record before.
+    /// Adds a notification of a new record, or of the previous one.
     mutating func add(
         place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
         messageID: String = "msg-1751896800000-vsgxl8m52", eventType: EventType = .orderCreated,
@@ -27,7 +27,7 @@ extension EventBatch {
                     partition: 3, offset: 4_711 + Int64(records.count), timestamp: time,
                     key: nil, value: nil))
         }
-        // As the extractor writes it: escaped for the JSON string around it.
+        // The extractor writes it like this: escaped for the JSON string around it.
         let payloadStart = text.count
         var plain = payload
         plain.withUTF8 { text.appendEscaped(UnsafeRawBufferPointer($0)) }
@@ -60,7 +60,7 @@ extension Subscription {
     }
 }
 
-/// One record for the table, with bytes of its own.
+/// One record for the table, which owns its bytes.
 struct TableRecord {
     var key: [UInt8]?
     var value: [UInt8]?

@@ -89,7 +89,7 @@ struct FanOutTests {
         #expect(fanOut.tokens(of: 1, in: batch).sorted() == ["both", "channel", "eight"])
     }
 
-    @Test("a device that is stale under one audience and not under another gets it")
+    @Test("a device that is stale under one audience but not under another is sent to")
     func staleUnion() throws {
         var batch = EventBatch()
         batch.add()
@@ -102,7 +102,7 @@ struct FanOutTests {
         #expect(fanOut.tokens(of: 0, in: batch) == ["t"])
     }
 
-    @Test("the limit stops after a whole event, and the rest follows with the next call")
+    @Test("the limit ends a call after a whole event, and the next call resolves the rest")
     func limit() throws {
         var batch = EventBatch()
         batch.add(place: "7")
@@ -128,7 +128,7 @@ struct FanOutTests {
         #expect(try fanOut.resolve(batch, from: 0, limit: 10) == 0)
     }
 
-    @Test("a change of the table is seen by the next transaction, not by the open one")
+    @Test("a change of the table is visible to the next transaction, not to the open one")
     func snapshots() throws {
         var batch = EventBatch()
         batch.add()
@@ -146,7 +146,7 @@ struct FanOutTests {
         #expect(fanOut.tableOffsets == [3])
     }
 
-    @Test("of an audience with too many devices one more than allowed is read")
+    @Test("an audience with too many devices is read up to one device over the limit")
     func maxDevices() throws {
         var batch = EventBatch()
         batch.add()
@@ -167,20 +167,20 @@ struct FanOutTests {
         }
     }
 
-    @Test("a rule that names a notification that it was not asked about is an error, not a crash")
+    @Test("a rule that names a notification outside its range is an error, not a crash")
     func wrongRule() throws {
         var batch = EventBatch()
         batch.add()
         var fanOut = try makeFanOut([], rule: WrongRule())
         do {
             _ = try fanOut.resolve(batch, from: 0, limit: 10)
-            Issue.record("the rule was believed")
+            Issue.record("the rule's answer was accepted")
         } catch {
             #expect(error is AudienceRuleError)
         }
     }
 
-    @Test("100,000 devices on one place are all found, once, within the limit's whole event")
+    @Test("100,000 devices of one place are each found once, since the limit ends after a whole event")
     func hundredThousand() throws {
         let table = SubscriptionTable.inMemory()
         try table.apply((0..<100_000).map { TableRecord(.fcm("token-\($0)")) })
@@ -203,7 +203,7 @@ struct FanOutTests {
 
 @Suite("The audiences of a batch")
 struct AudienceListTests {
-    @Test("each is there once, however often and in whatever order it repeats, and every batch starts empty")
+    @Test("each is listed once, however often and in whatever order it repeats, and every batch starts empty")
     func once() {
         var list = AudienceList()
         for batch in 0..<3 {

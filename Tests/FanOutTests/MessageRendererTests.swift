@@ -96,7 +96,7 @@ struct MessageRendererTests {
                 == true)
     }
 
-    @Test("an APNs device of the development environment says so")
+    @Test("a message to an APNs device of the development environment names that environment")
     func development() throws {
         var batch = EventBatch()
         batch.add()
@@ -124,7 +124,7 @@ struct MessageRendererTests {
         #expect(try render([.apns("00")], batch).first?.headers.last == "x-degraded: order_id")
     }
 
-    @Test("every optional header, and the audience that the device was found by")
+    @Test("every optional header is written, and the audience is the one by which the device was found")
     func optionalHeaders() throws {
         var batch = EventBatch()
         batch.add(orderID: "742ba33c", eventType: .unpickedOrdersReminder)
@@ -135,7 +135,7 @@ struct MessageRendererTests {
         #expect(headers.count == RenderSettings.OptionalHeader.allCases.count)
     }
 
-    @Test("a traceparent that came in goes out, other headers do not")
+    @Test("an incoming traceparent is passed on, other headers are not")
     func traceparent() throws {
         var batch = EventBatch()
         batch.add()
@@ -164,7 +164,7 @@ struct MessageRendererTests {
         #expect(rendered.first?.headers[3] == "expires-at: \(noon.milliseconds + 999 + seconds * 1_000)")
     }
 
-    @Test("an expiry beyond what can be counted stays the last one that can")
+    @Test("an expiry too large for its type becomes the largest one")
     func farFuture() throws {
         var batch = EventBatch()
         batch.add(time: EventTime(milliseconds: Int64.max - 5))
@@ -241,7 +241,7 @@ struct MessageRendererTests {
 @Suite("Parts of a message")
 struct MessagePartsTests {
     @Test(
-        "the expiry of a time before 1970 counts in whole seconds towards zero", arguments: [-1_500, -500, 500, 1_500])
+        "an expiry before 1970 is rounded to whole seconds towards zero", arguments: [-1_500, -500, 500, 1_500])
     func earlyExpiry(milliseconds: Int64) throws {
         var batch = EventBatch()
         batch.add(time: EventTime(milliseconds: milliseconds))
@@ -255,7 +255,7 @@ struct MessagePartsTests {
         #expect(value.contains(#""apns-expiration":"\#(milliseconds / 1_000)""#))
     }
 
-    @Test("a device's own part may be larger than the room in front, and the next one starts from the same end")
+    @Test("a device's own part may be larger than the room before the end, which stays the same for the next one")
     func front() {
         var body = MessageBody()
         body.append("-end")

@@ -32,7 +32,7 @@ struct SubscriptionTableTests {
     }
 
     @Test(
-        "the fold of random upserts and tombstones is what a dictionary gives", arguments: [1, 20_251_121] as [UInt64])
+        "the fold of random upserts and tombstones equals that of a dictionary", arguments: [1, 20_251_121] as [UInt64])
     func model(seed: UInt64) throws {
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -63,7 +63,7 @@ struct SubscriptionTableTests {
         try disk.close()
     }
 
-    @Test("the same subscription again is one device, with what the last record says")
+    @Test("a repeated subscription is one device, with the values of the last record")
     func idempotent() throws {
         let table = SubscriptionTable.inMemory()
         var later = Subscription.apns("00ff")
@@ -94,7 +94,7 @@ struct SubscriptionTableTests {
         #expect(try table.tokens(of: "place/7") == ["a"])
     }
 
-    @Test("an audience is not found by a prefix of its name, and a tombstone touches one audience alone")
+    @Test("an audience is not found by a prefix of its name, and a tombstone affects only one audience")
     func audiences() throws {
         let table = SubscriptionTable.inMemory()
         try table.store(.fcm("a"), .fcm("a", of: "place/77"), .fcm("a", of: "user/7"))
@@ -104,7 +104,7 @@ struct SubscriptionTableTests {
         #expect(try table.tokens(of: "user/7") == ["a"])
     }
 
-    @Test("malformed records are counted and skipped, named by hash, and never stop the others")
+    @Test("malformed records are counted, skipped and named by hash, and the others are applied")
     func malformed() throws {
         let table = SubscriptionTable.inMemory()
         let good = Subscription.fcm("good")
@@ -135,7 +135,7 @@ struct SubscriptionTableTests {
         #expect(table.appliedOffsets == [12])
     }
 
-    @Test("a malformed value leaves the subscription that was there")
+    @Test("a malformed value leaves the existing subscription")
     func malformedUpdate() throws {
         let table = SubscriptionTable.inMemory()
         try table.store(.fcm("a"))
@@ -143,7 +143,7 @@ struct SubscriptionTableTests {
         #expect(try table.tokens(of: "place/7") == ["a"])
     }
 
-    @Test("it goes on at the stored offsets after closing and opening")
+    @Test("a table continues at the stored offsets after closing and opening")
     func resume() throws {
         #expect(try open(topic(start: [5])).opening == .created)
         try fill(topic())
@@ -178,7 +178,7 @@ struct SubscriptionTableTests {
         }
     }
 
-    @Test("an empty application keeps the checkpoint of an idle topic young")
+    @Test("applying no records renews the checkpoint of an idle topic")
     func keepAlive() throws {
         try fill(topic())
         let later = EventTime(milliseconds: noon.milliseconds + day)
@@ -216,7 +216,7 @@ struct SubscriptionTableTests {
         }
     }
 
-    @Test("a changed partition count stops, names both counts, and keeps the table")
+    @Test("a changed partition count is an error that names both counts, and keeps the table")
     func partitions() throws {
         try fill(topic(start: [0, 0], end: [50, 50]), offsets: [17, 18])
         let error = #expect(throws: SubscriptionTableError.self) {
@@ -227,14 +227,14 @@ struct SubscriptionTableTests {
         #expect(try open(topic(start: [0, 0], end: [50, 50])).opening == .resumed(devices: 2))
     }
 
-    @Test("a table that was not closed is checked and goes on")
+    @Test("a table that was not closed is checked and continues")
     func unclean() throws {
         try fill(topic())
         try Array("open".utf8).write(toFile: folder.path + "/in-use")
         #expect(try open(topic()).opening == .checked(devices: 2))
     }
 
-    @Test("a table whose check died is rebuilt from the topic's beginning")
+    @Test("a table whose check was interrupted is rebuilt from the topic's beginning")
     func checkDied() throws {
         try fill(topic())
         try Array("checking".utf8).write(toFile: folder.path + "/in-use")
@@ -247,7 +247,7 @@ struct SubscriptionTableTests {
     }
 
     @Test(
-        "the checkpoint carries cluster, offsets, fingerprints and whether the table is whole; another version's is none"
+        "the checkpoint has cluster, offsets, fingerprints and completeness; one of another version is rejected"
     )
     func checkpoint() throws {
         var records = RecentFingerprints()
@@ -271,7 +271,7 @@ struct SubscriptionTableTests {
     }
 
     @Test(
-        "another cluster's table is wiped; where one of the two is not known, it is kept", arguments: ["a", "b", nil])
+        "another cluster's table is wiped; if either cluster is unknown, it is kept", arguments: ["a", "b", nil])
     func cluster(now: String?) throws {
         var stored = topic()
         stored.cluster = "a"
@@ -325,7 +325,7 @@ struct SubscriptionTableTests {
     }
 
     @Test(
-        "a locale that can be none is left out, and its device stays",
+        "a text that cannot be a locale is left out, and its device is kept",
         arguments: ["", String(repeating: "x", count: 256), "e n"])
     func oddLocale(locale: String) throws {
         var subscription = Subscription.fcm("a")
@@ -340,7 +340,7 @@ struct SubscriptionTableTests {
         #expect(list.devices.map(\.locale.count) == [0])
     }
 
-    @Test("a device of a host's resolver has neither locale nor time of registration, and the bytes that it was given")
+    @Test("a device of a host's resolver has the given bytes, and neither locale nor time of registration")
     func resolved() {
         var list = DeviceList()
         list.removeAll(audiences: 1)
@@ -352,11 +352,11 @@ struct SubscriptionTableTests {
         #expect(device.registeredAt == nil)
     }
 
-    @Test("every platform and environment has a code of its own; an entry with an unknown one is foreign")
+    @Test("every platform and environment has its own code; an entry with an unknown code is foreign")
     func codes() throws {
         #expect(Platform.allCases.allSatisfy { Platform(code: $0.code) == $0 })
         #expect(Set(Platform.allCases.map(\.code)).count == Platform.allCases.count)
-        // A place in a set of platforms, which is a byte.
+        // The code is a bit in a set of platforms, which is one byte.
         #expect(Platform.allCases.allSatisfy { PlatformSet.all.contains(PlatformSet($0)) && $0.code < 8 })
         #expect(PushEnvironment.allCases.allSatisfy { PushEnvironment(code: $0.code) == $0 })
         #expect(Set(PushEnvironment.allCases.map(\.code)).count == PushEnvironment.allCases.count)
@@ -384,7 +384,7 @@ struct SubscriptionTableTests {
         }
     }
 
-    @Test("a checkpoint that says neither yes nor no to whether the table is whole is another version's")
+    @Test("a checkpoint with any other value for completeness counts as another version's")
     func wholeCode() throws {
         let position = TablePosition(offsets: [9], records: [.init()], time: noon, isWhole: true)
         let checkpoint = TableCheckpoint(topic: "subscriptions", cluster: nil, position: position)
@@ -398,7 +398,7 @@ struct SubscriptionTableTests {
         #expect(read(2) == nil)
     }
 
-    @Test("a table that is read again shows no snapshot before it is whole, and snapshots from before stay as they are")
+    @Test("a table that is read again has no new snapshot until it is complete, and earlier snapshots stay valid")
     func restart() throws {
         let table = SubscriptionTable.inMemory()
         try table.store(.fcm("a"), .fcm("b"))
@@ -420,7 +420,7 @@ struct SubscriptionTableTests {
         #expect(try reader.count() == 0)
     }
 
-    @Test("a table whose reading was cut off goes on as one that is not whole")
+    @Test("a table whose reading was interrupted continues as incomplete")
     func cutOff() throws {
         try fill(topic())
         do {
@@ -436,7 +436,7 @@ struct SubscriptionTableTests {
         try table.close()
     }
 
-    @Test("two tables that hold the same have the same digest, which another language computes as well")
+    @Test("two tables with the same content have the same digest, which another language can compute")
     func digest() throws {
         var developer = Subscription.apns("00ff", of: "place/8")
         developer.environment = .development
@@ -458,7 +458,7 @@ struct SubscriptionTableTests {
         #expect(try digest() == String(repeating: "0", count: 64))
     }
 
-    @Test("inspecting counts the devices and tells where the table stands; wiping empties it")
+    @Test("inspecting reports the devices and the position of the table; wiping empties it")
     func inspect() throws {
         try fill(topic())
         let inspection = try SubscriptionTable.inspect(directory: folder.path)
@@ -471,7 +471,7 @@ struct SubscriptionTableTests {
         #expect(try SubscriptionTable.inspect(directory: folder.path).devices == 0)
     }
 
-    @Test("20,000 devices on one audience load in pieces without slowing down, on disk")
+    @Test("20,000 devices of one audience load in several transactions, on disk")
     func oneAudience() throws {
         let table = try open(topic()).table
         for chunk in 0..<4 {

@@ -25,7 +25,7 @@ struct SubscriptionTests {
                 == "place/7|ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     }
 
-    @Test("what is encoded decodes to the same, with and without the optional members")
+    @Test("an encoded subscription decodes to the same value, with and without the optional members")
     func roundTrip() throws {
         var apns = full
         apns.token = "00ff"
@@ -50,7 +50,7 @@ struct SubscriptionTests {
         #expect(subscription.lastSeenAt?.milliseconds == milliseconds)
     }
 
-    @Test("every problem is reported at once, and none of them quotes the token")
+    @Test("all problems are reported at once, and none of them quotes the token")
     func allProblems() throws {
         let value = [
             #"{"audience":"shop/1","token":"se cret","platform":"apns","app":7,"environment":"secret","#,
@@ -96,7 +96,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "audiences that are refused",
+        "invalid audiences are refused",
         arguments: [
             "", "place/", "place", "Place/7", "shop/7", "place/a\nb", "place/" + String(repeating: "7", count: 1_020),
         ])
@@ -104,7 +104,7 @@ struct SubscriptionTests {
         #expect(throws: Subscription.Invalid.self) { try Subscription.fcm("t", of: audience).validate() }
     }
 
-    @Test("a key is taken apart into what it was made of, also where the audience has a bar")
+    @Test("a key is split into audience and hash, even if the audience contains a bar")
     func key() throws {
         for audience in ["place/7", "user/a|b", "channel/" + String(repeating: "ü", count: 500)] {
             let subscription = Subscription.fcm("t", of: audience)
@@ -114,7 +114,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("bytes that are no key of a subscription")
+    @Test("bytes that are not a subscription's key are refused")
     func noKey() {
         let hash = Subscription.fcm("t").tokenHash
         for text in [
@@ -127,7 +127,7 @@ struct SubscriptionTests {
         #expect(SubscriptionKey.isTokenHash(hash) && !SubscriptionKey.isTokenHash(hash.uppercased()))
     }
 
-    @Test("a key that is not the value's is refused")
+    @Test("a key that does not belong to the value is refused")
     func wrongKey() throws {
         let subscription = Subscription.fcm("t")
         for key in [Subscription.fcm("u").key, Subscription.fcm("t", of: "place/8").key, "t", ""] {
@@ -137,7 +137,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("values that are no subscription", arguments: ["", "null", "[]", "7", "{", "{}", #"{"token":null}"#])
+    @Test("other values are refused", arguments: ["", "null", "[]", "7", "{", "{}", #"{"token":null}"#])
     func noSubscription(value: String) {
         #expect(throws: Subscription.Invalid.self) { _ = try Subscription.decode(value: Array(value.utf8)) }
     }

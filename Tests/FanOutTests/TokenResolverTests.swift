@@ -8,7 +8,7 @@ import Testing
 struct TokenResolverTests {
     struct Failure: Error, Equatable {}
 
-    /// Gives what a closure gives.
+    /// Returns the result of a closure.
     struct Resolver: TokenResolver {
         var body: @Sendable (borrowing AudienceList, inout DeviceList) throws -> Void
 
@@ -24,7 +24,7 @@ struct TokenResolverTests {
             audienceRule: PlaceAudience(), recipients: .resolver(Resolver(body: body)), maxAge: .seconds(86_400))
     }
 
-    @Test("equal audiences of a batch are asked for once")
+    @Test("equal audiences of a batch are queried once")
     func shared() throws {
         var batch = EventBatch()
         for place in ["7", "7", "8", "7"] {
@@ -48,7 +48,7 @@ struct TokenResolverTests {
         }
     }
 
-    @Test("its error passes through")
+    @Test("its error is rethrown")
     func failure() throws {
         var batch = EventBatch()
         batch.add()
@@ -61,7 +61,7 @@ struct TokenResolverTests {
         }
     }
 
-    @Test("devices that cannot be sent to are left out and counted, duplicates are sent to once")
+    @Test("devices that cannot be sent to are left out and counted, and duplicates are sent to once")
     func rejected() throws {
         var batch = EventBatch()
         batch.add()
@@ -88,7 +88,7 @@ struct TokenResolverTests {
         #expect(fanOut.tokens(of: 0, in: batch) == ["good", "0a0B"])
     }
 
-    @Test("audiences in any order, and stale devices, as from the table")
+    @Test("audiences may come in any order, and stale devices are left out, as from the table")
     func anyOrder() throws {
         var batch = EventBatch()
         batch.add(place: "1")
@@ -105,7 +105,7 @@ struct TokenResolverTests {
         #expect(fanOut.tokens(of: 1, in: batch) == ["second", "third"])
     }
 
-    @Test("over the limit, whole events are kept and a smaller question is asked next")
+    @Test("over the limit, whole events are kept and the next call of the resolver covers fewer notifications")
     func window() throws {
         var batch = EventBatch()
         for place in 0..<100 {

@@ -1,9 +1,9 @@
 import Events
 import Subscriptions
 
-/// What a request to APNs is made of: its device token, its headers and its payload (docs/rules.md §2, §7).
+/// The parts of a request to APNs: its device token, its headers and its payload (docs/rules.md §2, §7).
 struct APNsMessage: ~Copyable, ProviderMessage {
-    /// Of a payload (docs/rules.md §2.3).
+    /// The limit of a payload (docs/rules.md §2.3).
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the payload of an APNs message" }
     static var tokenMember: StaticString { "device_token" }
@@ -11,12 +11,12 @@ struct APNsMessage: ~Copyable, ProviderMessage {
     /// The payload up to the text of `default`; a quote, the deep link and a brace come after it.
     private static var frame: StaticString { #"{"aps":{"content-available":1},"default":""# }
 
-    /// Its end is what comes after the app.
+    /// Its end is everything after the app.
     private var body = MessageBody()
 
     init(_ settings: RenderSettings) {}
 
-    /// Apple counts the payload's JSON as it is sent.
+    /// Apple counts the payload's JSON in the form in which it is sent.
     static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter? {
         problem(ofSize: frame.utf8CodeUnitCount + notification.payload.count + deepLink.count + 2)
     }

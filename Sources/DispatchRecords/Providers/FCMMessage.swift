@@ -4,14 +4,14 @@ import Subscriptions
 
 /// The body of FCM's `messages:send` (docs/rules.md §1, §7).
 struct FCMMessage: ~Copyable, ProviderMessage {
-    /// Of `data` (docs/rules.md §1.3).
+    /// The limit of `data` (docs/rules.md §1.3).
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the data of an FCM message" }
     static var tokenMember: StaticString { "token" }
 
-    /// Its end is what comes after the token.
+    /// Its end is everything after the token.
     private var body = MessageBody()
-    /// What comes after the data, up to the expiry: the same for every notification.
+    /// The part between the data and the expiry: the same for every notification.
     private var providers = ByteWriter(capacity: 256)
 
     init(_ settings: RenderSettings) {

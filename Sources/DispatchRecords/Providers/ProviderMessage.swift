@@ -1,16 +1,16 @@
 import Events
 import Subscriptions
 
-/// The messages of one provider, rendered for many devices: what all devices of a notification share is written once, and
-/// a device's own part in front of it.
+/// The messages of one provider, rendered for many devices: the part that all devices of a notification share is
+/// written once, and each device's own part is written before it.
 ///
-/// One a renderer, used by its thread alone. Allocates only for a message that is larger than every one before.
+/// One per renderer, used only by its thread. Allocates only for a message that is larger than every earlier one.
 protocol ProviderMessage: ~Copyable {
-    /// What the provider takes, in bytes.
+    /// The provider's limit, in bytes.
     static var limit: Int { get }
-    /// What the limit counts, for a person.
+    /// The part that the limit counts, for a person.
     static var measured: StaticString { get }
-    /// The name of the member that has the device's token.
+    /// The name of the member with the device's token.
     static var tokenMember: StaticString { get }
 
     init(_ settings: RenderSettings)
@@ -23,19 +23,19 @@ protocol ProviderMessage: ~Copyable {
     /// Prepares a valid notification.
     ///
     /// - Parameters:
-    ///   - deepLink: the keys of the app's deep link, as members of a JSON object with a comma before each; empty where
-    ///     there is none.
+    ///   - deepLink: the keys of the app's deep link, as members of a JSON object, each after a comma; empty if there
+    ///     is no deep link.
     ///   - expiresAt: in seconds since 1970, as decimal digits.
     mutating func begin(
         _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
         expiresAt: UnsafeRawBufferPointer)
 
-    /// The message for one device; good until the next call.
+    /// The message for one device; valid until the next call.
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer
 }
 
 extension ProviderMessage where Self: ~Copyable {
-    /// Why a notification of so many bytes cannot be sent; nil if it can.
+    /// Why a notification of this many bytes cannot be sent; nil if it can.
     static func problem(ofSize size: Int) -> DeadLetter? {
         guard size > limit else { return nil }
         return DeadLetter(.payloadTooLarge, "\(measured) has \(size) bytes, at most \(limit) are allowed")
@@ -51,7 +51,7 @@ extension Platform {
         }
     }
 
-    /// The name of the member of the provider's message that has the device's token.
+    /// The name of the member of the provider's message with the device's token.
     package var tokenMember: String {
         switch self {
         case .fcm: FCMMessage.tokenMember.description

@@ -2,7 +2,7 @@ import NotificationPayload
 
 /// Records in, notifications out, side by side in buffers that are reused from batch to batch.
 public struct EventBatch: ~Copyable {
-    /// Where all its records stand.
+    /// The topic of all its records.
     @usableFromInline package var topic: String
     @usableFromInline package var records: [EventRecord] = []
     @usableFromInline package var headers: [EventHeader] = []
@@ -11,15 +11,17 @@ public struct EventBatch: ~Copyable {
     /// The bytes that every ``TextRange`` of the notifications points into.
     @usableFromInline package var text = ByteWriter(capacity: 64 << 10)
 
-    /// The text that is enough for a transaction, in bytes. One event adds 80 MB at most, and a ``TextRange`` reaches to 4 GB.
+    /// The size at which the text suffices for one transaction, in bytes. One event adds at most 80 MB, and a
+    /// ``TextRange`` reaches to 4 GB.
     private static let fullCount = 64 << 20
 
-    /// - Parameter topic: where its records stand; part of a message id where an event has no id of its own (push-rules §6).
+    /// - Parameter topic: the topic of its records; part of the message id of an event without an id of its own
+    ///   (push-rules §6).
     public init(topic: String) {
         self.topic = topic
     }
 
-    /// Whether it holds so much text that no further record should be extracted into it.
+    /// Whether its text is so large that no further record should be extracted into it.
     package var isFull: Bool { text.count >= Self.fullCount }
 
     /// Empties the batch; keeps its memory and its topic.
@@ -42,18 +44,18 @@ public struct EventBatch: ~Copyable {
         String(decoding: bytes(range), as: UTF8.self)
     }
 
-    /// The document's `default` string, a copy.
+    /// A copy of the document's `default` string.
     public func payload(of notification: Notification) -> String {
         String(unembedding: bytes(notification.payload))
     }
 
-    /// The bytes of a text: good until the next text is added or the batch is emptied.
+    /// The bytes of a text, valid until the next text is added or the batch is emptied.
     @inlinable @inline(__always)
     package borrowing func bytes(_ range: TextRange) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: text.bytes[range.range])
     }
 
-    /// A copy of the value of the record that a notification was made from.
+    /// A copy of the value of a notification's record.
     public func recordValue(of notification: Notification) -> [UInt8] {
         records[notification.record].value.map { Array($0) } ?? []
     }

@@ -1,4 +1,4 @@
-/// A record's header. The bytes belong to whoever filled the batch, and live until the batch is emptied.
+/// A record's header. Its bytes belong to the code that filled the batch, and are valid until the batch is emptied.
 public struct EventHeader {
     @usableFromInline package var name: UnsafeRawBufferPointer
     @usableFromInline package var value: UnsafeRawBufferPointer?
@@ -10,17 +10,19 @@ public struct EventHeader {
     }
 }
 
-/// A record of ``EventBatch/topic``. Key and value belong to whoever filled the batch, and live until the batch is emptied.
+/// A record of ``EventBatch/topic``. Key and value belong to the code that filled the batch, and are valid until the
+/// batch is emptied.
 ///
-/// Nothing in it is counted or owned, so a copy is a copy of bytes: with a `String` in it, retains and releases were 2% of a run.
+/// It has no reference-counted member, so copying it copies only bytes: with a `String`, retains and releases took 2%
+/// of a run.
 public struct EventRecord {
     @usableFromInline package var partition: Int32
     @usableFromInline package var offset: Int64
-    /// The record's own timestamp; nil where the broker has none.
+    /// The record's own timestamp; nil if the broker has none.
     @usableFromInline package var timestamp: EventTime?
     @usableFromInline package var key: UnsafeRawBufferPointer?
     @usableFromInline package var value: UnsafeRawBufferPointer?
-    /// Where its headers are in ``EventBatch/headers``.
+    /// The range of its headers in ``EventBatch/headers``.
     @usableFromInline package var headers: Range<Int>
 
     @inlinable

@@ -1,6 +1,6 @@
 import NotificationPayload
 
-/// One notification, before it is known who gets it. Its texts are in the batch that holds it.
+/// One notification before its recipients are known. Its texts are in the batch that holds it.
 public struct Notification: Sendable {
     /// The index of its record in the batch.
     public var record: Int
@@ -12,12 +12,12 @@ public struct Notification: Sendable {
     /// The document's `default` string as the inside of the JSON string that carries it;
     /// ``EventBatch/payload(of:)`` is the string itself.
     @usableFromInline package var payload: TextRange
-    /// What the `default` string itself has, in bytes: what FCM counts (push-rules §1.3).
+    /// The size of the `default` string itself, in bytes: what FCM counts (push-rules §1.3).
     @usableFromInline package var payloadSize: Int
     public var sources: FieldSources
-    /// `food` or `d2d`, where the order says so (push-rules §7).
+    /// `food` or `d2d`, if the order has a type (push-rules §7).
     public var orderType: OrderType?
-    /// The order id is missing and the notification is sent all the same (push-rules §5.3 row 1).
+    /// Whether it is sent although the order id is missing (push-rules §5.3 row 1).
     public var isDegraded: Bool
 
     package init(
@@ -42,7 +42,7 @@ public struct Notification: Sendable {
 /// Which source supplied a field (document 1, "Data Extraction Rules").
 public enum FieldSource: UInt8, CaseIterable, Sendable {
     case slot, salesforce, drone, order, event, fallback
-    /// What events before said: the fields of a timer's notification.
+    /// Earlier events: the fields of a timer's notification.
     case state
 }
 
@@ -63,7 +63,7 @@ public struct FieldSources: Equatable, Sendable {
 public enum OrderType: UInt8, CaseIterable, Sendable {
     case food, d2d
 
-    /// As an event says it, in any case, and as a message carries it.
+    /// In an event, ignoring case; in a message, exactly.
     package var text: StaticString {
         switch self {
         case .food: "food"
@@ -72,20 +72,20 @@ public enum OrderType: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// What came of one record.
+/// The outcome of one record.
 public enum ExtractionOutcome: Sendable {
     /// This many notifications were appended to the batch; at least one.
     case notifications(Int)
-    /// The event notifies nobody, and this is why.
+    /// The event notifies nobody, for this reason.
     case suppressed(SuppressionReason)
     case deadLetter(DeadLetter)
 }
 
-/// Why an event was notified to nobody.
+/// Why nobody was notified of an event.
 public enum SuppressionReason: UInt8, CaseIterable, Sendable {
     case notATransition, noSubscriber, staleToken, noOrderIDs, duplicate, scheduledHere, superseded
 
-    /// The label of its counter.
+    /// The label of this reason's counter.
     public var label: String {
         switch self {
         case .notATransition: "not_a_transition"

@@ -63,8 +63,8 @@ extension DeadLetter {
     }
 
     /// - Parameters:
-    ///   - message: what would be too large, of a provider's message.
-    ///   - limit: of that provider, in bytes.
+    ///   - message: the part of a provider's message that would be too large.
+    ///   - limit: the provider's limit, in bytes.
     package static func payloadTooLarge(_ count: Int, in message: StaticString, limit: Int) -> DeadLetter {
         DeadLetter(.payloadTooLarge, "\(message) has \(count) bytes, at most \(limit) are allowed")
     }
@@ -76,17 +76,17 @@ extension DeadLetter {
         DeadLetter(.tooManyDevices, "more than \(limit) devices would get this event: see fan-out.max-devices")
     }
 
-    /// - Parameter error: the broker's name for it.
+    /// - Parameter error: the broker's name for the error.
     package static func eventRefused(_ error: String) -> DeadLetter {
         DeadLetter(.recordRefused, "the broker refuses what this event gives: \(error)")
     }
 
-    /// - Parameter error: the broker's name for it.
+    /// - Parameter error: the broker's name for the error.
     package static func timerRefused(_ error: String) -> DeadLetter {
         DeadLetter(.recordRefused, "the broker refuses what this timer gives: \(error)")
     }
 
-    /// What was found, safe to print: at most 64 bytes, control characters as their code.
+    /// The value that was found, safe to print: at most 64 bytes, control characters as their code.
     package static func quote(_ bytes: UnsafeRawBufferPointer) -> String {
         var quoted = "\""
         for scalar in String(decoding: bytes.prefix(64), as: UTF8.self).unicodeScalars {

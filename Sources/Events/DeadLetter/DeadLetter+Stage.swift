@@ -1,5 +1,5 @@
 extension DeadLetter.Code {
-    /// Kafka Connect's name of the stage that failed.
+    /// Kafka Connect's name for the stage that failed.
     package var stage: String {
         switch self {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:

@@ -1,7 +1,7 @@
 /// A record that cannot be processed, and why.
 public struct DeadLetter: Error, Equatable, Sendable {
     public var code: Code
-    /// One sentence for a person, with the value that was found and what is allowed.
+    /// One sentence for a person, with the value found and the values allowed.
     public var message: String
 
     public init(_ code: Code, _ message: String) {

@@ -1,7 +1,8 @@
 /// The headers of a dead letter: the original ones, then `x-error-code` and Kafka Connect's `__connect.errors.*`
-/// (push-rules §4.2), all of them text that `kcat` prints.
+/// (push-rules §4.2). All of them are text that `kcat` prints.
 ///
-/// A record that was dead-lettered before and failed again keeps both families: readers take the last.
+/// A record that was dead-lettered before and failed again keeps the headers of both failures: readers use the last
+/// ones.
 package struct DeadLetterHeaders {
     private var text: [UInt8] = []
     private var fields: [(name: StaticString, value: Range<Int>)] = []

@@ -2,9 +2,9 @@ import Digests
 import JSONReader
 import NotificationPayload
 
-/// The identity of an event, and the message ids that follow from it (push-rules §6).
+/// The identity of an event, and the message ids derived from it (push-rules §6).
 ///
-/// `msg-{ms}-{9 characters of base 36}`: the same event gives the same id wherever and whenever it is read again.
+/// `msg-{ms}-{9 characters of base 36}`: the same event gives the same id whenever and wherever it is read.
 package struct MessageIdentity: ~Copyable {
     /// The unit separator between the parts of the input.
     private static let separator: UInt8 = 0x1F
@@ -15,16 +15,16 @@ package struct MessageIdentity: ~Copyable {
 
     private var input = ByteWriter(capacity: 512)
     private var prefixCount = 0
-    /// The event has an id of its own, and not just coordinates.
+    /// Whether the event has an id of its own, and not only coordinates.
     package private(set) var isOwn = false
-    /// 64 bits of the hash that the latest message id was made of, and that are not in it.
+    /// 64 bits of the hash behind the latest message id, none of which is in the id.
     package private(set) var fingerprint: UInt64 = 0
 
     package init() {}
 
-    /// Begins the input of an event: `v1`, the tag, and the source, in one part or several.
+    /// Begins the input of an event: `v1`, the tag, and the source, in one or several parts.
     ///
-    /// - Parameter isOwn: false where the source is the coordinates of a record.
+    /// - Parameter isOwn: false if the source is the coordinates of a record.
     package mutating func begin(tag: StaticString, isOwn: Bool = true) {
         self.isOwn = isOwn
         input.removeAll()
@@ -46,9 +46,9 @@ package struct MessageIdentity: ~Copyable {
         }
     }
 
-    /// Ends what all notifications of the event have in common.
+    /// Ends the input that all notifications of the event share.
     ///
-    /// - Parameter type: of the event.
+    /// - Parameter type: the type of the event.
     package mutating func end(type: UnsafeRawBufferPointer) {
         append(type)
         input.append(Self.separator)
@@ -57,7 +57,7 @@ package struct MessageIdentity: ~Copyable {
 
     /// Writes the message id of one order, and returns its length; the buffer must hold ``maxCount`` bytes.
     ///
-    /// - Parameter eventTime: not before 1970.
+    /// - Parameter eventTime: at or after 1970.
     package mutating func write(
         orderID: UnsafeRawBufferPointer, eventTime: EventTime, to buffer: UnsafeMutablePointer<UInt8>
     ) -> Int {

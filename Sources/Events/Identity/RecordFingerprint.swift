@@ -1,12 +1,12 @@
 import Digests
 
-/// Tells one record from every other that may stand at its offset: in another log of the same name, or in a topic that
-/// was deleted and created again (ADR 30).
+/// Distinguishes a record from any other that may be at its offset: in another log of the same name, or in a topic that
+/// was deleted and recreated (ADR 30).
 package struct RecordFingerprint: Hashable, Sendable {
     package var offset: Int64
     /// In milliseconds since 1970; nil for a record without one.
     package var timestamp: Int64?
-    /// Of the key; nil for a record without a key.
+    /// The hash of the key; nil for a record without a key.
     package var key: StoredHash?
 
     package init(offset: Int64, timestamp: Int64?, key: StoredHash?) {
@@ -19,12 +19,12 @@ package struct RecordFingerprint: Hashable, Sendable {
         self.init(offset: offset, timestamp: timestamp, key: key.map(StoredHash.init(of:)))
     }
 
-    /// `<offset>:<timestamp>:<hash of the key>`, with `null` for what the record does not have.
+    /// `<offset>:<timestamp>:<hash of the key>`, with `null` for a missing timestamp or key.
     package var text: String {
         "\(offset):\(timestamp.map(String.init) ?? "null"):\(key?.text ?? "null")"
     }
 
-    /// Nil where the text is none.
+    /// Nil if the text is not a fingerprint.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let offset = Int64(parts[0]) else { return nil }

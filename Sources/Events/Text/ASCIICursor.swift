@@ -1,7 +1,7 @@
-/// Reads ASCII text from left to right. A step that does not match leaves the place as it was.
+/// Reads ASCII text from left to right. A step that does not match leaves the position unchanged.
 ///
-/// Only the ten ASCII digits are digits: a regular expression's `\d` and `Int("…")` take Arabic-Indic ones and signs too
-/// (push-rules §0, finding 9).
+/// Only the ten ASCII digits are digits: a regular expression's `\d` and `Int("…")` also accept Arabic-Indic digits and
+/// signs (push-rules §0, finding 9).
 package struct ASCIICursor {
     let bytes: UnsafeRawBufferPointer
     package var index = 0
@@ -14,7 +14,7 @@ package struct ASCIICursor {
     @inlinable
     package var isAtEnd: Bool { index == bytes.count }
 
-    /// The byte at this place; 0 at the end, which matches nothing.
+    /// The byte at this position; 0 at the end, which matches nothing.
     @inlinable
     package var peek: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
@@ -25,7 +25,7 @@ package struct ASCIICursor {
         return true
     }
 
-    /// Skips a letter in either case.
+    /// Skips a letter, ignoring case.
     @inlinable
     package mutating func skip(letter: UInt8) -> Bool {
         guard index < bytes.count, bytes[index] | 0x20 == letter else { return false }
@@ -39,7 +39,7 @@ package struct ASCIICursor {
         }
     }
 
-    /// The number of exactly so many digits.
+    /// The number with exactly this many digits.
     @inlinable @inline(__always)
     package mutating func digits(_ count: Int) -> Int? {
         guard index + count <= bytes.count else { return nil }
@@ -59,7 +59,7 @@ package struct ASCIICursor {
         digits(2) ?? digits(1)
     }
 
-    /// Skips one digit or more.
+    /// Skips at least one digit.
     @inlinable
     package mutating func skipDigits() -> Bool {
         let start = index

@@ -1,6 +1,6 @@
-/// Base64 with its padding (RFC 4648 §4): how a CloudEvent in structured mode carries data that its producer has as bytes.
+/// Base64 with padding (RFC 4648 §4): the form of binary data in a structured CloudEvent.
 package enum Base64 {
-    /// The decoded bytes; nil where the text is no base64. Allocates: not for the hot path.
+    /// The decoded bytes; nil if the text is not base64. Allocates: not for the hot path.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -2,9 +2,9 @@ import JSONReader
 
 /// Small texts made while one event is extracted: numbers as text, dates, times, message ids.
 ///
-/// Slots of a fixed size in one piece of memory, so that pointers to them stay valid while more are made.
+/// Slots of a fixed size in one block of memory, so that pointers to them stay valid while more are made.
 package struct TextArena: ~Copyable {
-    /// Holds the longest number and the longest message id.
+    /// The size of the longest number and the longest message id.
     static let slotSize = 40
     private static let slots = 64
 
@@ -17,23 +17,23 @@ package struct TextArena: ~Copyable {
         base.deallocate()
     }
 
-    /// Forgets all texts but the first `count`.
+    /// Drops all texts but the first `count`.
     package mutating func truncate(to count: Int = 0) {
         used = count
     }
 
     package var count: Int { used }
 
-    /// Keeps a text of at most ``slotSize`` bytes; `write` returns its length.
+    /// Adds a text of at most ``slotSize`` bytes; `write` returns its length.
     ///
-    /// An event needs fewer than half of the slots. If it did need more, the last one would be written over.
+    /// An event needs fewer than half of the slots. If it needed more, the last slot would be overwritten.
     package mutating func make(_ write: (UnsafeMutablePointer<UInt8>) -> Int) -> UnsafeRawBufferPointer {
         let slot = base + min(used, Self.slots - 1) * Self.slotSize
         used += 1
         return UnsafeRawBufferPointer(start: slot, count: write(slot))
     }
 
-    /// A text field of an event (push-rules §5.2): trimmed; a number as JavaScript prints it; nil where it is missing:
+    /// A text field of an event (push-rules §5.2): trimmed; a number as JavaScript prints it; nil if it is missing:
     /// absent, null, blank, a boolean, an object or an array.
     package mutating func text(_ value: JSONValue?) -> UnsafeRawBufferPointer? {
         guard let value else { return nil }

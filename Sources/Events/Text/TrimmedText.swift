@@ -1,5 +1,5 @@
 extension UnsafeRawBufferPointer {
-    /// The bytes without the white space around them that JavaScript's `trim` takes away.
+    /// The bytes without the white space around them that JavaScript's `trim` removes.
     package var trimmed: UnsafeRawBufferPointer {
         guard let first, let last else { return self }
         if first > 0x20, first < 0x80, last > 0x20, last < 0x80 { return self }
@@ -14,7 +14,7 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
-    /// How many bytes the white space has that ends here; nil where there is none.
+    /// The length of the white space that ends here; nil if there is none.
     private func whiteSpaceWidth(endingAt end: Int, after start: Int) -> Int? {
         for width in 1...3 where end - width >= start && whiteSpaceWidth(at: end - width, before: end) == width {
             return width
@@ -22,7 +22,7 @@ extension UnsafeRawBufferPointer {
         return nil
     }
 
-    /// How many bytes the white space has that begins here; nil where there is none.
+    /// The length of the white space that begins here; nil if there is none.
     private func whiteSpaceWidth(at index: Int, before end: Int) -> Int? {
         switch self[index] {
         case 0x09...0x0D, 0x20:
@@ -41,12 +41,12 @@ extension UnsafeRawBufferPointer {
         }
     }
 
-    /// Equal to ASCII text in lower case, whatever the case of these bytes.
+    /// Whether the text equals ASCII text in lower case, ignoring its own case.
     package func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
         count == lowercase.utf8CodeUnitCount && hasPrefixIgnoringCase(lowercase)
     }
 
-    /// Begins with ASCII text in lower case, whatever the case of these bytes.
+    /// Whether the text begins with ASCII text in lower case, ignoring its own case.
     package func hasPrefixIgnoringCase(_ lowercase: StaticString) -> Bool {
         guard count >= lowercase.utf8CodeUnitCount else { return false }
         for index in 0..<lowercase.utf8CodeUnitCount {

@@ -1,6 +1,6 @@
-/// A date of the calendar that ISO 8601 uses for all time (proleptic Gregorian), from year 1 to 9999.
+/// A date in the calendar of ISO 8601 (proleptic Gregorian), from year 1 to 9999.
 package struct CivilDate: Equatable {
-    // Four bytes and not 24: a date is copied with everything that may have one.
+    // Four bytes instead of 24: a date is copied with every value that may have one.
     private let yearNumber: Int16
     private let monthNumber: UInt8
     private let dayNumber: UInt8
@@ -18,7 +18,7 @@ package struct CivilDate: Equatable {
         dayNumber = UInt8(truncatingIfNeeded: day)
     }
 
-    /// Nil where there is no such day: 2025-02-30 does not roll over (push-rules §5.1).
+    /// Nil if there is no such day: 2025-02-30 does not roll over (push-rules §5.1).
     init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.days(inMonth: month, of: year)

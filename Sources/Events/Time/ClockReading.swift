@@ -1,4 +1,4 @@
-/// A time of day as it is written, before the two halves of `2-4 PM` have been brought together.
+/// A time of day as written, before the two halves of `2-4 PM` are combined.
 package struct ClockReading: Equatable {
     package enum Meridiem {
         case am, pm
@@ -40,7 +40,7 @@ package struct ClockReading: Equatable {
 }
 
 extension Moment {
-    /// Nil for a bare hour and for what is out of range.
+    /// Nil for a bare hour and for a value out of range.
     package init?(_ reading: ClockReading) {
         if let meridiem = reading.meridiem {
             // 12 AM is midnight, 12 PM is noon.

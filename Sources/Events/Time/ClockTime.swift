@@ -1,4 +1,4 @@
-/// A time of day to the minute, 00:00 to 23:59, as the wall shows it.
+/// A local time of day to the minute, 00:00 to 23:59.
 package struct ClockTime: Equatable, Comparable {
     private let minuteOfDay: Int16
 

@@ -1,5 +1,5 @@
 extension Duration {
-    /// Rounded down; the largest number where it does not fit.
+    /// Rounded down; the largest number if it does not fit.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)

@@ -1,17 +1,17 @@
 import JSONReader
 
 extension Moment {
-    /// Longer texts are no date and no time.
+    /// Longer texts are neither a date nor a time.
     package static let maxCount = 64
 
-    /// A JSON value: a text, or a number since 1970. Nil for anything that §5.2 of push-rules does not allow.
+    /// A JSON value: a text, or a number since 1970. Nil for anything that push-rules §5.2 does not allow.
     package init?(_ value: JSONValue) {
         if let text = value.string {
             self.init(text.bytes.trimmed)
         } else if let integer = value.integer {
             self.init(epoch: integer)
         } else if let double = value.double {
-            // Whole milliseconds of a second with a fraction; beyond year 9999 there is nothing.
+            // Whole milliseconds of a fraction of a second; nil after year 9999.
             guard double >= 1e9, double < 1e15 else { return nil }
             self.init(epochMilliseconds: Int64(double < 1e11 ? (double * 1000).rounded(.down) : double.rounded(.down)))
         } else {
@@ -32,7 +32,7 @@ extension Moment {
         }
     }
 
-    /// A number from 10^11 on counts milliseconds, from 10^9 on seconds.
+    /// Numbers from 10^11 are milliseconds, from 10^9 seconds.
     private init?(epoch number: Int64) {
         guard number >= 1_000_000_000 else { return nil }
         self.init(epoch: number, isSeconds: number < 100_000_000_000)
@@ -47,13 +47,13 @@ extension Moment {
         self.init(epochMilliseconds: number)
     }
 
-    /// The last millisecond of year 9999 is the last one that has a date.
+    /// The last millisecond of year 9999 is the last with a date.
     private init?(epochMilliseconds: Int64) {
         guard epochMilliseconds <= 253_402_300_799_999 else { return nil }
         self = .instant(epochMilliseconds)
     }
 
-    /// `YYYY-MM-DD`, alone or with a time behind `T` or a space, a fraction, and `Z` or an offset.
+    /// `YYYY-MM-DD`, alone or followed by `T` or a space, a time, a fraction, and `Z` or an offset.
     private init?(isoAt cursor: inout ASCIICursor) {
         guard let year = cursor.digits(4), cursor.skip(UInt8(ascii: "-")), let month = cursor.digits(2),
             cursor.skip(UInt8(ascii: "-")), let day = cursor.digits(2),
@@ -87,7 +87,7 @@ extension Moment {
 }
 
 extension ASCIICursor {
-    /// `[:SS[.f…]]`, as seconds and milliseconds; zeros where there is nothing.
+    /// `[:SS[.f…]]`, as seconds and milliseconds; zeros if absent.
     mutating func secondsAndMilliseconds() -> (seconds: Int, milliseconds: Int)? {
         guard skip(UInt8(ascii: ":")) else { return (0, 0) }
         guard let seconds = digits(2), seconds <= 59 else { return nil }
@@ -101,7 +101,7 @@ extension ASCIICursor {
         return (seconds, milliseconds)
     }
 
-    /// `Z`, `+HH:MM`, `+HHMM` or `+HH`, with one space before it at most, in minutes east of Greenwich.
+    /// `Z`, `+HH:MM`, `+HHMM` or `+HH`, after at most one space, in minutes east of Greenwich.
     fileprivate mutating func offsetInMinutes() -> Int? {
         _ = skip(UInt8(ascii: " "))
         if skip(letter: UInt8(ascii: "z")) { return 0 }

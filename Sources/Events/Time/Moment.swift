@@ -1,19 +1,19 @@
-/// What a date or time value of an order says, before a time zone is applied (push-rules §5.2).
+/// The content of an order's date or time value, before a time zone is applied (push-rules §5.2).
 package enum Moment: Equatable {
     /// `2025-07-07`: no time.
     case date(CivilDate)
     /// `14:00`: no date.
     case time(ClockTime)
-    /// `2025-07-07T14:00`: the wall clock of the place, taken as it stands.
+    /// `2025-07-07T14:00`: the local time of the place, unchanged.
     case local(CivilDate, millisecondsOfDay: Int32)
-    /// With an offset, `Z`, or a number since 1970: milliseconds since then.
+    /// A time with an offset or `Z`, or a number since 1970: milliseconds since then.
     case instant(Int64)
-    /// A day's 24:00, which is the end of a slot and nothing else: 23:59 of that day (push-rules §5.2).
+    /// 24:00 of a day, only valid as the end of a slot: 23:59 of that day (push-rules §5.2).
     case endOfDay
-    /// The same with an offset: milliseconds since 1970 of that 23:59.
+    /// The same with an offset: that 23:59 in milliseconds since 1970.
     case endOfDayInstant(Int64)
 
-    /// The date of the wall clock in a zone.
+    /// The local date in a zone.
     package func date(in zone: TimeZoneTable) -> CivilDate? {
         switch self {
         case .date(let date), .local(let date, _): date
@@ -22,7 +22,7 @@ package enum Moment: Equatable {
         }
     }
 
-    /// The time of the wall clock in a zone, as the start of a slot.
+    /// The local time in a zone, as the start of a slot.
     package func start(in zone: TimeZoneTable) -> ClockTime? {
         switch self {
         case .time(let time): time
@@ -32,7 +32,7 @@ package enum Moment: Equatable {
         }
     }
 
-    /// The time of the wall clock in a zone, as the end of a slot.
+    /// The local time in a zone, as the end of a slot.
     package func end(in zone: TimeZoneTable) -> ClockTime? {
         switch self {
         case .endOfDay: .lastMinute
@@ -41,8 +41,8 @@ package enum Moment: Equatable {
         }
     }
 
-    /// As an event time, which has no place: without an offset it counts as UTC. Nil without both date and time, for 24:00,
-    /// and outside 1970–9999.
+    /// An event time, which has no place: without an offset it is taken as UTC. Nil without both date and time, for
+    /// 24:00, and outside 1970–9999.
     package var eventTime: EventTime? {
         switch self {
         case .local(let date, let milliseconds):
@@ -56,7 +56,7 @@ package enum Moment: Equatable {
 }
 
 extension EventTime {
-    /// Nil outside 1970–9999: a message id has no sign, and a payload's year four digits.
+    /// Nil outside 1970–9999: a message id has no sign, and a payload's year has four digits.
     package init?(validating milliseconds: Int64) {
         guard (0...253_402_300_799_999).contains(milliseconds) else { return nil }
         self.init(milliseconds: milliseconds)

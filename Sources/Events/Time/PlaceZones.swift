@@ -1,11 +1,11 @@
 import Glibc
 
-/// The time zone of every place: the default, and the places that have their own.
+/// The time zone of every place: the default, and the places with their own.
 ///
 /// Looks a place up by its bytes: no `String` on the hot path.
 package struct PlaceZones: Sendable {
     let standard: TimeZoneTable
-    /// The ids of the places with a zone of their own, sorted by their bytes, one behind the other.
+    /// The ids of the places with a zone of their own, sorted by their bytes, concatenated.
     private let names: [UInt8]
     /// Where each id ends in ``names``.
     private let ends: [Int]
@@ -54,7 +54,7 @@ package struct PlaceZones: Sendable {
         return standard
     }
 
-    /// Negative where the name with this index sorts before the place.
+    /// Negative if the name with this index sorts before the place.
     private func compare(_ index: Int, with place: UnsafeRawBufferPointer) -> Int {
         let start = index == 0 ? 0 : ends[index - 1]
         let count = ends[index] - start

@@ -3,13 +3,13 @@ import Synchronization
 
 /// A time zone as a sorted list of its offsets from 1970 to 2100, so that a conversion is a binary search.
 ///
-/// Immutable and without Foundation once it is made: 15 ns instead of 70 to 250 a conversion, and no lock. Before 1970
-/// the first offset holds, after 2100 the last.
+/// Immutable and without Foundation once it is made: a conversion takes 15 ns instead of 70 to 250, and no lock. Before
+/// 1970 the first offset applies, after 2100 the last.
 ///
-/// Made once a process for each name and never freed, so that it is three words to pass around: an object was retained
-/// and released a dozen times an event. `@unchecked Sendable`: nothing changes after `init`.
+/// Made once per process and name and never freed, so that copying it copies three words: an object was retained and
+/// released a dozen times per event. `@unchecked Sendable`: nothing changes after `init`.
 package struct TimeZoneTable: @unchecked Sendable {
-    /// Seconds since 1970 at which each offset begins; the first one holds from ever.
+    /// Seconds since 1970 at which each offset begins; the first one also applies before.
     private let starts: UnsafePointer<Int64>
     /// Seconds east of Greenwich.
     private let offsets: UnsafePointer<Int32>
@@ -30,7 +30,7 @@ package struct TimeZoneTable: @unchecked Sendable {
         count = starts.count
     }
 
-    /// Lists the transitions of a zone. Nil where there is no zone of this name.
+    /// Lists the transitions of a zone. Nil if there is no zone of this name.
     package init?(identifier: String) {
         guard !identifier.isEmpty, let zone = TimeZone(identifier: identifier) else { return nil }
         self = Self.made.withLock { made in
@@ -57,7 +57,7 @@ package struct TimeZoneTable: @unchecked Sendable {
         self.init(starts: starts, offsets: offsets)
     }
 
-    /// Seconds east of Greenwich at an instant, in seconds since 1970.
+    /// The offset at an instant given in seconds since 1970, in seconds east of Greenwich.
     package func offset(at seconds: Int64) -> Int {
         Int(offsets[index(at: seconds)])
     }
@@ -76,11 +76,11 @@ package struct TimeZoneTable: @unchecked Sendable {
         return low
     }
 
-    /// The first instant, in seconds since 1970, at which the clock on the wall shows at least this minute of this day:
-    /// the first of two, and the next one that there is where the clock skips it.
+    /// The first instant, in seconds since 1970, at which the local time is at least this minute of this day: the first
+    /// of two, or the next existing one if the clock skips it.
     package func instant(day: Int64, minute: Int64) -> Int64 {
         let local = day * 86_400 + minute * 60
-        // No clock is further than a day from Greenwich.
+        // No local time differs by more than a day from that of Greenwich.
         var index = index(at: local - 90_000)
         while index + 1 < count, starts[index + 1] + Int64(offsets[index]) <= local {
             index += 1
@@ -89,7 +89,7 @@ package struct TimeZoneTable: @unchecked Sendable {
         return index == 0 ? instant : max(instant, starts[index])
     }
 
-    /// What the clock on the wall shows at an instant, in milliseconds since 1970. Nil outside years 1 to 9999.
+    /// The local date and time at an instant, in milliseconds since 1970. Nil outside years 1 to 9999.
     package func wallClock(at milliseconds: Int64) -> (date: CivilDate, time: ClockTime)? {
         let seconds = milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
         let local = Int(seconds) + offset(at: seconds)

@@ -1,8 +1,8 @@
-/// Names in the configuration that are no time zone.
+/// Names in the configuration that are not time zones.
 public struct UnknownTimeZones: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The default zone, where it is not one.
+    /// The default zone, if its name is not a time zone.
     public var timeZone: String?
-    /// Place id → name, for those that are not one.
+    /// Place id → name, for the names that are not time zones.
     public var placeTimeZones: [String: String]
 
     public init(timeZone: String? = nil, placeTimeZones: [String: String] = [:]) {

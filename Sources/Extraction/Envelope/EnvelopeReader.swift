@@ -1,12 +1,12 @@
 import Events
 import JSONReader
 
-/// Takes off every envelope around an event: Confluent's frame, CloudEvents in structured mode, `{schema,payload}`, and
-/// a JSON string that holds JSON (push-rules §4.1, §4.3).
+/// Removes every envelope around an event: Confluent's frame, CloudEvents in structured mode, `{schema,payload}`, and a
+/// JSON string that holds JSON (push-rules §4.1, §4.3).
 ///
-/// One owner, any thread. Allocates only for a document that is larger than every one before.
+/// One owner, any thread. Allocates only for a document that is larger than every earlier one.
 struct EnvelopeReader: ~Copyable {
-    /// More envelopes inside one another than any producer writes.
+    /// More nested envelopes than any producer writes.
     private static let maxEnvelopes = 8
 
     private var reader = JSONReader()
@@ -17,17 +17,17 @@ struct EnvelopeReader: ~Copyable {
 
     init() {}
 
-    /// The members of the body inside the envelopes of a record's value. They are valid until the next call.
+    /// The members of the body inside the envelopes of a record's value, valid until the next call.
     ///
-    /// The attributes of a structured CloudEvents envelope replace those of the headers. The envelope is known by its
-    /// content type, or where a producer sends none by its `specversion` and `data`. They stay valid until the next call.
+    /// The attributes of a structured CloudEvents envelope replace those of the headers and stay valid until the next
+    /// call. The envelope is recognised by its content type, or without one by its `specversion` and `data`.
     mutating func body<Body: EnvelopeBody>(
         of value: UnsafeRawBufferPointer, as type: Body.Type, attributes: inout RecordHeaders,
         texts: inout TextArena
     ) throws(DeadLetter) -> Body {
         var body = try parse(value)
         var isStructured = attributes.isStructured
-        // The attributes are texts in an envelope's document; the reader that has it parses nothing more.
+        // The attributes point into an envelope's document, so its reader parses nothing more.
         var isInnerBody = false
         var hasInnerAttributes = false
         for _ in 0..<Self.maxEnvelopes {
@@ -61,7 +61,7 @@ struct EnvelopeReader: ~Copyable {
         throw .notAnEvent("the body is wrapped in too many envelopes")
     }
 
-    /// The document of a value, without Confluent's frame.
+    /// Parses a value without Confluent's frame.
     private mutating func parse(_ value: UnsafeRawBufferPointer) throws(DeadLetter) -> JSONValue {
         guard value.count <= EventLimits.maxValueSize else { throw .valueTooLarge(value.count) }
         // JSON never begins with a zero byte.
@@ -84,8 +84,8 @@ struct EnvelopeReader: ~Copyable {
         return try parsed.get()
     }
 
-    /// Parses a copy of what an envelope carries as text, `beside` the inner document that has the attributes or in its
-    /// place.
+    /// Parses a copy of the text in an envelope: `beside` the inner document if that one has the attributes, else in
+    /// its place.
     private mutating func parseInner(
         _ bytes: UnsafeRawBufferPointer, beside: Bool
     ) throws(DeadLetter) -> JSONValue {

@@ -1,6 +1,6 @@
 import JSONReader
 
-/// The names of the members that are of interest in one kind of object.
+/// The names of the members to find in one kind of object.
 ///
 /// The raw values count from 0.
 protocol MemberName: RawRepresentable<Int>, CaseIterable {
@@ -9,15 +9,16 @@ protocol MemberName: RawRepresentable<Int>, CaseIterable {
     static var table: NameTable { get }
 }
 
-/// The members of an object by their names, found in one walk; of a name that occurs twice the last one counts.
+/// The members of an object by name, found in one pass; if a name occurs twice, the last one counts.
 ///
-/// Keeps positions and not values, and only as many as there are names: a member costs four bytes to move, and not sixteen.
+/// Keeps positions instead of values, and only as many as there are names: a member takes four bytes to move instead of
+/// sixteen.
 struct Members<Name: MemberName, let nameCount: Int> {
-    /// Nil where there is no object.
+    /// Nil if there is no object.
     let object: JSONValue?
     private var positions = InlineArray<nameCount, UInt32>(repeating: 0)
 
-    /// A value that is no object has no members.
+    /// A value that is not an object has no members.
     init(_ object: JSONValue?) {
         self.object = object
         guard var cursor = object?.members else { return }

@@ -1,10 +1,10 @@
 import Glibc
 import JSONReader
 
-/// Finds a name among a few known ones by a perfect hash of its length and its first eight bytes.
+/// Looks up a name in a small fixed set by a perfect hash of its length and its first eight bytes.
 ///
-/// One multiplication and one comparison a name, without a jump that depends on it: a `switch` over the length took 15 ns
-/// a member of an order, most of it for jumps that the processor had guessed wrong.
+/// One multiplication and one comparison per name, without a branch on the name: a `switch` over the length took 15 ns
+/// per member of an order, most of it for mispredicted branches.
 ///
 /// `@unchecked Sendable`: nothing changes after `init`, and the memory is never freed.
 struct NameTable: @unchecked Sendable {
@@ -22,10 +22,10 @@ struct NameTable: @unchecked Sendable {
     private let entries: UnsafeMutablePointer<Entry>
     private let multiplier: UInt64
 
-    /// - Parameter names: different in their length or their first eight bytes; at most 32.
+    /// - Parameter names: they differ in their length or their first eight bytes; at most 32.
     init(_ names: [StaticString]) {
         entries = .allocate(capacity: 1 << Self.slotBits)
-        // One odd multiplier after the other, until all names have slots of their own: some tens of attempts.
+        // Tries odd multipliers until all names have slots of their own: a few dozen attempts.
         var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
         while !Self.fill(entries, with: names, multiplier) {
             multiplier = multiplier &* 0xD134_2543_DE82_EF95 | 1
@@ -56,13 +56,13 @@ struct NameTable: @unchecked Sendable {
         return Int(truncatingIfNeeded: product >> UInt64(64 - slotBits))
     }
 
-    /// The index of a name; nil for any other.
+    /// The index of a name; nil for any other text.
     @inline(__always)
     func index(of name: JSONText) -> Int? {
         let head = name.head
         let entry = entries + Self.slot(head, name.count, multiplier)
         guard entry.pointee.head == head, entry.pointee.count == name.count else { return nil }
-        // What is behind the first eight bytes, where there is something.
+        // Compares the rest after the first eight bytes.
         guard name.count <= 8 || name.hasTail(of: entry.pointee.name) else { return nil }
         return entry.pointee.index
     }

@@ -1,9 +1,9 @@
 import Events
 import JSONReader
 
-/// The headers of a record that say something about its event. Of a name that occurs twice the last one counts, as for
-/// Kafka's own `lastHeader`, but for the coordinates of the original record, of which the first one does: each station
-/// adds its own behind it.
+/// The headers of a record that describe its event. If a name occurs twice, the last one counts, as for Kafka's own
+/// `lastHeader`. The coordinates of the original record are an exception: the first ones count, since each later stage
+/// appends its own.
 struct RecordHeaders {
     var isStructured = false
     var ceID: UnsafeRawBufferPointer?
@@ -40,7 +40,7 @@ struct RecordHeaders {
         }
     }
 
-    /// Where a record stood that came back from the dead letters; nil for any other.
+    /// The original position of a record put back from the dead letters; nil for any other record.
     var original: (topic: UnsafeRawBufferPointer, partition: Int64, offset: Int64)? {
         guard let topic = originalTopic, let partition = Self.number(originalPartition), partition <= Int64(Int32.max),
             let offset = Self.number(originalOffset)

@@ -1,8 +1,8 @@
 import Events
 import JSONReader
 
-/// When an order is delivered, and who said so: two chains that know nothing of each other (document 1, "Data Extraction
-/// Rules"; push-rules §5.3 row 17).
+/// When an order is delivered, and which source named it: two independent chains (document 1, "Data Extraction Rules";
+/// push-rules §5.3 row 17).
 struct Delivery {
     var slot: TimeSlot?
     var slotSource = FieldSource.fallback
@@ -50,8 +50,8 @@ struct Delivery {
         }
     }
 
-    /// The event's own slot and date, for the ids of ORDER_IDS_LISTED (push-rules §5.3 row 9): the sources of an order
-    /// found beside them, and the names of the payload itself.
+    /// The event's own slot and date, for the ids of ORDER_IDS_LISTED (push-rules §5.3 row 9): from an order's sources
+    /// at the top level of the event, and from the payload's own names.
     init(of event: EventMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
         let order = OrderMembers(event.object)
         let shipping = ShippingMembers(order[.shippingInfo])
@@ -62,14 +62,15 @@ struct Delivery {
         dateSource = date == nil ? .fallback : .event
     }
 
-    /// The date, or the one that the place's calendar showed at the event, however late the event is read.
+    /// The date, or else the event's date in the place's zone, however late the event is read.
     ///
-    /// East of Greenwich the last hours of year 9999 are in no year that a payload can name; they count as its last day.
+    /// East of Greenwich, the last hours of year 9999 are in year 10000, which a payload cannot name; they count as its
+    /// last day.
     func date(of time: EventTime, in zone: TimeZoneTable) -> CivilDate {
         date ?? zone.wallClock(at: time.milliseconds)?.date ?? .last
     }
 
-    /// What is missing here comes from the other one.
+    /// Fills in what is missing here from the other one.
     mutating func complete(with other: Delivery) {
         if slot == nil {
             slot = other.slot
@@ -92,7 +93,7 @@ struct Delivery {
         return nil
     }
 
-    /// Begins like `07/07/2025` or `7.7.25`: is it the day or the month that comes first?
+    /// Whether it begins like `07/07/2025` or `7.7.25`, where day and month cannot be told apart.
     private static func isAmbiguous(_ text: UnsafeRawBufferPointer) -> Bool {
         var cursor = ASCIICursor(text)
         guard cursor.oneOrTwoDigits() != nil else { return false }

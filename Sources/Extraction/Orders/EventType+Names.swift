@@ -2,14 +2,14 @@ import Events
 import NotificationPayload
 
 extension EventType {
-    /// The raw value, which a payload carries in `event_type`, as bytes that live for ever.
+    /// The raw value, which a payload carries in `event_type`, as bytes that are valid forever.
     package var name: UnsafeRawBufferPointer {
         var index = 0
         while Self.names[index].type != self { index += 1 }
         return Self.names[index].name
     }
 
-    /// Of every case, made once and never freed: so nothing is allocated, counted or copied per event.
+    /// The names of every case, made once and never freed, so that nothing is allocated, counted or copied per event.
     nonisolated(unsafe) private static let names: UnsafeBufferPointer<Names> = {
         let names = UnsafeMutableBufferPointer<Names>.allocate(capacity: allCases.count)
         _ = names.initialize(from: allCases.map(Names.init))
@@ -19,7 +19,7 @@ extension EventType {
     private struct Names {
         let type: EventType
         let name: UnsafeRawBufferPointer
-        /// As the document writes it: `ORDER_CREATED`.
+        /// The document's name: `ORDER_CREATED`.
         let documentName: UnsafeRawBufferPointer
 
         init(_ type: EventType) {
@@ -35,13 +35,13 @@ extension EventType {
         }
     }
 
-    /// Before the document's name in lower case, every raw value has this.
+    /// The prefix of every raw value before the document's name in lower case.
     private static var prefix: StaticString { "event_" }
 
     /// The type of an upstream's name: `ORDER_CREATED` or `event_order_created` in any case, or a dotted name such as
     /// `com.example.order.created.v1` (design §4: its segments joined by `_`, a final `v<n>` dropped, end in it).
     init?(upstreamName text: UnsafeRawBufferPointer) {
-        // As a producer that follows the document writes them: most do, and it takes a tenth of the search by endings.
+        // The document's spelling, which most producers use: it takes a tenth of the time of the search by endings.
         for known in Self.names where sameBytes(known.documentName, text) {
             self = known.type
             return
@@ -64,7 +64,7 @@ extension EventType {
         if start == 0 { return true }
         let rest = UnsafeRawBufferPointer(rebasing: text[..<start])
         if rest.equalsIgnoringCase(Self.prefix) { return true }
-        // Something else before it makes a name only where it is dotted, and ends at a segment or a word.
+        // A prefix is allowed only in a dotted name, and must end at a segment or a word.
         return Self.folded(text[start - 1]) == UInt8(ascii: "_") && text.contains(UInt8(ascii: "."))
     }
 

@@ -1,9 +1,10 @@
 import Events
 import NotificationPayload
 
-/// The order ids that one event has been notified for: equal ids collapse into one (push-rules §5.3 row 9).
+/// The order ids for which one event has notified: equal ids collapse into one (push-rules §5.3 row 9).
 ///
-/// A table of indices into the batch's notifications, reused from event to event; the first few are compared one by one.
+/// A table of indices into the batch's notifications, reused from event to event; the first few are compared one by
+/// one.
 struct NotificationIDs: ~Copyable {
     private static let fewEnough = 8
 
@@ -36,7 +37,7 @@ struct NotificationIDs: ~Copyable {
         return false
     }
 
-    /// Remembers the notification that was appended last.
+    /// Adds the notification that was appended last.
     mutating func insertLast(from first: Int, in batch: borrowing EventBatch) {
         if isTableInUse {
             insert(batch.notifications.count - 1, first: first, in: batch)
@@ -59,7 +60,7 @@ struct NotificationIDs: ~Copyable {
         table[place] = UInt32(index - first + 1)
     }
 
-    /// Seeded anew in every process, so that nobody can choose ids that collide; no output depends on it.
+    /// Seeded per process, so that nobody can choose ids that collide; no output depends on it.
     private static func hash(_ id: UnsafeRawBufferPointer) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: id)

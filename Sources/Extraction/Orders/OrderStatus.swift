@@ -2,7 +2,7 @@ import JSONReader
 
 /// The statuses of an order that document 1 lists.
 enum OrderStatus {
-    /// The previous status where nobody said one: document 1's handler rejects an empty one.
+    /// The previous status if none is known: document 1's handler rejects an empty one.
     static var unknown: UnsafeRawBufferPointer {
         let name: StaticString = "unknown"
         return UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)

@@ -1,14 +1,14 @@
 import Events
 
 extension TimeSlot {
-    /// Two times and what stands between them; or one time, which is the start.
+    /// Two times and a separator; or one time, which is the start.
     init?(text: UnsafeRawBufferPointer, in zone: TimeZoneTable) {
         guard text.count <= 2 * Moment.maxCount else { return nil }
         if let moment = Moment(text) {
             self.init(start: moment, end: nil, in: zone)
             return
         }
-        // A date has hyphens of its own, so every separator is tried until there is a time on both sides.
+        // A date itself has hyphens, so every separator is tried until there is a time on both sides.
         for index in 0..<text.count {
             guard let width = Self.separatorWidth(in: text, at: index) else { continue }
             let left = UnsafeRawBufferPointer(rebasing: text[..<index]).trimmed
@@ -21,7 +21,7 @@ extension TimeSlot {
         return nil
     }
 
-    /// How many bytes the separator has that begins here: `-`, `/`, an en or em dash, or `to` in any case.
+    /// The length of the separator that begins here: `-`, `/`, an en or em dash, or `to`, ignoring case.
     private static func separatorWidth(in text: UnsafeRawBufferPointer, at index: Int) -> Int? {
         switch text[index] {
         case UInt8(ascii: "-"), UInt8(ascii: "/"):
@@ -49,7 +49,7 @@ extension TimeSlot {
     }
 
     /// `2-4 PM` shares the meridiem; the start takes the other half of the day if it would exceed the end, so that
-    /// `10-12 PM` is 10:00 to 12:00. Nil where there is nothing to share.
+    /// `10-12 PM` is 10:00 to 12:00. Nil if there is no meridiem to share.
     private static func start(
         _ left: UnsafeRawBufferPointer, sharing meridiem: ClockReading.Meridiem?, until end: ClockTime
     ) -> Moment? {

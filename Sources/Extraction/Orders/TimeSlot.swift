@@ -1,14 +1,14 @@
 import Events
 import JSONReader
 
-/// A delivery slot on the wall clock of its place. A start behind the end crosses midnight, and stays as it is.
+/// A delivery slot in the local time of its place. A start after the end crosses midnight, and stays unchanged.
 struct TimeSlot: Equatable {
     let start: ClockTime
     let end: ClockTime
-    /// Somebody named the start: it is not the fallback of a slot with an end alone.
+    /// A source named the start: it is not the fallback of a slot with only an end.
     let hasStart: Bool
 
-    /// Document 1's fallback, which is also that of each missing bound.
+    /// Document 1's fallback, also used for each missing bound.
     static let fallback = TimeSlot(start: .midnight, end: .lastMinute, hasStart: false)
 
     private init(start: ClockTime, end: ClockTime, hasStart: Bool) {
@@ -17,8 +17,8 @@ struct TimeSlot: Equatable {
         self.hasStart = hasStart
     }
 
-    /// One source: nil without a valid bound, else the missing one is 00:00 or 23:59. Bounds of two sources are never
-    /// mixed (push-rules §5.2, "Partial slots").
+    /// A slot from one source: nil without a valid bound; a missing bound is 00:00 or 23:59. Bounds of two sources are
+    /// never mixed (push-rules §5.2, "Partial slots").
     init?(start: Moment?, end: Moment?, in zone: TimeZoneTable) {
         let first = start?.start(in: zone)
         let last = end?.end(in: zone)

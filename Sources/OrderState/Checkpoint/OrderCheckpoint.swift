@@ -2,21 +2,22 @@ import Digests
 import Events
 import StateStore
 
-/// The state of a worker's orders on disk: a shortcut for the fold, written behind the log and never needed.
+/// The state of a worker's orders on disk. It only shortens the fold at a start: it is written after the log, and the
+/// log alone is enough to rebuild it.
 ///
-/// One store transaction carries the orders that changed and, as the store's checkpoint, the offset of each partition
-/// that they belong to. Where many have changed it takes several: from the first to the last the partitions have no
-/// offset, and a start then folds them from the log. Keys are the partition and half of the SHA-256 of the order id, values the blocks as they are in
-/// memory. What another version or other rules wrote is removed. One owner, on one thread.
+/// One store transaction carries the orders that changed and, as the store's checkpoint, the offset of each of their
+/// partitions. Many changes take several transactions: from the first to the last, the partitions have no offset, and a
+/// start folds them from the log. A key is the partition and half of the SHA-256 of the order id; a value is the block
+/// as it is in memory. What another version or other rules wrote is removed. One owner, on one thread.
 package struct OrderCheckpoint: ~Copyable {
-    /// What the state of a partition belongs to.
+    /// The position in the log that a partition's state belongs to.
     package struct Mark: Equatable {
-        /// The state holds the records below it.
+        /// The state covers the records below this offset.
         package var offset: Int64
         var watermark: TimerWatermark
         /// The newest timestamp of a record, in milliseconds since 1970.
         package var newest: Int64
-        /// The timestamp of the first record of a fold that may lack something, in milliseconds since 1970; 0 where it is
+        /// The timestamp of the first record of a fold that may be incomplete, in milliseconds since 1970; 0 if it is
         /// complete.
         package var foldedFrom: Int64 = 0
         /// The last records below ``offset``.
@@ -40,16 +41,16 @@ package struct OrderCheckpoint: ~Copyable {
 
     private let store: any OrderedStore
     private let stamp: String
-    /// What is in the store.
+    /// What was found in the store when it was opened.
     package private(set) var marks: [Int32: Mark] = [:]
-    /// The id of the cluster that the log is in; nil where no broker has told.
+    /// The id of the cluster that the log is in; nil while no broker has reported it.
     private var cluster: String?
-    /// What was stored came from this cluster, and was removed.
+    /// The stored state came from this cluster and was removed.
     package private(set) var foreignCluster: String?
 
     /// - Parameters:
     ///   - stamp: what the blocks depend on besides the log: the topic, and ``OrderFold/stamp(of:)``.
-    ///   - cluster: the cluster's id; nil, where the broker does not tell, compares nothing.
+    ///   - cluster: the cluster's id; nil if the broker does not report it, and then nothing is compared.
     package init(_ store: any OrderedStore, stamp: String, cluster: String?) throws(StoreError) {
         let stamp = "\(OrderBlock.version) \(stamp)"
         let reader = try store.makeReader()
@@ -71,9 +72,9 @@ package struct OrderCheckpoint: ~Copyable {
         marks = found?.marks ?? [:]
     }
 
-    /// Takes a partition's orders over into a state that has just been begun.
+    /// Loads a partition's stored orders into a newly begun state.
     ///
-    /// - Returns: false where a block is none; the state is then to be begun again.
+    /// - Returns: false if a stored value is not a block; begin the state again then.
     package func load(_ partition: Int32, into orders: inout OrderStates) throws(StoreError) -> Bool {
         let reader = try store.makeReader()
         try reader.begin()
@@ -84,7 +85,7 @@ package struct OrderCheckpoint: ~Copyable {
         return true
     }
 
-    /// Removes what is stored of a partition.
+    /// Removes the stored state of a partition.
     package mutating func remove(_ partition: Int32) throws(StoreError) {
         let reader = try store.makeReader()
         try reader.begin()
@@ -100,13 +101,13 @@ package struct OrderCheckpoint: ~Copyable {
         marks = left
     }
 
-    /// Writes what changed since it was last written. Only while nothing is open in the state.
+    /// Writes what changed since the last write. Call it only while the state has no open transaction.
     ///
     /// - Parameters:
-    ///   - marks: of the partitions that are in the state; those that are not stay as they were stored.
-    ///   - limit: of orders, so that nobody waits for long; those that are left are written by the next call.
-    /// - Returns: whether that was everything.
-    /// - Throws: the store is then as it was, and knows nothing of these changes: it is not to be written again.
+    ///   - marks: the partitions in the state; the stored state of all others stays.
+    ///   - limit: the most orders to write, which bounds the time of one call; the next call writes the rest.
+    /// - Returns: whether everything has been written.
+    /// - Throws: the store is then unchanged and lacks these changes: do not write to it again.
     @discardableResult
     package mutating func save(
         _ marks: [Int32: Mark], of orders: inout OrderStates, limit: Int = .max
@@ -128,7 +129,7 @@ package struct OrderCheckpoint: ~Copyable {
                 }
                 left -= taken
             }
-            // Until the rest is there, too, what is stored belongs to no offset.
+            // Until the rest is stored too, the stored state belongs to no offset.
             if left == 0 { all = all.filter { marks[$0.key] == nil } }
             try write(all, with: writer)
         }
@@ -171,7 +172,7 @@ package struct OrderCheckpoint: ~Copyable {
         try result.get()
     }
 
-    /// Nil where it was written by another version, for another topic or with other rules.
+    /// Nil if it was written by another version, for another topic or with other rules.
     private static func read(_ text: String, stamp: String) -> (cluster: String?, marks: [Int32: Mark])? {
         let lines = text.split(separator: "\n")
         guard lines.count >= 2, lines[0] == stamp, lines[1].hasPrefix("cluster ") else { return nil }

@@ -2,13 +2,14 @@ import Digests
 import Events
 import NotificationPayload
 
-/// A checkpoint is the blocks as they are, one a key: the state is folded on from the offset that it belongs to.
+/// A checkpoint holds the blocks unchanged, one per key. The fold resumes from the offset that it belongs to.
 extension PartitionOrders {
-    /// Calls `body` for each order that changed since it was last taken: its id, and its block, or nil where it is gone.
+    /// Calls `body` for each order that changed since the last call: its id, and its block, or nil if the order was
+    /// removed.
     ///
-    /// Only while nothing is open (``OrderStates/isSettled``).
-    /// - Parameter limit: of orders; the rest is taken by the next call.
-    /// - Returns: how many there were.
+    /// Call it only while no transaction is open (``OrderStates/isSettled``).
+    /// - Parameter limit: the most orders per call; the next call takes the rest.
+    /// - Returns: the number of orders.
     func takeChanges<Failure: Error>(
         limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
     ) throws(Failure) -> Int {
@@ -39,8 +40,8 @@ extension PartitionOrders {
         return taken
     }
 
-    /// Where more are left than a slice may have, puts them into the order of the store's keys: else each slice would write
-    /// nearly all of its pages.
+    /// If more orders are left than one slice may have, sorts them in the order of the store's keys: otherwise each
+    /// slice would write nearly all of its pages.
     private func sortChanges(over limit: Int) {
         guard limit < .max, takenChanges >= sortedChanges, let list = changes?.bytes else { return }
         var entries: [(rank: StoredHash, start: Int, end: Int)] = []
@@ -48,7 +49,7 @@ extension PartitionOrders {
         while start < list.count {
             let first = start + 2
             let end = first + Int(list.loadUnaligned(fromByteOffset: start, as: UInt16.self))
-            // The beginning of the store's keys.
+            // The first bytes of the store's keys.
             entries.append((StoredHash(of: UnsafeRawBufferPointer(rebasing: list[first..<end])), start, end))
             start = end
         }
@@ -62,9 +63,9 @@ extension PartitionOrders {
         changes = consume sorted
     }
 
-    /// Takes an order over from a checkpoint, in place of the one with its id.
+    /// Loads an order from a checkpoint and replaces the one with its id.
     ///
-    /// - Returns: whether the bytes are a block. Others change nothing.
+    /// - Returns: whether the bytes are a block. If not, nothing changes.
     func load(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress, bytes.count >= OrderBlock.headerSize else { return false }
         let block = OrderBlock(base)
@@ -80,7 +81,7 @@ extension PartitionOrders {
         return true
     }
 
-    /// Notes an order that is about to be written.
+    /// Records that an order is about to be written.
     func noteChange(of draft: inout OrderDraft) {
         guard changes != nil, !draft.header.flags.contains(.isDirty) else { return }
         draft.header.flags.insert(.isDirty)
@@ -95,10 +96,10 @@ extension PartitionOrders {
 }
 
 extension OrderStates {
-    /// From now on ``takeChanges(of:limit:_:)`` knows what changed in a partition, and ``recentRecords(of:below:)`` its last
-    /// records.
+    /// Starts tracking: from now on ``takeChanges(of:limit:_:)`` reports a partition's changes, and
+    /// ``recentRecords(of:below:)`` its last records.
     ///
-    /// - Parameter recent: the records before, as a checkpoint has them.
+    /// - Parameter recent: the records before these, as a checkpoint has them.
     package mutating func trackChanges(of partition: Int32, recent: RecentFingerprints = RecentFingerprints()) {
         self[partition]?.recent = RecentRecords(recent)
         self[partition]?.changes = ByteWriter(capacity: 4 << 10)
@@ -106,13 +107,13 @@ extension OrderStates {
         self[partition]?.sortedChanges = 0
     }
 
-    /// What changes is no longer noted, and what was is forgotten: for good, since the marks of orders stay.
+    /// Stops tracking changes and drops those tracked so far. This is permanent, since the orders keep their marks.
     package mutating func stopTracking(_ partition: Int32) {
         self[partition]?.changes = nil
         self[partition]?.recent = nil
     }
 
-    /// The fingerprints of the last records of a partition below an offset, sixteen at most.
+    /// The fingerprints of the last records of a partition below an offset, at most sixteen.
     package func recentRecords(of partition: Int32, below offset: Int64) -> RecentFingerprints {
         self[partition]?.recent?.fingerprints(below: offset) ?? RecentFingerprints()
     }
@@ -126,7 +127,7 @@ extension OrderStates {
         try self[partition]?.takeChanges(limit: limit, body) ?? 0
     }
 
-    /// Takes an order of a partition over from a checkpoint; false where the bytes are none.
+    /// Loads an order of a partition from a checkpoint; false if the bytes are not a block.
     package mutating func load(_ block: UnsafeRawBufferPointer, into partition: Int32) -> Bool {
         self[partition]?.load(block) ?? false
     }

@@ -1,32 +1,34 @@
-/// What the fold of a partition's orders lacks at its beginning: it needs the last two horizons of records (ADR 23), and
-/// the log may no longer have them (ADR 34).
+/// What the fold of a partition's orders lacks at its beginning. It needs the last two horizons of records (ADR 23),
+/// and the log may no longer have them (ADR 34).
 package enum FoldBeginning: Hashable, Sendable {
-    /// Nothing.
+    /// Nothing is missing.
     case whole
-    /// What was before the next record with a timestamp.
+    /// The records before the next one with a timestamp are missing.
     case nextRecord
-    /// Records that are no newer than this, in milliseconds since 1970: the timestamp of the first record of the fold.
+    /// Records at or before this time may be missing, in milliseconds since 1970: the timestamp of the first record of
+    /// the fold.
     case record(Int64)
 
-    /// Of a fold from the log.
+    /// The beginning of a fold from the log.
     ///
     /// - Parameters:
-    ///   - offset: what the log has as its first record of two horizons before `newest`.
-    ///   - first: the first offset of the log, asked after that: what retention removes in between would be missed else.
+    ///   - offset: the offset of the first record that the log has from two horizons before `newest`.
+    ///   - first: the log's first offset, queried after `offset`: otherwise records that retention removes in between
+    ///     would go unnoticed.
     ///   - committed: the end of the fold.
-    ///   - newest: the newest timestamp below `committed`, in milliseconds since 1970; 0 where it is not known.
+    ///   - newest: the newest timestamp below `committed`, in milliseconds since 1970; 0 if it is unknown.
     package init(at offset: Int64, first: Int64, committed: Int64, newest: Int64) {
         if first == 0 || offset > first {
             self = .whole
         } else if committed <= first, newest > 0 {
-            // There is nothing to fold, and everything that is gone was at most this new.
+            // There is nothing to fold, and no removed record was newer than this.
             self = .record(newest)
         } else {
             self = .nextRecord
         }
     }
 
-    /// The partition's next record has this timestamp, in milliseconds since 1970.
+    /// Takes the timestamp of the partition's next record, in milliseconds since 1970.
     mutating func take(_ timestamp: Int64) {
         switch self {
         case .nextRecord: self = .record(timestamp)
@@ -34,7 +36,7 @@ package enum FoldBeginning: Hashable, Sendable {
         }
     }
 
-    /// Whether the state may lack something: until the fold is two horizons long.
+    /// Whether the state may be incomplete: true until the fold spans two horizons.
     ///
     /// - Parameters:
     ///   - newest: the partition's newest timestamp, in milliseconds since 1970.
@@ -47,12 +49,12 @@ package enum FoldBeginning: Hashable, Sendable {
         }
     }
 
-    /// Whether it is worth a warning. Not where the partition has been quiet for two horizons, and retention has taken its
-    /// records: with the next one, which is that much newer, nothing is missing.
+    /// Whether an incomplete state is worth a warning. It is not if the partition was quiet for two horizons and
+    /// retention removed its records: the next record is so much newer that nothing is missing.
     ///
     /// - Parameters:
     ///   - newest: the partition's newest timestamp, in milliseconds since 1970.
-    ///   - now: the clock, likewise.
+    ///   - now: the clock, in milliseconds since 1970.
     ///   - horizon: in milliseconds.
     package func isWorthTelling(newest: Int64, now: Int64, horizon: Int64) -> Bool {
         let isQuiet = self == .record(newest)

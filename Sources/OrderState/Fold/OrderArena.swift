@@ -1,18 +1,18 @@
-/// Memory for blocks of every size, in steps of 16 bytes: a block that is given back is the next one of its size.
+/// Memory for blocks of every size, in steps of 16 bytes. A freed block is reused for the next block of its size.
 ///
-/// A block is named by a number from 1 on, its place in units of 16 bytes. Blocks never move. One owner.
+/// A block is named by a number from 1: its place in units of 16 bytes. Blocks never move. One owner.
 struct OrderArena: ~Copyable {
     static let unit = 16
-    /// 256 KiB; no block is larger.
+    /// 256 KiB, the largest size of a block.
     private static let unitsPerChunk = 1 << 14
     private static let chunkShift = 14
 
     private var chunks: [UnsafeMutableRawPointer] = []
-    /// The next unit that was never used, counted from 0 over all chunks. Unit 0 is left out: 0 names no block.
+    /// The next unit that was never used, counted from 0 over all chunks. Unit 0 is unused, since 0 names no block.
     private var next = 1
-    /// The block that was given back last, by its size in units; its first four bytes name the one before it.
+    /// The block freed last, by its size in units; its first four bytes name the one freed before it.
     private var free: [UInt32] = []
-    /// What blocks in use have together, in bytes.
+    /// The size of all blocks in use, in bytes.
     private(set) var usedBytes = 0
 
     init() {}
@@ -21,7 +21,7 @@ struct OrderArena: ~Copyable {
         for chunk in chunks { chunk.deallocate() }
     }
 
-    /// What it has taken from the system, in bytes.
+    /// The memory taken from the system, in bytes.
     var reservedBytes: Int { chunks.count * Self.unitsPerChunk * Self.unit }
 
     static func units(for size: Int) -> Int { (size + unit - 1) / unit }
@@ -31,7 +31,7 @@ struct OrderArena: ~Copyable {
         return chunks[place >> Self.chunkShift] + (place & (Self.unitsPerChunk - 1)) * Self.unit
     }
 
-    /// - Parameter units: of 16 bytes; at most 256 KiB.
+    /// - Parameter units: the size in units of 16 bytes; at most 256 KiB.
     mutating func allocate(units: Int) -> UInt32 {
         usedBytes += units * Self.unit
         if units < free.count, free[units] != 0 {

@@ -1,9 +1,9 @@
 import Events
 
-/// What an order remembers, at the front of its block: 80 bytes, behind them its marks and its texts.
+/// What is known of an order, at the front of its block: 80 bytes, followed by its marks and its texts.
 ///
-/// Each member stands with the time of the record that said it, in seconds since 1970; 0 where nobody did. A layout of
-/// its own for disk and memory: a checkpoint stores blocks as they are (``OrderBlock/version``).
+/// Each member has the time of the record that set it, in seconds since 1970; 0 if no record did. The layout is the
+/// same in memory and on disk: a checkpoint stores blocks unchanged (``OrderBlock/version``).
 struct OrderHeader {
     /// The event time of the event that was applied last, in milliseconds.
     var lastTime: Int64 = 0
@@ -16,13 +16,14 @@ struct OrderHeader {
     var flags = Flags()
     var slotStart: Int16 = 0
     var slotEnd: Int16 = 0
-    /// Days since 1970, each in the place's zone: the delivery date, the order's own, and that of the event with the slot.
+    /// Days since 1970, each in the place's zone: the delivery date, the order's own date, and the date of the event
+    /// with the slot.
     var date: Int32 = 0
     var orderDate: Int32 = 0
     var slotDate: Int32 = 0
-    /// When the slot starts, in seconds since 1970; 0 where no timer follows from the order.
+    /// When the slot starts, in seconds since 1970; 0 if the order has no timers.
     var start: UInt32 = 0
-    /// The time of the record since which it is ``start``.
+    /// The time of the record that set ``start``.
     var startSetAt: UInt32 = 0
     var timeAt: UInt32 = 0
     var statusAt: UInt32 = 0
@@ -38,13 +39,13 @@ struct OrderHeader {
         var rawValue: UInt8 = 0
         static let food = Flags(rawValue: 1)
         static let d2d = Flags(rawValue: 2)
-        /// The status ends the order.
+        /// The status is final: the order has ended.
         static let isTerminal = Flags(rawValue: 4)
         /// The status is one of an order that is still to be picked.
         static let isUnpicked = Flags(rawValue: 8)
-        /// The first mark is not an identity: it is the event time of the latest end.
+        /// The first mark is not an identity but the event time of the latest end.
         static let hasEnd = Flags(rawValue: 16)
-        /// The slot came with no date but that of its event.
+        /// The slot came without a date, so the date of its event counts.
         static let hasSlotDate = Flags(rawValue: 32)
         /// Changed since the last checkpoint.
         static let isDirty = Flags(rawValue: 64)
@@ -52,7 +53,7 @@ struct OrderHeader {
 }
 
 extension OrderHeader.Flags {
-    /// One of them says the order's type; none where nobody said it.
+    /// At most one of them is set: the order's type; neither if no record set it.
     static let orderTypes = OrderType.allCases.reduce(into: Self()) { $0.insert(Self($1)) }
 
     init(_ type: OrderType) {
@@ -62,17 +63,17 @@ extension OrderHeader.Flags {
         }
     }
 
-    /// Nil where there is none, and for what this version does not write.
+    /// Nil if there is none, and for bits that this version does not write.
     var orderType: OrderType? {
         let found = intersection(.orderTypes)
         return OrderType.allCases.first { found == Self($0) }
     }
 }
 
-/// Something that an order remembers until a time of its own: an identity, or its end.
+/// Something that an order remembers and that expires on its own: the identity of an event, or the order's end.
 struct OrderMark: Equatable {
     var value: UInt64
-    /// In seconds since 1970.
+    /// When it expires, in seconds since 1970.
     var until: UInt32
 }
 
@@ -111,13 +112,13 @@ package struct OrderBlock {
     }
 }
 
-/// An order on its way into a block: the members in a header, and where its texts are.
+/// An order before it is written to a block: its members in a header, and where its texts are.
 struct OrderDraft {
     /// The latest end and the last 8 identities.
     static let maxMarks = 9
 
     var header = OrderHeader()
-    /// Newest first, behind the end where there is one.
+    /// Newest first, after the end if there is one.
     var marks = InlineArray<9, OrderMark>(repeating: OrderMark(value: 0, until: 0))
     var id: UnsafeRawBufferPointer
     var place = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -129,7 +130,7 @@ struct OrderDraft {
         self.id = id
     }
 
-    /// Reads a block, which has to stay as it is while the draft is used.
+    /// Reads a block, which must not change while the draft is used.
     init(reading block: OrderBlock) {
         header = block.header
         for index in 0..<Int(header.markCount) { marks[index] = block.mark(index) }
@@ -150,7 +151,7 @@ struct OrderDraft {
             + parentID.count + status.count
     }
 
-    /// Writes ``size`` bytes. None of the texts may be in there.
+    /// Writes ``size`` bytes. None of the draft's texts may be in the target.
     mutating func write(to base: UnsafeMutableRawPointer) {
         header.idCount = UInt16(truncatingIfNeeded: id.count)
         header.placeCount = UInt16(truncatingIfNeeded: place.count)

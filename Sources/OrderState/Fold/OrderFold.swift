@@ -3,10 +3,10 @@ import Events
 import Extraction
 import Foundation
 
-/// What the fold of orders depends on besides the log: two checkpoints with one stamp hold the same state at an offset.
-/// How messages look is not in it.
+/// What the fold of orders depends on besides the log: two checkpoints with equal stamps hold the same state at an
+/// offset. The rendering of messages is not part of it.
 package enum OrderFold {
-    /// Raised where the same events give another state than before.
+    /// Increase it when the same events give a different state than before.
     static let version = 1
 
     package static func stamp(_ rules: ExtractionRules, _ orders: OrderRules) -> String {
@@ -17,7 +17,7 @@ package enum OrderFold {
         return SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
     }
 
-    /// What is read from an event, and how long it is remembered.
+    /// The rules for reading an event, and for how long it is remembered.
     package static func settings(_ rules: ExtractionRules, _ orders: OrderRules) -> [String] {
         [
             "zones=\(TimeZone.timeZoneDataVersion)",

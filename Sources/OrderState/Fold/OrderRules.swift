@@ -1,38 +1,38 @@
 import Events
 import NotificationPayload
 
-/// What a user can decide about the state of orders and their schedule.
+/// The configuration of the order state and its schedule.
 public struct OrderRules: Sendable {
-    /// What an order remembers goes so long after the record that said it.
+    /// A field expires this long after the record that set it.
     public var horizon: Duration = .seconds(14 * 86_400)
-    /// What is left of an order that has ended is kept so long; at most ``horizon``.
+    /// What is left of an ended order expires after this time; at most ``horizon``.
     public var terminalRetention: Duration = .seconds(86_400)
     /// The statuses that end an order.
     public var terminalStatuses = ["cancelled", "failed", "completed", "collected"]
-    /// The statuses in which an order is still to be picked, and reminded of.
+    /// The statuses in which an order is still to be picked and gets reminders.
     public var unpickedStatuses = ["pending", "processing"]
-    /// A status push of these types is not sent where a newer one of its order is in the same transaction.
+    /// A status push of these types is not sent if a newer one of the same order is in the same transaction.
     public var superseding: Set<EventType> = []
-    /// Nil: no timers of our own, and those of upstream are sent.
+    /// Nil: no timers; the reminders of the upstream are sent instead.
     public var schedule: ScheduleRules? = ScheduleRules()
 
     public init() {}
 }
 
-/// What a user can decide about timers.
+/// The configuration of timers.
 public struct ScheduleRules: Sendable, Equatable {
-    /// How often a worker looks whether a timer is due.
+    /// How often a worker checks for due timers.
     public var tick: Duration = .seconds(1)
-    /// A timer that is later is not sent.
+    /// A timer that is more overdue than this is not sent.
     public var maxLateness: Duration = .seconds(15 * 60)
-    /// The timers of a place go up to so much later than the slot says, each place by its own share: providers ask
-    /// senders to avoid the quarter-hours (push-rules §0, finding 4).
+    /// A place's timers are delayed by at most this, each place by a fixed share: providers ask senders to avoid the
+    /// quarter-hours (push-rules §0, finding 4).
     public var spread: Duration = .zero
 
     public init() {}
 }
 
-/// The rules in the form that is asked for each event: numbers, and bytes to compare.
+/// The rules as the fold uses them for each event: numbers, and bytes to compare.
 package struct OrderLimits {
     package let horizon: Int64
     let terminalRetention: Int64
@@ -42,7 +42,7 @@ package struct OrderLimits {
     private let terminal: [[UInt8]]
     private let unpicked: [[UInt8]]
 
-    /// All times are in seconds but for `maxLateness`, which is in milliseconds.
+    /// All times are in seconds except `maxLateness`, which is in milliseconds.
     init(_ rules: OrderRules) {
         horizon = rules.horizon.wholeMilliseconds / 1000
         terminalRetention = min(rules.terminalRetention.wholeMilliseconds / 1000, horizon)
@@ -56,7 +56,7 @@ package struct OrderLimits {
     func isTerminal(_ status: UnsafeRawBufferPointer) -> Bool { Self.contains(terminal, status) }
     func isUnpicked(_ status: UnsafeRawBufferPointer) -> Bool { Self.contains(unpicked, status) }
 
-    /// In any case of the letters: a shop that writes CANCELLED means it.
+    /// Ignores case: a shop that writes CANCELLED means `cancelled`.
     private static func contains(_ list: [[UInt8]], _ status: UnsafeRawBufferPointer) -> Bool {
         for known in list where known.count == status.count {
             var index = 0

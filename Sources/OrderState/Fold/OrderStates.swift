@@ -1,17 +1,17 @@
 import Events
 import Extraction
 
-/// The state of the orders of every partition that a worker owns, and the way back to the last commit.
+/// The state of the orders of every partition that a worker owns; it can roll back to the last commit.
 ///
-/// A partition that was not ``assign(_:watermark:newest:)``ed has no state: its events stand for themselves. One owner;
-/// allocates nothing per event once its memory has the size that it needs.
+/// A partition without ``assign(_:watermark:newest:)`` has no state: each of its events is handled on its own. One
+/// owner; allocates nothing per event once its memory is large enough.
 package struct OrderStates: ~Copyable, OrderHistory {
     private let limits: OrderLimits
     private let zones: ExtractionRules
     private var partitions: [PartitionOrders?] = []
     private var current: PartitionOrders?
     private var undo = UndoLog()
-    /// The timers that the latest event settled.
+    /// The timers that the latest event cancelled.
     package private(set) var settled = SettledTimers()
 
     package init(rules: OrderRules, zones: ExtractionRules) {
@@ -19,12 +19,12 @@ package struct OrderStates: ~Copyable, OrderHistory {
         self.zones = zones
     }
 
-    /// Begins a partition with nothing in it.
+    /// Begins a partition with an empty state.
     ///
     /// - Parameters:
     ///   - watermark: its timer watermark.
     ///   - newest: the newest timestamp of its records so far.
-    ///   - beginning: what the fold that follows lacks.
+    ///   - beginning: what is missing from the fold that follows.
     package mutating func assign(
         _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
     ) {
@@ -47,9 +47,9 @@ package struct OrderStates: ~Copyable, OrderHistory {
         partitions.indices.contains(Int(partition)) ? partitions[Int(partition)] : nil
     }
 
-    // MARK: One event after the other
+    // MARK: Event by event
 
-    /// Every record of the log begins here, whatever becomes of it.
+    /// Call it first for every record of the log, whatever its outcome.
     package mutating func begin(_ record: EventRecord) {
         undo.beginEvent()
         settled = SettledTimers()
@@ -67,19 +67,19 @@ package struct OrderStates: ~Copyable, OrderHistory {
 
     // MARK: Transactions
 
-    /// What was folded is for good, but for the newest `open` records.
+    /// Commits everything folded except the newest `open` records.
     package mutating func commit(keeping open: Int = 0) {
         undo.commit(keeping: open)
         guard undo.isEmpty else { return }
         for partition in partitions { partition?.settle() }
     }
 
-    /// Takes everything back that is not committed.
+    /// Rolls back everything that is not committed.
     package mutating func rollBack() {
         rollBack(newest: .max)
     }
 
-    /// Takes the newest events back.
+    /// Rolls back the newest events.
     package mutating func rollBack(newest count: Int) {
         let partitions = partitions
         for partition in partitions { partition?.due = nil }
@@ -88,7 +88,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
         }
     }
 
-    /// Nothing is open: the state is that of the committed offsets.
+    /// No transaction is open: the state is that of the committed offsets.
     package var isSettled: Bool { undo.isEmpty }
 
     package mutating func fired(partition: Int32, upTo watermark: TimerWatermark) {
@@ -96,10 +96,10 @@ package struct OrderStates: ~Copyable, OrderHistory {
         self[partition]?.fired(upTo: watermark, undo: &undo)
     }
 
-    // MARK: Numbers
+    // MARK: Sizes
 
-    /// How many orders are remembered.
+    /// The number of orders remembered.
     package var count: Int { partitions.reduce(0) { $0 + ($1?.table.count ?? 0) } }
-    /// What they take, in bytes.
+    /// The memory of these orders, in bytes.
     package var usedBytes: Int { partitions.reduce(0) { $0 + ($1?.table.usedBytes ?? 0) } }
 }

@@ -1,9 +1,9 @@
 import NotificationPayload
 
-/// The orders of one partition by their ids: blocks in an arena, found by open addressing.
+/// The orders of one partition by id: blocks in an arena, found by open addressing.
 ///
-/// Grows by doubling when it is three quarters full; removing moves the entries behind back, so that nothing is left of
-/// what was removed. The order of its entries says nothing. One owner.
+/// The table doubles when it is three quarters full. A removal moves the following entries back and leaves no marker.
+/// The order of the entries is arbitrary. One owner.
 package struct OrderTable: ~Copyable {
     private struct Entry {
         var hash: UInt32
@@ -11,7 +11,7 @@ package struct OrderTable: ~Copyable {
         var block: UInt32
     }
 
-    /// What was found of an id; its hash is not counted twice.
+    /// The result of a lookup, which keeps the id's hash so that it is computed once.
     struct Match {
         fileprivate let hash: UInt32
         /// 0: there is no order with this id.
@@ -30,14 +30,14 @@ package struct OrderTable: ~Copyable {
         entries = Array(repeating: Entry(hash: 0, block: 0), count: Self.smallest)
     }
 
-    /// What it has taken from the system, in bytes.
+    /// The memory taken from the system, in bytes.
     var reservedBytes: Int { arena.reservedBytes + entries.count * MemoryLayout<Entry>.stride }
-    /// What the orders take of it, in bytes, with their share of the index.
+    /// The part of it that the orders use, in bytes, with their share of the index.
     var usedBytes: Int { arena.usedBytes + entries.count * MemoryLayout<Entry>.stride }
 
     package func block(_ name: UInt32) -> OrderBlock { OrderBlock(arena.address(of: name)) }
 
-    /// The order has been saved as it is.
+    /// Marks the order as saved.
     mutating func clearDirty(_ name: UInt32) {
         let header = arena.address(of: name).assumingMemoryBound(to: OrderHeader.self)
         header.pointee.flags.remove(.isDirty)
@@ -55,9 +55,9 @@ package struct OrderTable: ~Copyable {
         return Match(hash: hash, name: 0)
     }
 
-    /// Writes an order in place of the one that was found for its id, or as a new one where there was none.
+    /// Replaces the order that the lookup found, or adds a new one if it found none.
     ///
-    /// The texts of the draft may not be in the block that it replaces.
+    /// The texts of the draft must not be in the block that it replaces.
     mutating func write(_ draft: inout OrderDraft, replacing existing: Match) {
         let units = OrderArena.units(for: draft.size)
         if existing.name != 0 {
@@ -88,7 +88,7 @@ package struct OrderTable: ~Copyable {
         var place = (hole + 1) & mask
         while entries[place].block != 0 {
             let home = Int(entries[place].hash) & mask
-            // It may move back as far as its home.
+            // It may move back no further than its home slot.
             if (place - home) & mask >= (place - hole) & mask {
                 entries[hole] = entries[place]
                 hole = place
@@ -98,12 +98,12 @@ package struct OrderTable: ~Copyable {
         entries[hole].block = 0
     }
 
-    /// Calls `body` for every order; nothing may change meanwhile.
+    /// Calls `body` for every order; the table must not change meanwhile.
     func visit(_ body: (UInt32, OrderBlock) -> Void) {
         for entry in entries where entry.block != 0 { body(entry.block, block(entry.block)) }
     }
 
-    /// The next order that cannot be inserted without making the index larger.
+    /// Whether the next insertion needs a larger index.
     var isFull: Bool { (count + 1) * 4 > entries.count * 3 }
 
     private func place(of name: UInt32, hash: UInt32) -> Int {
@@ -128,7 +128,7 @@ package struct OrderTable: ~Copyable {
         for entry in old where entry.block != 0 { insert(entry) }
     }
 
-    /// Seeded anew in every process, so that nobody can choose ids that collide; no output depends on it.
+    /// Seeded per process, so that nobody can choose ids that collide; no output depends on it.
     private static func hash(_ id: UnsafeRawBufferPointer) -> UInt32 {
         var hasher = Hasher()
         hasher.combine(bytes: id)

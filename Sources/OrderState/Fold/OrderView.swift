@@ -1,7 +1,7 @@
 import Digests
 import Events
 
-/// What is known of one order, as values: for the command line and for tests.
+/// What is known of one order, as values for the command line and for tests.
 package struct OrderView: Equatable, Sendable {
     package var id: String
     package var status: String?
@@ -17,13 +17,13 @@ package struct OrderView: Equatable, Sendable {
     package var date: Int32?
     /// Newest first.
     package var identities: [UInt64] = []
-    /// When its timers are due, and whether each may still fire; in milliseconds.
+    /// When its timers are due, in milliseconds, and whether each may still fire.
     package var timers: [Int64] = []
     package var pendingTimers: [Int64] = []
 }
 
 extension OrderStates {
-    /// The orders of a partition that anything is known of, by their ids.
+    /// The known orders of a partition, sorted by id.
     package func views(of partition: Int32) -> [OrderView] {
         var views: [OrderView] = []
         guard let orders = self[partition] else { return views }

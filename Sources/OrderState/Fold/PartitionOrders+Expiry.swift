@@ -1,6 +1,6 @@
-/// What still counts of an order, and the memory of those of which nothing does.
+/// Which fields of an order still count, and the removal of orders that have none left.
 extension PartitionOrders {
-    /// Whether what a record of this time said still counts. What is of an order's end goes earlier.
+    /// Whether a field set by a record of this time still counts. What is left of an ended order expires earlier.
     func isAlive(_ time: UInt32, _ header: OrderHeader, isOfEnd: Bool = false) -> Bool {
         isAlive(time, header, at: newest, isOfEnd: isOfEnd)
     }
@@ -60,8 +60,8 @@ extension PartitionOrders {
         }
     }
 
-    /// Frees the memory of orders that have nothing left to say, as of the last commit; where that does not leave the
-    /// index half empty it grows, so that it takes many orders until the next look at all of them.
+    /// Frees the memory of orders whose fields have all expired, as of the last commit. If that leaves the index more
+    /// than half full, the index grows, so that the next pass over all orders comes only after many insertions.
     func makeRoom() {
         removeExpired()
         table.growIfHalfFull()

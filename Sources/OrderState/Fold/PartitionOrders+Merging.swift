@@ -1,15 +1,15 @@
 import Digests
 import Extraction
 
-/// What an event changes in its order.
+/// The changes that an event makes to its order.
 extension PartitionOrders {
     /// The event time of the latest end, in milliseconds.
     func end(of draft: OrderDraft) -> Int64? {
         draft.header.flags.contains(.hasEnd) ? Int64(bitPattern: draft.marks[0].value) : nil
     }
 
-    /// Remembers the event's identity, and an end: whether the event is applied or not, so that what is known of the
-    /// last horizon never depends on the one before.
+    /// Remembers the event's identity, and an end, whether or not the event is applied: what is known of the last
+    /// horizon then never depends on the horizon before.
     func note(_ event: OrderFacts, in draft: inout OrderDraft) {
         var first = draft.header.flags.contains(.hasEnd) ? 1 : 0
         var count = Int(draft.header.markCount)
@@ -88,7 +88,7 @@ extension PartitionOrders {
         return moveTimers(of: &draft, isNew: before.timeAt == 0)
     }
 
-    /// What is left of an order that has ended is its status and its identities.
+    /// An ended order keeps its status and its identities alone.
     private func endOrder(_ draft: inout OrderDraft) -> SettledTimers {
         var settled = SettledTimers()
         settled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(
@@ -107,7 +107,7 @@ extension PartitionOrders {
         return settled
     }
 
-    /// A slot that changes moves its timers; one that is said again does not.
+    /// A changed slot moves its timers; a repeated one does not.
     private func moveTimers(of draft: inout OrderDraft, isNew: Bool) -> SettledTimers {
         var settled = SettledTimers()
         guard limits.isScheduled else { return settled }
@@ -124,18 +124,18 @@ extension PartitionOrders {
         return settled
     }
 
-    /// When the slot starts, in seconds since 1970; 0 without a slot, a date and a place.
+    /// When the slot starts, in seconds since 1970; 0 without a slot, a date or a place.
     private func start(of draft: OrderDraft) -> UInt32 {
         let header = draft.header
         guard header.slotAt != 0, header.placeAt != 0, let date = header.deliveryDate else { return 0 }
         let start = zones.instant(date: date, minute: header.slotStart, place: draft.place)
-        // Before 1970 and after 2105 nobody delivers.
+        // No delivery is before 1970 or after 2105.
         return UInt32(exactly: start + TimerKind.longestDelay + 120) == nil ? 0 : UInt32(clamping: start)
     }
 }
 
 extension OrderHeader {
-    /// The delivery date, else the order's own, else that of the event that brought the slot.
+    /// The delivery date, else the order's own date, else the date of the event that brought the slot.
     var deliveryDate: Int32? {
         if dateAt != 0 { return date }
         if orderDateAt != 0 { return orderDate }

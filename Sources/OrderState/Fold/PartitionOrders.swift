@@ -4,13 +4,13 @@ import NotificationPayload
 
 /// The state of the orders of one partition: a fold over its records in the order of the log.
 ///
-/// What it says at an offset depends on the records of the last two horizons alone. A member that an event carries
-/// replaces the one before, an absent one stays. A member goes a horizon after the record that said it, measured at the
-/// partition's newest timestamp: it is passed over from then on, and given up when its order is next written.
+/// The state at an offset depends only on the records of the last two horizons. A field in an event replaces the
+/// earlier one; an absent field stays. A field expires `state.horizon` after the record that set it, measured by the
+/// partition's newest timestamp: it is ignored from then on, and removed when its order is next written.
 ///
-/// One owner, which folds, commits and takes back through ``OrderStates``. What every event touches goes without the
-/// checks of exclusive access at run time, which took a fortieth of a worker's time: nothing here calls out while it
-/// changes it.
+/// One owner, which folds, commits and rolls back through ``OrderStates``. The members that every event touches have no
+/// run-time checks of exclusive access, which took a fortieth of a worker's time: nothing here calls out while it
+/// changes them.
 package final class PartitionOrders {
     let partition: Int32
     package let limits: OrderLimits
@@ -20,22 +20,23 @@ package final class PartitionOrders {
     @exclusivity(unchecked) package var newest: Int64
     /// The timer watermark W: what was due at or before it has fired, or never will.
     @exclusivity(unchecked) package var watermark: TimerWatermark
-    /// ``newest`` as it was committed: what is gone at it is gone for good.
+    /// The committed value of ``newest``: a field that has expired by it has expired permanently.
     var settled: Int64
-    /// What the fold lacks at its beginning.
+    /// What is missing at the beginning of the fold.
     @exclusivity(unchecked) package var beginning: FoldBeginning
-    /// No timer behind the watermark is due before this, in milliseconds. It may be too early.
+    /// No timer above the watermark is due before this, in milliseconds. It may be too early.
     @exclusivity(unchecked) package var earliestDue = Int64.max
-    /// What is left of the tick under way; nil: there is none.
+    /// What is left of the tick under way; nil if there is none.
     @exclusivity(unchecked) package var due: DueIndex?
-    /// The ids of the orders that changed since the last checkpoint, each behind its length; nil where nobody asks.
+    /// The ids of the orders that changed since the last checkpoint, each after its length; nil if changes are not
+    /// tracked.
     @exclusivity(unchecked) var changes: ByteWriter?
-    /// How many bytes of them have been taken, and how many are sorted.
+    /// How many of these bytes have been taken, and how many are sorted.
     var takenChanges = 0
     var sortedChanges = 0
-    /// The last records, by which a checkpoint recognises its log; nil where nobody asks.
+    /// The last records, by which a checkpoint recognises its log; nil if they are not tracked.
     @exclusivity(unchecked) var recent: RecentRecords?
-    /// Of the record at hand, in seconds since 1970, at least 1; 0 where it has none.
+    /// The time of the current record, in seconds since 1970, at least 1; 0 if it has none.
     @exclusivity(unchecked) private(set) var now: UInt32 = 0
     @exclusivity(unchecked) private(set) var found = OrderTable.Match.nothing
 
@@ -62,7 +63,7 @@ package final class PartitionOrders {
 
     private func take(_ timestamp: Int64, undo: inout UndoLog) {
         now = max(1, UInt32(clamping: timestamp / 1000))
-        // The first record stays the first, whether it is taken back or not.
+        // The first record stays the first, even if it is rolled back.
         beginning.take(timestamp)
         guard timestamp > newest else { return }
         undo.noteClock(newest: newest, watermark: watermark, of: partition)
@@ -91,9 +92,9 @@ package final class PartitionOrders {
         return verdict
     }
 
-    /// Folds the event that was considered last.
+    /// Applies the event that was considered last.
     ///
-    /// - Returns: the timers that this settles.
+    /// - Returns: the timers that it cancels.
     func apply(_ event: OrderFacts, undo: inout UndoLog) -> SettledTimers {
         guard let id = event.orderID else { return SettledTimers() }
         var draft = OrderDraft(id: id)
@@ -103,7 +104,7 @@ package final class PartitionOrders {
             draft = OrderDraft(reading: undo.noteChanged(table.block(found.name), of: partition))
             forgetExpired(&draft)
         }
-        // An event from before the order's end comes too late to bring it back.
+        // An event from before the order's end does not reopen it.
         let isOver = end(of: draft).map { event.time.milliseconds < $0 } ?? false
         note(event, in: &draft)
         var settled = SettledTimers()
@@ -117,7 +118,7 @@ package final class PartitionOrders {
         case .clock(let newest, let watermark):
             self.newest = newest
             self.watermark = watermark
-            // What was due between the two watermarks is due again.
+            // The timers due between the two watermarks are due again.
             earliestDue = min(earliestDue, watermark.time)
         case .added(let id):
             let name = table.find(UnsafeRawBufferPointer(rebasing: text[id])).name
@@ -130,10 +131,10 @@ package final class PartitionOrders {
         }
     }
 
-    /// Everything so far is committed.
+    /// Commits everything so far.
     func settle() { settled = newest }
 
-    /// Goes on with what the committed offset carries; the newest timestamp never goes back.
+    /// Continues with the values of the committed offset; the newest timestamp never decreases.
     package func resume(watermark: TimerWatermark, newest: Int64) {
         earliestDue = min(earliestDue, watermark.time)
         due = nil
@@ -141,7 +142,8 @@ package final class PartitionOrders {
         self.newest = max(self.newest, newest)
     }
 
-    /// A duplicate changes nothing but how long it is remembered: the state never depends on what is too old to be read.
+    /// A duplicate only extends how long its identity is remembered: the state never depends on records too old to be
+    /// read.
     private func repeatMarks(of event: OrderFacts, undo: inout UndoLog) {
         var draft = OrderDraft(reading: undo.noteChanged(table.block(found.name), of: partition))
         forgetExpired(&draft)

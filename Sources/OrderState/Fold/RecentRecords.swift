@@ -1,16 +1,16 @@
 import Digests
 import Events
 
-/// The last sixteen records of a partition, of which fingerprints are made when they are wanted.
+/// The last sixteen records of a partition; their fingerprints are made on request.
 ///
-/// ``note(offset:timestamp:key:)`` copies a key of up to 64 bytes and hashes only longer ones, so that an event costs some
-/// nanoseconds and no allocation. One owner.
+/// ``note(offset:timestamp:key:)`` copies a key of up to 64 bytes and hashes only longer ones, so that an event costs a
+/// few nanoseconds and no allocation. One owner.
 struct RecentRecords: ~Copyable {
     private enum Key {
         case none
-        /// So many bytes in the slot's part of ``keys``.
+        /// The key's length; its bytes are in the slot's part of ``keys``.
         case bytes(UInt8)
-        /// A ``StoredHash`` there.
+        /// A ``StoredHash`` in that part.
         case hash
     }
 
@@ -20,7 +20,7 @@ struct RecentRecords: ~Copyable {
         var key: Key
     }
 
-    /// ``RecentFingerprints/limit``, as a constant of this module: a power of two.
+    /// The value of ``RecentFingerprints/limit`` as a constant of this module: a power of two.
     private static let limit = 16
     private static let keySize = 64
 
@@ -37,7 +37,7 @@ struct RecentRecords: ~Copyable {
         keys = .allocate(byteCount: Self.limit * Self.keySize, alignment: 16)
     }
 
-    /// Those that a checkpoint has kept.
+    /// The fingerprints that a checkpoint has kept.
     init(_ recent: RecentFingerprints) {
         self.init()
         for record in recent.elements {
@@ -52,8 +52,8 @@ struct RecentRecords: ~Copyable {
         keys.deallocate()
     }
 
-    /// Takes the next record of the partition. One that comes again, after an abort, takes its own place and that of all
-    /// behind it.
+    /// Takes the next record of the partition. A record that is read again after an abort replaces its entry and all
+    /// later ones.
     mutating func note(offset: Int64, timestamp: Int64?, key: UnsafeRawBufferPointer?) {
         if offset <= last { takeBack(from: offset) }
         guard let key else { return append(offset, timestamp, .none) }
@@ -64,7 +64,7 @@ struct RecentRecords: ~Copyable {
         append(offset, timestamp, .bytes(UInt8(truncatingIfNeeded: key.count)))
     }
 
-    /// The fingerprints of the records below an offset, the oldest first.
+    /// The fingerprints of the records below an offset, oldest first.
     func fingerprints(below end: Int64) -> RecentFingerprints {
         var recent = RecentFingerprints()
         for index in 0..<count {
@@ -90,7 +90,7 @@ struct RecentRecords: ~Copyable {
 
     @inline(__always)
     private mutating func append(_ offset: Int64, _ timestamp: Int64?, _ key: Key) {
-        // Entries have nothing to be released.
+        // The entries own nothing that must be released.
         (entries + next).initialize(to: Entry(offset: offset, timestamp: timestamp, key: key))
         next = (next + 1) & (Self.limit - 1)
         count = min(count + 1, Self.limit)
@@ -104,6 +104,6 @@ struct RecentRecords: ~Copyable {
         }
     }
 
-    /// Where the record with this index is, of 0 for the oldest.
+    /// The slot of the record with this index, counted from 0 for the oldest.
     private func slot(_ index: Int) -> Int { (next - count + index) & (Self.limit - 1) }
 }

@@ -1,11 +1,11 @@
 import NotificationPayload
 
-/// What the state of orders was before the events that are not committed yet, so that an abort takes them back.
+/// The state of orders before the uncommitted events, so that an abort can roll them back.
 ///
-/// Events are numbered as they come. Keeps its memory from transaction to transaction.
+/// Events are numbered in the order in which they arrive. Reuses its memory from transaction to transaction.
 struct UndoLog: ~Copyable {
     enum Entry {
-        /// The order was like this block.
+        /// The order had this block.
         case changed(text: Range<Int>)
         /// There was no order with this id.
         case added(id: Range<Int>)
@@ -28,7 +28,7 @@ struct UndoLog: ~Copyable {
 
     var isEmpty: Bool { first == items.count }
 
-    /// What follows belongs to the next event.
+    /// The following items belong to the next event.
     mutating func beginEvent() { event += 1 }
 
     mutating func noteClock(newest: Int64, watermark: TimerWatermark, of partition: Int32) {
@@ -39,14 +39,14 @@ struct UndoLog: ~Copyable {
         items.append(Item(event: event, partition: partition, entry: .added(id: append(id))))
     }
 
-    /// - Returns: a copy of the block, which stays until the next call.
+    /// - Returns: a copy of the block, valid until the next call.
     mutating func noteChanged(_ block: OrderBlock, of partition: Int32) -> OrderBlock {
         let range = append(UnsafeRawBufferPointer(start: block.base, count: block.size))
         items.append(Item(event: event, partition: partition, entry: .changed(text: range)))
         return OrderBlock(text.bytes.baseAddress! + range.lowerBound)
     }
 
-    /// Everything but the newest `open` events is for good.
+    /// Commits everything except the newest `open` events.
     mutating func commit(keeping open: Int) {
         while first < items.count, items[first].event <= event - open { first += 1 }
         guard first == items.count else { return }
@@ -59,7 +59,7 @@ struct UndoLog: ~Copyable {
         text.removeAll()
     }
 
-    /// Calls `body` for what is not committed of the newest events, the latest first, and forgets it.
+    /// Calls `body` for the uncommitted items of the newest events, latest first, and removes them.
     mutating func takeBack(newest count: Int, _ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
         event = count > event ? 0 : event - count
         var end = items.count

@@ -2,11 +2,11 @@ import Digests
 import Glibc
 import NotificationPayload
 
-/// The timers of a partition that a tick has still to send, in the order in which they go: by time, then by the hash of the
-/// order id, equal ones by the id itself (ADR 31).
+/// The timers of a partition that a tick has still to send, in the order in which they fire: by time, then by the hash
+/// of the order id, then by the id itself (ADR 31).
 ///
-/// What the state says counts: an entry whose order has moved, or was cancelled, is passed over when its turn comes. Some
-/// 70 bytes a timer.
+/// The state decides: an entry whose order has moved, or was cancelled, is skipped when its turn comes. About 70 bytes
+/// per timer.
 package struct DueIndex: ~Copyable {
     struct Entry {
         var due: Int64
@@ -19,7 +19,7 @@ package struct DueIndex: ~Copyable {
     /// T of the tick.
     let until: Int64
     private var entries: [Entry] = []
-    /// The entries before this one have gone.
+    /// The entries before this one have been processed.
     package private(set) var next = 0
     /// The entries before this one are sorted.
     private var sorted = 0
@@ -33,7 +33,7 @@ package struct DueIndex: ~Copyable {
 
     func entry(_ index: Int) -> Entry { entries[index] }
 
-    /// The watermark at which this is the last entry that has gone; nil behind the last one.
+    /// The watermark at which this entry is the last one processed; nil after the last entry.
     func watermark(at index: Int) -> TimerWatermark? {
         index < entries.count ? TimerWatermark(due: entries[index].due, hash: entries[index].hash) : nil
     }
@@ -46,10 +46,10 @@ package struct DueIndex: ~Copyable {
         ids.append(id)
     }
 
-    /// The entries before this one have gone.
+    /// The entries before this one have been processed.
     package mutating func pass(to index: Int) { next = index }
 
-    /// Puts what was added in its place; a timer that is listed already is not listed twice.
+    /// Sorts the added entries in; a timer that is listed already is not listed twice.
     mutating func sort() {
         guard sorted < entries.count else { return }
         var left = Array(entries[next...])

@@ -2,15 +2,15 @@ import Digests
 import Events
 import Extraction
 
-/// The worker's question to a partition that it has read to the end.
+/// What the worker asks of a partition that it has read to the end: its due timers.
 package struct Tick: Sendable {
     package var partition: Int32
-    /// T: what is due at or before it goes, in milliseconds since 1970. A reminder that a later one has overtaken by T is
-    /// not sent, in whichever transaction it would go.
+    /// T: timers due at or before it fire, in milliseconds since 1970. A reminder that a later one supersedes by T is
+    /// not sent, whichever transaction it falls into.
     package var time: Int64
-    /// The clock of the transaction, in milliseconds: how late a timer is, is measured by it.
+    /// The clock of the transaction, in milliseconds: the lateness of a timer is measured by it.
     package var clock: Int64
-    /// The offset that the partition was read to.
+    /// The offset up to which the partition was read.
     package var offset: Int64
 
     package init(partition: Int32, time: Int64, clock: Int64, offset: Int64) {
@@ -21,15 +21,15 @@ package struct Tick: Sendable {
     }
 }
 
-/// Where a slice of a tick ends: what one transaction sends of it.
+/// Where a slice of a tick ends: how much of it one transaction sends.
 package struct TickSlice {
-    /// The watermark at which it ends whatever the bounds say; nil: that of the whole tick.
+    /// The watermark at which the slice ends at the latest; nil: that of the whole tick.
     package var end: TimerWatermark?
-    /// Timers; those of one instant and one hash stay together.
+    /// The most timers; those of one instant and one hash stay together.
     package var maxTimers: Int
-    /// Records that the transaction holds. Reached, no further timer is begun.
+    /// The most records in the transaction. Once reached, no further timer is begun.
     package var maxRecords: Int
-    /// Whether the transaction has grown too old to begin a further timer.
+    /// Whether the transaction is too old to begin a further timer.
     package var isTimeUp: () -> Bool
 
     package init(
@@ -42,7 +42,7 @@ package struct TickSlice {
         self.isTimeUp = isTimeUp
     }
 
-    /// The whole tick, or what the journal says of it.
+    /// The whole tick, or the part that the journal names.
     package static func upTo(_ end: TimerWatermark?) -> TickSlice { TickSlice(end: end) }
 }
 
@@ -51,16 +51,16 @@ package struct DueTimer {
     package var due: Int64
     package var order: UInt32
     package var kind: TimerKind
-    /// Of the order id.
+    /// The hash of the order id.
     var hash: StoredHash
 
-    /// The watermark that it leads to while others of its instant are left.
+    /// The watermark after this timer while others of its instant are left.
     package var watermark: TimerWatermark { TimerWatermark(due: due, hash: hash) }
 }
 
 extension PartitionOrders {
-    /// Lists the timers above the watermark that are due until T, unless that is done; from then on an event that sets one
-    /// adds it. Looks at every order once a tick: 10 ms for a million of them, and 1 µs for each timer.
+    /// Lists the timers above the watermark that are due by T, unless they are listed already; from then on, an event
+    /// that sets one adds it. Scans all orders once per tick: 10 ms for a million orders, and 1 µs per timer.
     package func prepareDue(until time: Int64) {
         if due?.until == time {
             due?.sort()
@@ -74,7 +74,7 @@ extension PartitionOrders {
         due?.sort()
     }
 
-    /// Adds those of an order's timers that the tick under way has still to send.
+    /// Adds the timers of an order that the current tick has still to send.
     func noteDue(_ timers: OrderTimers, of id: UnsafeRawBufferPointer) {
         guard let time = due?.until, timers.next(after: watermark) <= time else { return }
         let hash = StoredHash(of: id)
@@ -84,10 +84,10 @@ extension PartitionOrders {
         }
     }
 
-    /// The watermark that the entry at a place of the list leads to; nothing is above that of a place behind the list.
+    /// The watermark after the entry at this index; past the last entry, one that no other is above.
     package func dueWatermark(at index: Int) -> TimerWatermark { due?.watermark(at: index) ?? TimerWatermark(.max) }
 
-    /// The timer at a place of the list; nil where the order has moved, or is gone.
+    /// The timer at this index; nil if the order has moved or was removed.
     package func dueTimer(at index: Int) -> DueTimer? {
         guard let entry = due?.entry(index), let name = due?.withID(of: entry, { table.find($0).name }), name != 0
         else { return nil }
@@ -96,7 +96,7 @@ extension PartitionOrders {
         return DueTimer(due: entry.due, order: name, kind: entry.kind, hash: entry.hash)
     }
 
-    /// Every timer above the watermark that is due until then.
+    /// Every timer above the watermark that is due by then.
     func dueTimers(until time: Int64) -> [DueTimer] {
         prepareDue(until: time)
         return (0..<(due?.count ?? 0)).compactMap(dueTimer)
@@ -106,11 +106,11 @@ extension PartitionOrders {
         limits.spread == 0 ? 0 : spread(of: OrderDraft(reading: block).place)
     }
 
-    /// What becomes of a due timer: nil for one that the state no longer knows, since a member of it has expired.
+    /// The outcome of a due timer; nil if the state no longer has it, because a field of it has expired.
     ///
     /// - Parameters:
-    ///   - until: T of the tick, by which a later reminder of the order takes the place of an earlier one.
-    ///   - clock: of the transaction.
+    ///   - until: T of the tick, by which a later reminder of the order supersedes an earlier one.
+    ///   - clock: the clock of the transaction.
     package func decide(_ timer: DueTimer, until: Int64, clock: Int64) -> Result<DueNotification, TimerDrop.Reason>? {
         let draft = OrderDraft(reading: table.block(timer.order))
         let header = draft.header
@@ -137,7 +137,7 @@ extension PartitionOrders {
         return .success(notification)
     }
 
-    /// Everything up to this watermark has gone; what is left of the tick's list stays for the next slice.
+    /// Everything up to this watermark has been processed; the rest of the tick's list stays for the next slice.
     func fired(upTo watermark: TimerWatermark, undo: inout UndoLog) {
         undo.noteClock(newest: newest, watermark: self.watermark, of: partition)
         self.watermark = watermark
@@ -149,7 +149,7 @@ extension PartitionOrders {
         }
     }
 
-    /// Looks at every order: 10 ms for a million of them.
+    /// Scans all orders: 10 ms for a million of them.
     package func updateEarliestDue() {
         var earliest = Int64.max
         table.visit { _, block in
@@ -162,7 +162,7 @@ extension PartitionOrders {
 }
 
 extension TimerDrop {
-    /// A reason as the error of a `Result`.
+    /// A reason for not sending a timer, as the error of a `Result`.
     package struct Reason: Error {
         package let drop: TimerDrop
         init(_ drop: TimerDrop) { self.drop = drop }

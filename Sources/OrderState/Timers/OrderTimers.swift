@@ -2,13 +2,13 @@ import Digests
 
 /// The timers of one order, a pure function of its state: the start of its slot, and 15, 30 and 45 minutes after it.
 ///
-/// In elapsed time from the start on, so that a change of the clocks in between moves none of them.
+/// They count elapsed time from the start, so that a daylight-saving change in between moves none of them.
 package struct OrderTimers {
     private let start: Int64
     private let setAt: Int64
     private let spread: Int64
 
-    /// - Parameter spread: by how much the timers of the place go later, in seconds.
+    /// - Parameter spread: the delay of the place's timers, in seconds.
     init(_ header: OrderHeader, spread: Int64) {
         start = Int64(header.start)
         setAt = Int64(header.startSetAt)
@@ -20,15 +20,15 @@ package struct OrderTimers {
     /// When a timer is due, in milliseconds since 1970.
     func due(_ kind: TimerKind) -> Int64 { nominal(kind) + spread * 1000 }
 
-    /// The same without the spread.
+    /// The same time without the spread.
     func nominal(_ kind: TimerKind) -> Int64 { (start + kind.delay) * 1000 }
 
-    /// A timer that was due when it was set never fires.
+    /// A timer that was already due when it was set never fires.
     func isSetInTime(_ kind: TimerKind) -> Bool { due(kind) / 1000 > setAt }
 
-    /// Whether one is still to fire behind this watermark.
+    /// Whether a timer is still to fire above this watermark.
     ///
-    /// - Parameter hash: of the order id; it is asked for only while an instant is split.
+    /// - Parameter hash: the hash of the order id; computed only while an instant is split.
     func isPending(_ kind: TimerKind, after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Bool {
         let due = due(kind)
         guard due > watermark.time, isSetInTime(kind) else { return false }
@@ -36,12 +36,13 @@ package struct OrderTimers {
         return TimerWatermark(due: due, hash: hash()) > watermark
     }
 
-    /// How many are still to fire behind this watermark.
+    /// How many are still to fire above this watermark.
     func pending(after watermark: TimerWatermark, hash: @autoclosure () -> StoredHash) -> Int {
         isEmpty ? 0 : TimerKind.allCases.count { isPending($0, after: watermark, hash: hash()) }
     }
 
-    /// When the first of them is due, in milliseconds; `Int64.max` where there is none. Of a split instant it may have gone.
+    /// When the first of them is due, in milliseconds; `Int64.max` if there is none. In a split instant, it may have
+    /// fired already.
     func next(after watermark: TimerWatermark) -> Int64 {
         guard !isEmpty else { return .max }
         for kind in TimerKind.allCases where isSetInTime(kind) && due(kind) > watermark.time { return due(kind) }
@@ -49,9 +50,9 @@ package struct OrderTimers {
     }
 }
 
-/// By how much the timers of a place go later.
+/// The delay of a place's timers.
 enum PlaceSpread {
-    /// From 0 to `most`; the same for a place wherever and whenever it is asked.
+    /// From 0 to `most`; always the same for the same place.
     static func seconds(of place: UnsafeRawBufferPointer, upTo most: Int64) -> Int64 {
         // FNV-1a.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325

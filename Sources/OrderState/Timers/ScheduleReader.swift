@@ -2,18 +2,18 @@ import Digests
 import Events
 import Extraction
 
-/// What the log of orders.events says about timers: which are to come, and what became of those of one order or place.
+/// What the log of orders.events says about timers: those to come, and the outcome of those of one order or place.
 ///
-/// Folds the records as a worker does, and lets each timer go when it is due by the records' timestamps, up to the
-/// partition's watermark. So what it says of the past is what a pipeline that was never late has done; what it says of the
-/// future is by what is known now. One owner; writes nothing.
+/// Folds the records as a worker does, and lets each timer fire when it is due by the records' timestamps, up to the
+/// partition's watermark. For the past it reports what a pipeline without delays would have done; for the future, what
+/// is known now. One owner; writes nothing.
 package struct ScheduleReader: ~Copyable {
     package struct Timer: Equatable, Sendable {
         package enum State: String, Sendable {
-            /// It is to come.
+            /// It is still to come.
             case pending
-            /// Its time is over, and nothing in the log kept it back. Whether it was sent, an outage and the subscriptions
-            /// decided as well.
+            /// Its time has passed, and nothing in the log stopped it. Whether it was sent also depended on outages and
+            /// on the subscriptions.
             case gone
             case dropped
         }
@@ -24,11 +24,11 @@ package struct ScheduleReader: ~Copyable {
         package var place: String
         package var partition: Int32
         package var state: State
-        /// Why it was dropped; of a pending one why it will be, if nothing happens until then.
+        /// Why it was dropped; for a pending timer, why it will be dropped if nothing changes until then.
         package var reason: String?
     }
 
-    /// Whose timers are told; nil: everybody's.
+    /// Whose timers are reported; nil: all.
     package struct Filter: Sendable {
         package var order: String?
         package var place: String?
@@ -38,7 +38,7 @@ package struct ScheduleReader: ~Copyable {
             self.place = place
         }
 
-        /// Of everybody only those to come: there is no end to what has been.
+        /// Without a filter only the timers to come are reported: those of the past have no bound.
         var wantsPast: Bool { order != nil || place != nil }
 
         func matches(order: String, place: String) -> Bool {
@@ -51,7 +51,7 @@ package struct ScheduleReader: ~Copyable {
     private let orderHash: StoredHash
     private var extractor: Extractor
     private var orders: OrderStates
-    /// The records at hand.
+    /// The current records.
     package var batch: EventBatch
     private var watermarks: [Int32: TimerWatermark] = [:]
     private var timers: [Timer] = []
@@ -68,13 +68,13 @@ package struct ScheduleReader: ~Copyable {
 
     /// Begins a partition.
     ///
-    /// - Parameter watermark: what was due at or before it has gone.
+    /// - Parameter watermark: timers due at or before it have been processed.
     package mutating func begin(_ partition: Int32, watermark: TimerWatermark) {
         orders.assign(partition, watermark: TimerWatermark(0), newest: 0)
         watermarks[partition] = watermark
     }
 
-    /// Folds the records of ``batch``, in the order of the log. Those of partitions that were not begun are passed over.
+    /// Folds the records of ``batch``, in the order of the log. Skips those of partitions that were not begun.
     package mutating func foldBatch() {
         for index in batch.records.indices {
             if batch.isFull {
@@ -98,7 +98,7 @@ package struct ScheduleReader: ~Copyable {
         if orderID != nil { compare(before, watched(in: partition), in: partition) }
     }
 
-    /// Everything has been read.
+    /// Ends the report: everything has been read.
     ///
     /// - Returns: the timers, by time, partition and order.
     package consuming func finish() -> [Timer] {
@@ -117,7 +117,7 @@ package struct ScheduleReader: ~Copyable {
     private mutating func play(_ partition: PartitionOrders, until end: TimerWatermark) {
         while partition.watermark < end, partition.earliestDue <= (end.split == nil ? end.time : end.time + 1) {
             let now = max(partition.earliestDue, partition.watermark.time + 1)
-            // Of a split instant some have gone.
+            // In a split instant, some timers have fired.
             let reached = min(TimerWatermark(now), end)
             if filter.wantsPast {
                 for timer in partition.dueTimers(until: now) where timer.watermark <= reached {
@@ -144,7 +144,7 @@ package struct ScheduleReader: ~Copyable {
                 state: isPending ? .pending : reason == nil ? .gone : .dropped, reason: reason))
     }
 
-    // MARK: What an event does to the timers of its order
+    // MARK: How an event changes the timers of its order
 
     private struct Watched {
         var timers: OrderTimers
@@ -152,7 +152,7 @@ package struct ScheduleReader: ~Copyable {
         var isTerminal: Bool
     }
 
-    /// The order that is asked for, as far as this partition knows it.
+    /// The order that was asked for, as far as this partition knows it.
     private func watched(in partition: PartitionOrders) -> Watched? {
         let name = orderID?.withUnsafeBytes { partition.table.find($0).name } ?? 0
         guard name != 0 else { return nil }
@@ -163,7 +163,7 @@ package struct ScheduleReader: ~Copyable {
             isTerminal: order.header.flags.contains(.isTerminal))
     }
 
-    /// Timers that will not fire because of an event: the order has ended, its slot has moved, or had begun.
+    /// Timers that will not fire because of an event: the order ended, its slot moved, or its slot had begun.
     private mutating func compare(_ before: Watched?, _ after: Watched?, in partition: PartitionOrders) {
         guard let after, before?.timers.nominal(.slotStart) != after.timers.nominal(.slotStart) else { return }
         if let before, !before.timers.isEmpty {

@@ -1,20 +1,20 @@
 /// Why a timer is not sent.
 public enum TimerDrop: UInt8, CaseIterable, Sendable {
-    /// Later than `schedule.max-lateness`, by the clock of the transaction.
+    /// It is later than `schedule.max-lateness` by the clock of the transaction.
     case tooLate
     /// It was due before the record that set it, or before the timer watermark.
     case alreadyStarted
-    /// A later reminder of the same order is due at the same tick.
+    /// A later reminder of the same order is due in the same tick.
     case superseded
     /// The status is not one of an order that is still to be picked.
     case picked
-    /// The order has been cancelled, has failed, or is done.
+    /// The order is cancelled, failed or complete.
     case ended
-    /// The order has no slot, or a fallback's.
+    /// The order has no slot, or only a fallback slot.
     case noSlot
     case noSubscriber, staleToken
 
-    /// The label of its counter.
+    /// The label of this reason's counter.
     public var label: String {
         switch self {
         case .tooLate: "too_late"
@@ -28,7 +28,7 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Whether its number is that of orders: without a slot they have no timers that could be counted.
+    /// Whether its count is of orders and not of timers: an order without a slot has no timers to count.
     package var countsOrders: Bool {
         switch self {
         case .noSlot: true
@@ -37,7 +37,7 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// The timers that an event settles before they are due.
+/// Timers cancelled by this event. For `.noSlot`, `timers` counts orders.
 package struct SettledTimers: Equatable {
     package var alreadyStarted = 0
     package var ended = 0

@@ -4,7 +4,7 @@ import NotificationPayload
 package enum TimerKind: UInt8, CaseIterable, Sendable {
     case slotStart, firstReminder, secondReminder, thirdReminder
 
-    /// What it sends.
+    /// The type of the notification that it sends.
     package var type: EventType {
         switch self {
         case .slotStart: .timeslotStarted
@@ -12,7 +12,7 @@ package enum TimerKind: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Which reminder it is, from 1 on; nil for one that is none.
+    /// The number of the reminder, from 1; nil for a timer that is not a reminder.
     package var reminder: Int? {
         switch self {
         case .slotStart: nil
@@ -22,7 +22,7 @@ package enum TimerKind: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// How long after the start of the slot it is due, in seconds.
+    /// The time from the start of the slot until it is due, in seconds.
     var delay: Int64 {
         switch self {
         case .slotStart: 0
@@ -34,7 +34,7 @@ package enum TimerKind: UInt8, CaseIterable, Sendable {
 
     static let longestDelay = allCases.map(\.delay).max() ?? 0
 
-    /// The timer that takes its place once both are due; nil: it is sent however late the next one is.
+    /// The timer that supersedes it once both are due; nil: it is sent even if later ones are due.
     var successor: TimerKind? {
         switch self {
         case .slotStart, .thirdReminder: nil

@@ -1,14 +1,14 @@
 import Digests
 
-/// The timer watermark of a partition, the pair (W, p) (ADR 31): what is due at or before W has gone, or never will; and
-/// while the timers of one instant take several transactions, of those due 1 ms after W the ones whose order id has a
-/// hash of at most p.
+/// The timer watermark of a partition, the pair (W, p) (ADR 31). Timers due at or before W have fired, or never will.
+/// While the timers of one instant take several transactions, this also holds for the timers due 1 ms after W whose
+/// order id has a hash of at most p.
 ///
 /// Compared as a pair; (W, no p) comes before every (W, p).
 public struct TimerWatermark: Hashable, Comparable, Sendable {
     /// W, in milliseconds since 1970.
     public var time: Int64
-    /// p: the first 8 bytes of the SHA-256 of an order id, big-endian; nil where no instant is split.
+    /// p: the first 8 bytes of the SHA-256 of an order id, big-endian; nil while no instant is split.
     public var split: UInt64?
 
     public init(_ time: Int64, split: UInt64? = nil) {
@@ -22,12 +22,12 @@ public struct TimerWatermark: Hashable, Comparable, Sendable {
         return left.split.map { $0 < split } ?? true
     }
 
-    /// The watermark at which this timer is the last one that has gone, with those of the same instant and hash: a timer
-    /// is pending as long as this is above the partition's watermark.
+    /// The watermark at which this timer, with those of the same instant and hash, is the last one processed: a timer
+    /// is pending while this is above the partition's watermark.
     ///
     /// - Parameters:
     ///   - due: in milliseconds since 1970.
-    ///   - hash: of its order id.
+    ///   - hash: the hash of its order id.
     init(due: Int64, hash: StoredHash) {
         self.init(due - 1, split: hash.number)
     }

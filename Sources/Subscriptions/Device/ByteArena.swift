@@ -1,4 +1,4 @@
-/// Bytes at addresses that do not move until the arena is emptied.
+/// Bytes at addresses that do not change until the arena is emptied.
 struct ByteArena: ~Copyable {
     private static let chunkSize = 256 * 1_024
     private var chunks: [UnsafeMutableRawPointer] = []
@@ -11,7 +11,7 @@ struct ByteArena: ~Copyable {
         }
     }
 
-    /// Room for `count` bytes, at most a quarter of a chunk.
+    /// Memory for `count` bytes, at most a quarter of a chunk.
     mutating func allocate(_ count: Int) -> UnsafeMutableRawPointer {
         precondition(count <= Self.chunkSize / 4, "an arena holds small values")
         if chunks.isEmpty || used + count > Self.chunkSize {
@@ -25,7 +25,7 @@ struct ByteArena: ~Copyable {
         return chunks[current] + used
     }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Drops the bytes and keeps the memory.
     mutating func removeAll() {
         current = 0
         used = 0

@@ -2,7 +2,7 @@ import Events
 
 /// One device of an audience.
 ///
-/// Its bytes are in the table's snapshot or in the ``DeviceList``: good until the next ``FanOut/beginTransaction()``.
+/// Its bytes are in the table's snapshot or in the ``DeviceList``: valid until the next ``FanOut/beginTransaction()``.
 package struct Device {
     package let hashStart: UnsafeRawPointer
     let tokenStart: UnsafeRawPointer
@@ -11,28 +11,28 @@ package struct Device {
     let appCount: UInt16
     package let platform: Platform
     package let environment: PushEnvironment
-    /// The token or the app has a quote or a backslash, which JSON must escape.
+    /// The token or the app contains a quote, a backslash or a control character, which JSON must escape.
     package let needsEscaping: Bool
-    /// The locale's bytes follow the token's.
+    /// The locale's bytes are right after the token's.
     let localeCount: UInt8
-    /// Where its audience is in the ``AudienceList``.
+    /// The index of its audience in the ``AudienceList``.
     package let audience: Int32
     let lastSeenMilliseconds: Int64
 
     /// The SHA-256 of the token, 32 bytes.
     package var tokenHash: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: hashStart, count: 32) }
     package var token: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: tokenStart, count: Int(tokenCount)) }
-    /// The bundle id or package name; empty where an FCM subscription names none.
+    /// The bundle id or package name; empty if an FCM subscription has none.
     package var app: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: appStart, count: Int(appCount)) }
 
-    /// As the app registered it, `en-GB`; empty where the subscription names none.
+    /// As the app registered it, such as `en-GB`; empty if the subscription has none.
     package var locale: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: tokenStart + Int(tokenCount), count: Int(localeCount))
     }
 
     package var lastSeen: EventTime? { Self.time(lastSeenMilliseconds) }
 
-    /// When the app registered the token, as the subscription says. Its 8 bytes stand before the app.
+    /// When the app registered the token, according to the subscription. Its 8 bytes are right before the app.
     package var registeredAt: EventTime? {
         Self.time(Int64(littleEndian: (appStart - 8).loadUnaligned(as: Int64.self)))
     }
@@ -44,7 +44,7 @@ package struct Device {
     /// Stands for "the subscription does not say when".
     static let unknownTime = Int64.min
 
-    /// Whether it was not seen for longer than `maxAge` milliseconds before `time` (push-rules §5.3 row 20).
+    /// Whether it was last seen more than `maxAge` milliseconds before `time` (push-rules §5.3 row 20).
     package func isStale(at time: EventTime, maxAge: Int64) -> Bool {
         guard lastSeenMilliseconds != Self.unknownTime else { return false }
         let (age, overflow) = time.milliseconds.subtractingReportingOverflow(lastSeenMilliseconds)

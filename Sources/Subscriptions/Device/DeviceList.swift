@@ -4,11 +4,11 @@ import Events
 /// The devices of a batch's audiences. The memory is reused from batch to batch.
 public struct DeviceList: ~Copyable {
     package private(set) var devices: [Device] = []
-    /// The devices that a resolver appended and that were left out, because their token or app cannot be sent to.
+    /// How many devices from a resolver were left out because their token or app cannot be sent to.
     package private(set) var rejected = 0
     private var arena = ByteArena()
     private var isInOrder = true
-    /// Audiences that a resolver may append to.
+    /// The number of audiences that a resolver may append to.
     private var audiences = 0
 
     package init() {}
@@ -16,14 +16,14 @@ public struct DeviceList: ~Copyable {
     /// The number of devices.
     public var count: Int { devices.count }
 
-    /// Adds a device of the audience at this index of the list that is being resolved.
+    /// Adds a device to the audience at this index of the list that is being resolved.
     ///
-    /// A device whose token or app breaks a limit of ``Subscription``, or whose audience is not in the list, is left out
-    /// and counted.
+    /// A device whose token or app breaks a limit of ``Subscription``, or whose audience is not in the list, is left
+    /// out and counted.
     /// - Parameters:
     ///   - token: The provider's token, 1 to 4,096 bytes.
     ///   - app: The bundle id or package name; required for APNs, where it is the topic.
-    ///   - lastSeen: When the device was last known to be alive; nil is never too old.
+    ///   - lastSeen: When the device was last known to be active; a device with nil is never too old.
     /// - Returns: Whether it was added.
     @discardableResult
     public mutating func append(
@@ -36,7 +36,7 @@ public struct DeviceList: ~Copyable {
             rejected += 1
             return false
         }
-        // As in the table's entries: the time of registration, which a resolver does not tell, stands before the app.
+        // As in the table's entries, the time of registration is right before the app; a resolver does not report it.
         let bytes = arena.allocate(40 + token.utf8.count + app.utf8.count)
         bytes.storeBytes(of: Device.unknownTime.littleEndian, toByteOffset: 32, as: Int64.self)
         let appStart = bytes + 40
@@ -65,7 +65,7 @@ public struct DeviceList: ~Copyable {
         devices.append(device)
     }
 
-    /// Empties the list for so many audiences and keeps its memory.
+    /// Empties the list for this many audiences and keeps its memory.
     package mutating func removeAll(audiences: Int) {
         self.audiences = audiences
         devices.removeAll(keepingCapacity: true)
@@ -74,7 +74,7 @@ public struct DeviceList: ~Copyable {
         isInOrder = true
     }
 
-    /// Puts the devices of each audience together; a resolver should have done so.
+    /// Groups the devices by audience, if the resolver did not.
     package mutating func putInOrder() {
         guard !isInOrder else { return }
         let order = devices.indices.sorted { (devices[$0].audience, $0) < (devices[$1].audience, $1) }

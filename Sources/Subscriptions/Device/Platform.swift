@@ -1,11 +1,12 @@
-/// The provider that a device's token belongs to. The raw value is what a subscription and the header `platform` carry.
+/// The provider that a device's token belongs to. The raw value is the one in a subscription and in the header
+/// `platform`.
 public enum Platform: String, CaseIterable, Sendable {
     /// Firebase Cloud Messaging: Android, and iOS through Firebase.
     case fcm
     /// Apple's push service, directly.
     case apns
 
-    /// How the table stores it, and its place in a ``PlatformSet``: less than 8.
+    /// The code in the table, and the bit in a ``PlatformSet``: less than 8.
     @inlinable package var code: UInt8 {
         switch self {
         case .fcm: 0
@@ -20,11 +21,11 @@ public enum Platform: String, CaseIterable, Sendable {
     }
 }
 
-/// The APNs host that a token is good for. FCM has no such difference and takes either.
+/// The APNs host that accepts a token. FCM does not distinguish: it ignores this.
 public enum PushEnvironment: String, CaseIterable, Sendable {
     case production, development
 
-    /// How the table stores it.
+    /// The code in the table.
     var code: UInt8 {
         switch self {
         case .production: 0

@@ -4,20 +4,21 @@ import JSONReader
 import NotificationPayload
 import StateStore
 
-/// Records of notifications.subscriptions on their way into the table: checked, packed, and sorted when applied.
+/// Records of notifications.subscriptions on their way into the table: checked, packed, and sorted when they are
+/// applied.
 ///
-/// Sorted, a million devices load several times faster than one by one. One owner; the memory is used again.
+/// A million devices load several times faster sorted than one by one. One owner; reuses its memory.
 package struct SubscriptionChanges: ~Copyable {
     private struct Change {
-        /// The key's first bytes as a number: decides nearly every comparison of the sort.
+        /// The key's first bytes as a number, which decides nearly every comparison of the sort.
         var order: UInt64
-        /// Where its key starts; the value, if there is one, follows.
+        /// Where its key starts; the value, if any, follows.
         var start: Int
-        /// Nil removes.
+        /// Nil removes the device.
         var valueCount: Int?
     }
 
-    /// The malformed records that are described; all are counted.
+    /// The malformed records with a description; all are counted.
     private static let mostExamples = 10
 
     private var bytes = ByteWriter(capacity: 64 * 1_024)
@@ -30,10 +31,10 @@ package struct SubscriptionChanges: ~Copyable {
 
     /// The number of well-formed changes.
     package var count: Int { changes.count }
-    /// The memory that they take.
+    /// The memory of these changes.
     package var byteCount: Int { bytes.count + changes.count * MemoryLayout<Change>.stride }
 
-    /// Adds a record; the last one of a key counts. A malformed one is counted, described by hashes, and skipped.
+    /// Adds a record; the last record of a key counts. A malformed record is counted, described by hashes, and skipped.
     package mutating func append(_ record: SubscriptionRecord) {
         guard let key = SubscriptionKey.View(record.key) else {
             skip(record, [SubscriptionKey.problem])
@@ -102,7 +103,7 @@ package struct SubscriptionChanges: ~Copyable {
                 partition: record.partition, offset: record.offset, keyHash: keyHash, problems: problems))
     }
 
-    /// Puts the changes into a transaction, in the order of their keys, the last one of each key.
+    /// Writes the changes into a transaction in the order of their keys; of each key the last one.
     mutating func write(to writer: any StoreWriter) throws(StoreError) -> SubscriptionTableChange {
         sort()
         var summary = SubscriptionTableChange(malformed: malformed, examples: examples)
@@ -119,7 +120,7 @@ package struct SubscriptionChanges: ~Copyable {
         return summary
     }
 
-    /// By key, and by age where the keys are the same.
+    /// By key, and by age for equal keys.
     private mutating func sort() {
         guard let base = bytes.bytes.baseAddress else { return }
         changes.sort { left, right in
@@ -129,13 +130,13 @@ package struct SubscriptionChanges: ~Copyable {
         }
     }
 
-    /// The table's key of a change.
+    /// The table's key for a change.
     func key(_ index: Int) -> UnsafeRawBufferPointer {
         let start = changes[index].start
         return UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + TableEntry.keyCount])
     }
 
-    /// What a change puts there; nil where it removes.
+    /// The value that a change writes; nil if it removes the device.
     func value(_ index: Int) -> UnsafeRawBufferPointer? {
         let start = changes[index].start + TableEntry.keyCount
         return changes[index].valueCount.map { UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + $0]) }
@@ -143,19 +144,19 @@ package struct SubscriptionChanges: ~Copyable {
 }
 
 extension TableEntry {
-    /// Writes the table's key of a record's key.
+    /// Writes the table's key for a record's key.
     static func writeKey(_ key: SubscriptionKey.View, to target: UnsafeMutableRawPointer) {
         writeAudience(key.audience, to: target)
-        // A view has checked that it is one.
+        // The view has checked that these are hex digits.
         _ = Hex.read(key.tokenHash, to: target + audienceCount)
     }
 
-    /// Writes the first 16 bytes of the audience's SHA-256. `target` has room for 32.
+    /// Writes the first 16 bytes of the audience's SHA-256. `target` must have room for 32.
     static func writeAudience(_ audience: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) {
         SHA256.hash(audience, into: target)
     }
 
-    /// Whether a record's key belongs to its value: else nothing could ever unsubscribe it.
+    /// Whether a record's key belongs to its value: otherwise nothing could ever unsubscribe it.
     static func isKey(
         _ key: SubscriptionKey.View, _ entry: UnsafeRawBufferPointer, of fields: SubscriptionFields
     ) -> Bool {

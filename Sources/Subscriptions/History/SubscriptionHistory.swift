@@ -4,11 +4,11 @@ import Glibc
 import NotificationPayload
 import StateStore
 
-/// Every version of every subscription that notifications.subscriptions still has, for a replay: who was subscribed where
-/// the table stood at given offsets.
+/// Every version of every subscription that notifications.subscriptions still has. A replay uses it to find who was
+/// subscribed when the table was at given offsets.
 ///
-/// A version's key is that of the table's entry, then the record's partition, offset and time; an unsubscription has an
-/// empty value. A record that is no subscription changes nothing, as in the table. One owner, one thread.
+/// A version's key is that of the table's entry, followed by the record's partition, offset and time; an unsubscription
+/// has an empty value. A record that is not a subscription changes nothing, as in the table. One owner, one thread.
 package final class SubscriptionHistory {
     private struct Place {
         var partition: Int32
@@ -18,14 +18,14 @@ package final class SubscriptionHistory {
 
     /// Which of a device's versions counts.
     package enum View: String, CaseIterable, Sendable {
-        /// The newest below the table's offsets.
+        /// The newest version below the table's offsets.
         case asOfEvent = "as-of-event"
-        /// The newest.
+        /// The newest version.
         case now
-        /// As of the event, where the device is still subscribed.
+        /// The version at the time of the event, if the device is still subscribed.
         case both
 
-        /// Whether it depends on where the table stood.
+        /// Whether it depends on the table's position.
         package var asksForPast: Bool {
             switch self {
             case .asOfEvent, .both: true
@@ -41,14 +41,14 @@ package final class SubscriptionHistory {
     private var changes = SubscriptionChanges()
     private var places: [Place] = []
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: an empty store, used by nobody else.
     package init(store: any OrderedStore) {
         self.store = store
     }
 
     /// Adds a record, in any order.
     ///
-    /// - Parameter time: of the record, in milliseconds since 1970.
+    /// - Parameter time: the record's timestamp, in milliseconds since 1970.
     package func append(_ record: SubscriptionRecord, at time: Int64) throws(SubscriptionTableError) {
         let count = changes.count
         changes.append(record)
@@ -57,7 +57,7 @@ package final class SubscriptionHistory {
         if places.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was added. To be called before ``makeReader(_:)``.
+    /// Writes the added records. Call it before ``makeReader(_:)``.
     package func flush() throws(SubscriptionTableError) {
         guard !places.isEmpty else { return }
         do throws(StoreError) {
@@ -84,7 +84,7 @@ package final class SubscriptionHistory {
         }
     }
 
-    /// A reader of what was flushed so far.
+    /// A reader of the records flushed so far.
     package func makeReader(_ view: View) throws(SubscriptionTableError) -> SubscriptionHistoryReader {
         do throws(StoreError) {
             return try SubscriptionHistoryReader(store.makeReader(), view)
@@ -113,9 +113,9 @@ package final class SubscriptionHistory {
     }
 }
 
-/// Reads a ``SubscriptionHistory`` in the place of the table: the same devices in the same order.
+/// Reads a ``SubscriptionHistory`` instead of the table: the same devices in the same order.
 package final class SubscriptionHistoryReader {
-    /// The next offset of each partition of the subscriptions topic in the table that the transaction saw.
+    /// The next offset, by partition of the subscriptions topic, of the table that the transaction saw.
     package var positions: [Int64] = []
     package let view: SubscriptionHistory.View
     private let reader: any StoreReader
@@ -133,7 +133,7 @@ package final class SubscriptionHistoryReader {
         reader.end()
     }
 
-    /// As ``TableReader/addDevices(of:as:limit:to:)``. The devices point into the store, and stay.
+    /// The same as ``TableReader/addDevices(of:as:limit:to:)``, but the devices point into the store and stay valid.
     package func addDevices(
         of audience: UnsafeRawBufferPointer, as index: Int32, limit: Int, to list: inout DeviceList
     ) throws(SubscriptionTableError) {
@@ -160,7 +160,7 @@ package final class SubscriptionHistoryReader {
         }
     }
 
-    /// What is known of one device's subscription to an audience, in the order of the log.
+    /// Every version of one device's subscription to an audience, in the order of the log.
     ///
     /// - Parameter tokenHash: the SHA-256 of its token, 64 lower-case hex digits.
     package func versions(
@@ -194,7 +194,7 @@ package final class SubscriptionHistoryReader {
         }
     }
 
-    /// The version of one device that counts; nil where it is not subscribed.
+    /// The version of one device that counts; nil if the device is not subscribed.
     private func version(among range: Range<Int>) -> StoreEntry? {
         var then: StoreEntry?
         for index in range where isBelowPositions(versions[index]) { then = versions[index] }
@@ -223,10 +223,10 @@ package final class SubscriptionHistoryReader {
 
 /// One record of a device's subscription.
 package struct SubscriptionVersion: Equatable, Sendable {
-    /// Of the record, in milliseconds since 1970.
+    /// The record's timestamp, in milliseconds since 1970.
     package var time: Int64
     package var isSubscribed: Bool
-    /// The table had it, at the reader's positions.
+    /// Whether the table had it at the reader's positions.
     package var isBelowPositions: Bool
     package var lastSeen: EventTime?
 }

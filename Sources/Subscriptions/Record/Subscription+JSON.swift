@@ -3,9 +3,9 @@ import JSONReader
 import NotificationPayload
 
 extension Subscription {
-    /// What is wrong with a subscription, all of it. Never quotes a value: it may be a token.
+    /// All problems of a subscription. Never quotes a value: it may be a token.
     public struct Invalid: Error, Equatable, Sendable, CustomStringConvertible {
-        /// One sentence a problem.
+        /// One sentence per problem.
         public var problems: [String]
 
         public init(problems: [String]) {
@@ -17,13 +17,13 @@ extension Subscription {
         }
     }
 
-    /// The SHA-256 of the token in hex: how a token is called wherever people look.
+    /// The SHA-256 of the token in hex: logs and command output name a token by it.
     public var tokenHash: String { SubscriptionKey.tokenHash(of: token) }
 
     /// The record's key: `<audience>|<SHA-256 of the token in hex>`.
     public var key: String { SubscriptionKey(audience: audience, token: token).text }
 
-    /// The record's value: JSON with the members in the order of design §4, without those that are nil.
+    /// The record's value: JSON with the members in the order of design §4; nil members are left out.
     public func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 512)
         writer.append(#"{"audience":""#)
@@ -45,7 +45,7 @@ extension Subscription {
         writer.appendEscaped(value)
     }
 
-    /// Reads a record. The key must be the one that belongs to the value: else nothing could ever unsubscribe it.
+    /// Reads a record. The key must belong to the value: otherwise nothing could ever unsubscribe it.
     public static func decode(key: [UInt8], value: [UInt8]) throws(Invalid) -> Subscription {
         let subscription = try decode(value: value)
         guard key == Array(subscription.key.utf8) else {
@@ -54,7 +54,7 @@ extension Subscription {
         return subscription
     }
 
-    /// Reads a record's value, or a line of an import. Throws every problem at once.
+    /// Reads a record's value, or a line of an import. The error lists every problem.
     public static func decode(value: [UInt8]) throws(Invalid) -> Subscription {
         var reader = JSONReader()
         let result = value.withUnsafeBytes { bytes -> Result<Subscription, Invalid> in
@@ -85,7 +85,7 @@ extension Subscription {
             lastSeenAt: fields.lastSeenAt)
     }
 
-    /// Throws every problem of this subscription at once.
+    /// Throws an error that lists every problem of this subscription.
     public func validate() throws(Invalid) {
         let problems = Self.problems(audience: audience, token: token, platform: platform, app: app)
         guard problems.isEmpty else { throw Invalid(problems: problems) }

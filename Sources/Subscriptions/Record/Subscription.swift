@@ -13,7 +13,7 @@ public struct Subscription: Equatable, Sendable {
     public var environment: PushEnvironment
     public var locale: String?
     public var registeredAt: EventTime?
-    /// When the app last reported this token; decides when it is too old to use (push-rules §5.3 row 20).
+    /// When the app last reported this token: decides whether it is too old to use (push-rules §5.3 row 20).
     public var lastSeenAt: EventTime?
 
     public init(

@@ -2,7 +2,7 @@ import Events
 import JSONReader
 import NotificationPayload
 
-/// A subscription as bytes that belong to somebody else, checked without making a string.
+/// A subscription as borrowed bytes, checked without making a string.
 struct SubscriptionFields {
     var audience = UnsafeRawBufferPointer(start: nil, count: 0)
     var token = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -12,12 +12,12 @@ struct SubscriptionFields {
     var locale: UnsafeRawBufferPointer?
     var registeredAt: EventTime?
     var lastSeenAt: EventTime?
-    /// One sentence each, and never a word of what was found: it may be a token in the wrong place.
+    /// One sentence each. They never quote a value: it may be a token in the wrong place.
     private(set) var problems: [String] = []
 
     init() {}
 
-    /// Reads a record's value. Unknown members are left alone; of a member that occurs twice the last one counts.
+    /// Reads a record's value. Ignores unknown members; if a member occurs twice, the last one counts.
     init(_ value: JSONValue) {
         guard value.isObject else {
             problems.append("the value is not a JSON object")
@@ -82,8 +82,8 @@ struct SubscriptionFields {
         }
     }
 
-    /// The locale as the table keeps it. One that cannot be a language tag, by its length or its characters, is left out:
-    /// no device is lost for it.
+    /// The locale as the table stores it. A text that cannot be a language tag, by its length or its characters, is
+    /// left out: the device is kept without it.
     var storedLocale: UnsafeRawBufferPointer {
         guard let locale, locale.count <= Int(UInt8.max), Self.isVisible(locale) else {
             return UnsafeRawBufferPointer(start: nil, count: 0)

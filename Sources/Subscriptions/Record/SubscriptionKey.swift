@@ -16,7 +16,7 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
         self.init(audience: audience, tokenHash: Self.tokenHash(of: token))
     }
 
-    /// nil where the bytes are no such key.
+    /// Nil if the bytes are not such a key.
     package init?(_ bytes: [UInt8]?) {
         guard let bytes else { return nil }
         let parts = bytes.withUnsafeBytes { bytes in
@@ -28,7 +28,7 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
         self.init(audience: parts.0, tokenHash: parts.1)
     }
 
-    /// As the record has it.
+    /// The key as the record has it.
     package var text: String { "\(audience)|\(tokenHash)" }
 
     /// The SHA-256 of a token: 64 lower-case hex digits.
@@ -50,12 +50,12 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
         (left.audience, left.tokenHash) < (right.audience, right.tokenHash)
     }
 
-    /// The same in the record's own bytes, without a copy: what the table reads.
+    /// The same key as a view of the record's bytes, without a copy: what the table reads.
     struct View {
         let audience: UnsafeRawBufferPointer
         let tokenHash: UnsafeRawBufferPointer
 
-        /// nil where the key is something else.
+        /// Nil if the bytes are not such a key.
         init?(_ bytes: UnsafeRawBufferPointer?) {
             guard let bytes, bytes.count > 65, bytes[bytes.count - 65] == UInt8(ascii: "|") else { return nil }
             audience = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 65)])
@@ -64,6 +64,6 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Of bytes that are no such key.
+    /// The problem of bytes that are not such a key.
     static let problem = "the key is not <audience>|<SHA-256 of the token in lower-case hex>"
 }

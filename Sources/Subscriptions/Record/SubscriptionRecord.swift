@@ -1,9 +1,9 @@
-/// A record of notifications.subscriptions. Key and value live as long as the call that takes it.
+/// A record of notifications.subscriptions. Key and value are valid only during the call that takes it.
 package struct SubscriptionRecord {
     package var partition: Int32
     package var offset: Int64
     package var key: UnsafeRawBufferPointer?
-    /// Nil unsubscribes.
+    /// Nil: a tombstone, which unsubscribes.
     package var value: UnsafeRawBufferPointer?
 
     package init(
@@ -16,16 +16,16 @@ package struct SubscriptionRecord {
     }
 }
 
-/// A record that was counted and skipped: named by its place in the log and by hashes, never by its token.
+/// A record that was counted and skipped: named by its partition and offset and by hashes, never by its token.
 public struct MalformedSubscription: Equatable, Sendable {
     public var partition: Int32
     public var offset: Int64
-    /// The SHA-256 of the record's key in hex: the key itself may be the raw token of a confused writer.
+    /// The SHA-256 of the record's key in hex: the key of a broken writer may be the token itself.
     public var keyHash: String
     public var problems: [String]
 }
 
-/// What one application of records did.
+/// The result of applying records.
 public struct SubscriptionTableChange: Equatable, Sendable {
     public var upserts = 0
     public var removals = 0
@@ -34,10 +34,10 @@ public struct SubscriptionTableChange: Equatable, Sendable {
     public var examples: [MalformedSubscription] = []
 }
 
-/// What the topic of the subscriptions looks like now, to judge a stored table by.
+/// The present state of the subscriptions topic, by which a stored table is checked.
 public struct SubscriptionTopic: Equatable, Sendable {
     public var name: String
-    /// The cluster's id; nil where the broker does not tell, and then no store is compared with it.
+    /// The cluster's id; nil if the broker does not report it, and then no table is compared with it.
     public var cluster: String?
     /// The first offset that can be read, by partition; the count is the number of partitions.
     public var startOffsets: [Int64]
@@ -56,20 +56,20 @@ public struct SubscriptionTopic: Equatable, Sendable {
         self.deleteRetention = deleteRetention
     }
 
-    /// A table that is older may have missed tombstones: half of `delete.retention.ms`, and 5 s where that is less, since
-    /// the ends are asked for once a second.
+    /// A table older than this may have missed tombstones: half of `delete.retention.ms`, but at least 5 s, since the
+    /// end offsets are queried once per second.
     public var largestAge: Duration { max(deleteRetention / 2, .seconds(5)) }
 }
 
-/// How a table came up, for the log.
+/// How a table was opened, for the log.
 public enum SubscriptionTableOpening: Equatable, Sendable {
-    /// There was none.
+    /// There was none before.
     case created
-    /// It goes on where it stopped.
+    /// It continues at its stored offsets.
     case resumed(devices: Int)
-    /// It was not closed; every entry was looked up and found sound.
+    /// It was not closed; every entry was read and is intact.
     case checked(devices: Int)
-    /// It was wiped, for this reason, and is filled again from the topic's beginning.
+    /// It was wiped, for this reason, and is filled from the topic's beginning.
     case rebuilt(reason: String)
 }
 
@@ -78,14 +78,14 @@ public struct SubscriptionTableError: Error, Sendable, CustomStringConvertible {
     public enum Recovery: Sendable {
         /// Delete the folder and start again: the table is filled from the topic.
         case wipe
-        /// Abort the transaction and try again later: for example the disk is full.
+        /// Abort the transaction and retry later: for example, the disk is full.
         case retry
         /// A person must decide: the pipeline stops.
         case giveUp
     }
 
     public var recovery: Recovery
-    /// One sentence for a person: what was found, and what to do.
+    /// One sentence for a person: what was found, and what to do about it.
     public var description: String
 
     package init(_ recovery: Recovery, _ description: String) {

@@ -2,13 +2,13 @@ import Events
 import StateStore
 
 extension SubscriptionTable {
-    /// Opens the table in a folder, or makes one.
+    /// Opens the table in a folder, or creates one.
     ///
-    /// Wipes a table that cannot be trusted, belongs to another topic, lies outside it or is too old, and says so
-    /// (design §7, kafka-rules 18). Throws where a person must decide: the number of partitions changed, so that keys have
-    /// moved, or the folder cannot be used. The caller holds the lock that keeps other processes out, and compares the
-    /// records of ``position`` with the log.
-    /// - Parameter now: the clock, before the topic's offsets were asked for.
+    /// Wipes a table that is damaged, belongs to another topic, has offsets outside the topic or is too old, and
+    /// reports this (design §7, kafka-rules 18). Throws if a person must decide: the number of partitions changed, so
+    /// that keys have moved, or the folder cannot be used. The caller holds the lock that keeps other processes out,
+    /// and compares the records of ``position`` with the log.
+    /// - Parameter now: the clock, read before the topic's offsets were queried.
     package static func open(
         directory: String, topic: SubscriptionTopic, now: EventTime
     ) throws(SubscriptionTableError) -> (table: SubscriptionTable, opening: SubscriptionTableOpening) {
@@ -31,7 +31,7 @@ extension SubscriptionTable {
         }
     }
 
-    /// Deletes the table in a folder. The next start fills it again from the topic.
+    /// Deletes the table in a folder. The next start fills it from the topic.
     public static func wipe(directory: String) throws(SubscriptionTableError) {
         do throws(StoreError) {
             try DiskStore.wipe(directory)
@@ -77,7 +77,7 @@ extension SubscriptionTable {
         }
     }
 
-    /// Whether the log can still bring this checkpoint up to date; nil if it can.
+    /// Why the log can no longer bring this checkpoint up to date; nil if it can.
     private static func judge(_ checkpoint: TableCheckpoint, _ topic: SubscriptionTopic, _ now: EventTime) -> Judgement?
     {
         guard checkpoint.topic == topic.name else {
@@ -100,20 +100,20 @@ extension SubscriptionTable {
             }
         }
         let age = Duration.milliseconds(now.milliseconds - position.time.milliseconds)
-        // A clock that was set back by that much says just as little about what was missed.
+        // A clock set back by that much leaves just as unclear what was missed.
         if max(age, .zero - age) > topic.largestAge { return .tooOld(reason: topic.isTooOld(age)) }
         return nil
     }
 }
 
 extension SubscriptionTopic {
-    /// Why a table of this age is read again.
+    /// Why a table of this age is filled again.
     package func isTooOld(_ age: Duration) -> String {
         "it is \(age.components.seconds) s old, and after half of delete.retention.ms"
             + " (\(deleteRetention.components.seconds) s) it may have missed unsubscriptions"
     }
 
-    /// Why nobody can go on with another number of partitions.
+    /// Why no table can continue with a different number of partitions.
     package func keysHaveMoved(from before: Int, to now: Int) -> String {
         "\(name) had \(before) partitions and now has \(now): keys have moved,"
             + " and an unsubscription may be in another partition than its subscription; copy the records into a"

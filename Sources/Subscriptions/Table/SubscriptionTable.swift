@@ -4,7 +4,7 @@ import Synchronization
 
 /// Who subscribed to what: the fold of notifications.subscriptions, on disk or in memory (design §7).
 ///
-/// One thread applies records; any number of threads read, each by a reader of its own.
+/// One thread applies records; any number of threads read, each with its own reader.
 public final class SubscriptionTable: Sendable {
     private let applied: Mutex<TablePosition>
     private let store: any OrderedStore
@@ -12,8 +12,8 @@ public final class SubscriptionTable: Sendable {
     private let cluster: String?
 
     /// - Parameters:
-    ///   - cluster: the cluster's id; nil where the broker does not tell.
-    ///   - position: what the store holds.
+    ///   - cluster: the cluster's id; nil if the broker does not report it.
+    ///   - position: the position of the store's content.
     package init(store: any OrderedStore, topic: String, cluster: String? = nil, position: TablePosition) {
         self.store = store
         self.topic = topic
@@ -21,7 +21,7 @@ public final class SubscriptionTable: Sendable {
         self.applied = Mutex(position)
     }
 
-    /// A table that is gone with the process, for tests and for `render`.
+    /// A table that lives as long as the process, for tests and for `render`.
     public static func inMemory(partitions: Int = 1) -> SubscriptionTable {
         SubscriptionTable(
             store: MemoryStore(), topic: "",
@@ -31,21 +31,21 @@ public final class SubscriptionTable: Sendable {
     /// The next offset to read, by partition. Any thread.
     public var appliedOffsets: [Int64] { position.offsets }
 
-    /// Where the table stands. Any thread.
+    /// The position of the table. Any thread.
     package var position: TablePosition { applied.withLock { $0 } }
 
-    /// The number of devices over all audiences; a device of two audiences counts twice.
+    /// The number of devices over all audiences; a device with two audiences counts twice.
     public func count() throws(SubscriptionTableError) -> Int {
         var reader = try makeReader()
         try reader.begin()
         return try reader.count()
     }
 
-    /// Applies records of a table that is whole, in one store transaction. One thread at a time.
+    /// Applies records to a complete table, in one store transaction. One thread at a time.
     ///
-    /// A malformed record is counted, described and skipped, never thrown. After an error nothing is applied, and the
-    /// call may be repeated.
-    /// - Parameter time: the topic had no more than this then.
+    /// A malformed record is counted, described and skipped; it is never an error. After an error nothing has been
+    /// applied, and the call may be repeated.
+    /// - Parameter time: when the topic had no records beyond these.
     package func apply(
         _ records: [SubscriptionRecord], nextOffsets: [Int64], at time: EventTime
     ) throws(SubscriptionTableError) -> SubscriptionTableChange {
@@ -58,12 +58,12 @@ public final class SubscriptionTable: Sendable {
         return try apply(&changes, position)
     }
 
-    /// The same for records that were collected over several batches, for a first load. Larger transactions load faster
-    /// and leave a larger file, since every page they touch is written anew: a million devices in random order take
-    /// 0.55 GB in transactions of 20,000 and 0.84 GB in transactions of 100,000. Empties `changes` when they are applied.
+    /// Applies changes collected over several batches, for a first load. Larger transactions load faster but leave a
+    /// larger file, since every page that they touch is rewritten: a million devices in random order take 0.55 GB in
+    /// transactions of 20,000 and 0.84 GB in transactions of 100,000. Empties `changes` once they are applied.
     ///
-    /// Also to be called with no changes now and then, so that the checkpoint of an idle topic does not age.
-    /// - Parameter position: with the changes applied.
+    /// Call it without changes now and then, so that the checkpoint of an idle topic does not age.
+    /// - Parameter position: the position with the changes applied.
     package func apply(
         _ changes: inout SubscriptionChanges, _ position: TablePosition
     ) throws(SubscriptionTableError) -> SubscriptionTableChange {
@@ -75,15 +75,15 @@ public final class SubscriptionTable: Sendable {
         return summary
     }
 
-    /// Empties the table, which is then read from these offsets. Snapshots that were taken before stay as they are; one
-    /// that is taken before the table is whole again is refused. After an error the table is as it was.
+    /// Empties the table, which is then read from these offsets. Earlier snapshots stay valid; a new one is refused
+    /// until the table is complete again. After an error the table is unchanged.
     ///
-    /// - Parameter time: when the offsets were asked for, before the first record is read.
+    /// - Parameter time: when the offsets were queried, before the first record is read.
     package func restart(at offsets: [Int64], time: EventTime) throws(SubscriptionTableError) {
         try write(.beginning(at: offsets, time: time)) { writer throws(StoreError) in try writer.removeAll() }
     }
 
-    /// One transaction: `body`, then the checkpoint.
+    /// Runs one transaction: `body`, then the checkpoint.
     private func write(
         _ position: TablePosition, _ body: (any StoreWriter) throws(StoreError) -> Void
     ) throws(SubscriptionTableError) {
@@ -99,7 +99,7 @@ public final class SubscriptionTable: Sendable {
         applied.withLock { $0 = position }
     }
 
-    /// A reader for one worker. The table cannot be closed before its readers are gone.
+    /// A reader for one worker. The table cannot be closed while it has readers.
     package func makeReader() throws(SubscriptionTableError) -> TableReader {
         do throws(StoreError) {
             return TableReader(try store.makeReader())
@@ -108,7 +108,7 @@ public final class SubscriptionTable: Sendable {
         }
     }
 
-    /// Closes the store and marks it as sound. Every reader must be gone.
+    /// Closes the store and marks it as intact. Every reader must be released before.
     package func close() throws(SubscriptionTableError) {
         do throws(StoreError) {
             try store.close()
@@ -127,17 +127,17 @@ extension SubscriptionTableError {
         }
     }
 
-    /// The table is being read from the topic's beginning; who fans out waits for the gate.
+    /// The table is being read from the topic's beginning; fan-out waits at the gate.
     static let notWhole = SubscriptionTableError(
         .retry, "the subscriptions table is being read from its topic's beginning")
 
-    /// What stands in the store is not what this version writes.
+    /// An entry in the store is not in this version's format.
     static let foreign = SubscriptionTableError(
-        .wipe, "the subscriptions table was written by another version; delete its folder, it is filled again")
+        .wipe, "the subscriptions table was written by another version; delete its folder to fill it again")
 }
 
 extension [UInt8] {
-    /// `withUnsafeBytes` with the store's own error.
+    /// `withUnsafeBytes` with the error type of the store.
     func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         let result = withUnsafeBytes { bytes -> Result<Void, StoreError> in
             Result { () throws(StoreError) in try body(bytes) }

@@ -3,7 +3,7 @@ import Events
 /// What the table stores about itself, in the same transaction as the devices.
 struct TableCheckpoint: Equatable {
     var topic: String
-    /// The cluster's id; nil where the broker does not tell.
+    /// The cluster's id; nil if the broker does not report it.
     var cluster: String?
     var position: TablePosition
 
@@ -21,7 +21,7 @@ struct TableCheckpoint: Equatable {
         self.position = position
     }
 
-    /// Version, whether it is whole, time, number of partitions, offsets, in little-endian numbers; then lines of text:
+    /// Version, completeness, time, number of partitions and offsets as little-endian numbers; then lines of text:
     /// topic, cluster, and the fingerprints of each partition.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = [TableEntry.version, position.isWhole.code]
@@ -35,7 +35,7 @@ struct TableCheckpoint: Equatable {
         return bytes
     }
 
-    /// Nil where another version wrote it.
+    /// Nil if another version wrote it.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var offsets: [Int64] = []
         guard let isWhole = Self.readHead(bytes, into: &offsets) else { return nil }
@@ -54,9 +54,9 @@ struct TableCheckpoint: Equatable {
             time: EventTime(milliseconds: Self.number(bytes, at: Place.time)), isWhole: isWhole)
     }
 
-    /// Reads the offsets alone into memory that is used again.
+    /// Reads only the offsets, into memory that is reused.
     ///
-    /// - Returns: whether the table is whole; nil for another version.
+    /// - Returns: whether the table is complete; nil for another version.
     static func readHead(_ bytes: UnsafeRawBufferPointer, into offsets: inout [Int64]) -> Bool? {
         guard bytes.count >= Place.offsets, bytes[Place.version] == TableEntry.version,
             let isWhole = Bool(code: bytes[Place.isWhole])

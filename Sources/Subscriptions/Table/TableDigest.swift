@@ -1,7 +1,7 @@
 import Digests
 import StateStore
 
-/// What a table holds, as one number that does not depend on how or in which order it was stored.
+/// The content of a table as one number, whatever the order and the way in which it was stored.
 ///
 /// The XOR of the SHA-256 of each device's line:
 /// `<SHA-256 of the audience, 32 hex digits> <SHA-256 of the token> <platform> <environment> <last seen, ms or -> <app> <token>`.
@@ -10,7 +10,7 @@ struct TableDigest {
     private var sum = [UInt8](repeating: 0, count: 32)
     private var hash = [UInt8](repeating: 0, count: 32)
 
-    /// - Throws: where an entry is not this version's.
+    /// - Throws: if an entry is not in this version's format.
     mutating func add(_ entry: StoreEntry) throws(StoreError) {
         guard let device = TableEntry.device(entry, audience: 0), let key = entry.key.baseAddress else {
             throw StoreError(.damaged, SubscriptionTableError.foreign.description)

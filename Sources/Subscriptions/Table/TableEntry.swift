@@ -2,18 +2,18 @@ import Events
 import NotificationPayload
 import StateStore
 
-/// How the table stores a device: key, 16 bytes of the audience's SHA-256 and the 32 of the token's; value, a head of 25
-/// bytes, the app, the token, the locale. Numbers are little-endian.
+/// How the table stores a device. Key: 16 bytes of the audience's SHA-256 and the 32 bytes of the token's. Value: a
+/// head of 25 bytes, the app, the token, the locale. Numbers are little-endian.
 ///
-/// One entry a device, so that 100,000 devices of one audience load in linear time (design §7).
+/// One entry per device, so that 100,000 devices of one audience load in linear time (design §7).
 enum TableEntry {
-    /// Written into every value, and into the checkpoint: another version is wiped and filled again (ADR 30).
+    /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
     static let version: UInt8 = 2
     static let audienceCount = 16
     static let keyCount = 48
     private static let headCount = 25
 
-    /// What stands at the head's bytes. ``Device/registeredAt`` reads its own just before the app.
+    /// The offsets of the head's fields. ``Device/registeredAt`` reads its field relative to the app.
     private enum Place {
         static let version = 0
         static let platform = 1
@@ -54,7 +54,7 @@ enum TableEntry {
         head.storeBytes(of: milliseconds.littleEndian, toByteOffset: place, as: Int64.self)
     }
 
-    /// The device of an entry, pointing into it; nil where it is not what ``append(_:_:to:)`` wrote.
+    /// The device of an entry, which points into it; nil if ``append(_:_:to:)`` did not write it.
     static func device(_ entry: StoreEntry, audience: Int32) -> Device? {
         guard entry.value.count >= headCount, entry.key.count == keyCount,
             let key = entry.key.baseAddress, let value = entry.value.baseAddress,
@@ -84,7 +84,7 @@ enum TableEntry {
 }
 
 extension Bool {
-    /// How the table stores it.
+    /// The code in the table.
     var code: UInt8 { self ? 1 : 0 }
 
     /// Nil for a code that this version does not write.

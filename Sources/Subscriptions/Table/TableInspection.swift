@@ -1,22 +1,22 @@
 import Events
 import StateStore
 
-/// What a stored table holds, for `carillon table check`.
+/// The content of a stored table, for `carillon table check`.
 public struct TableInspection: Equatable, Sendable {
-    /// The devices over all audiences, every one of them looked up and found sound.
+    /// The devices over all audiences; every entry was read and is intact.
     public var devices: Int
     public var topic: String
     public var checkpointTime: EventTime?
     /// The next offset to read, by partition.
     public var offsets: [Int64]
-    /// What the table holds, as a ``TableDigest``: 64 hex digits.
+    /// The ``TableDigest`` of the content: 64 hex digits.
     public var digest: String
-    /// It was damaged and has been wiped, for this reason.
+    /// The table was damaged and has been wiped, for this reason.
     public var wiped: String?
 }
 
 extension SubscriptionTable {
-    /// Looks up every key of the table in a folder and compares every checksum. Nothing may have it open.
+    /// Reads every key of the table in a folder and compares every checksum. Nothing else may have the table open.
     public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
         do throws(StoreError) {
             let (store, opening) = try DiskStore.open(directory)
@@ -41,7 +41,7 @@ extension SubscriptionTable {
             throw SubscriptionTableError(error)
         }
     }
-    /// By the first byte of the keys, so that not every entry is listed at once.
+    /// By the first byte of the keys, so that only a part of the entries is listed at once.
     private static func digest(_ reader: any StoreReader) throws(StoreError) -> String {
         var digest = TableDigest()
         var entries: [StoreEntry] = []

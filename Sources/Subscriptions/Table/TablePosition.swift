@@ -1,16 +1,16 @@
 import Events
 
-/// Where a table stands in its topic; stored with the devices, in one transaction.
+/// The position of a table in its topic, stored with the devices in one transaction.
 package struct TablePosition: Equatable, Sendable {
     /// The next offset to read, by partition.
     package var offsets: [Int64]
-    /// The last records that were applied, by partition.
+    /// The last records applied, by partition.
     package var records: [RecentFingerprints]
-    /// The table holds everything that the topic had then; while it is not whole, when its reading began. By this its
-    /// age is judged (kafka-rules 18).
+    /// When the table had everything in the topic; while the table is incomplete, when its reading began. The table's
+    /// age is measured from this (kafka-rules 18).
     package var time: EventTime
-    /// Whether the table has reached the topic's end since it was last read from the beginning. One that has not lacks
-    /// devices, and nobody fans out from it.
+    /// Whether the table has reached the topic's end since it was last read from the beginning. A table that has not
+    /// lacks devices, and fan-out does not use it.
     package var isWhole: Bool
 
     package init(offsets: [Int64], records: [RecentFingerprints], time: EventTime, isWhole: Bool) {
@@ -20,7 +20,7 @@ package struct TablePosition: Equatable, Sendable {
         self.isWhole = isWhole
     }
 
-    /// Before the first record of a reading that begins at these offsets.
+    /// The position before the first record, of a table to be read from these offsets.
     package static func beginning(at offsets: [Int64], time: EventTime) -> TablePosition {
         TablePosition(
             offsets: offsets, records: offsets.map { _ in RecentFingerprints() }, time: time, isWhole: false)

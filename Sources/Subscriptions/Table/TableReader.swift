@@ -1,15 +1,15 @@
 import StateStore
 
-/// Reads one snapshot of the table after the other, for one worker.
+/// Reads snapshots of the table, one at a time, for one worker.
 ///
-/// No class: the runtime would check at every look-up that nobody else is changing ``entries`` (0.1 µs).
+/// Not a class: at every lookup the runtime would check for exclusive access to ``entries`` (0.1 µs).
 package struct TableReader: ~Copyable {
     private let reader: any StoreReader
-    /// The prefix that is looked for; 32 bytes, so that a whole hash fits.
+    /// The prefix of the lookup; 32 bytes, so that a whole hash fits.
     private let prefix = UnsafeMutableRawPointer.allocate(byteCount: 32, alignment: 16)
-    /// What the store found for an audience; the memory is used again.
+    /// What the store found for an audience; the memory is reused.
     private var entries: [StoreEntry] = []
-    /// Of the snapshot, by partition.
+    /// The offsets of the snapshot, by partition.
     package private(set) var offsets: [Int64] = []
 
     init(_ reader: any StoreReader) {
@@ -20,10 +20,10 @@ package struct TableReader: ~Copyable {
         prefix.deallocate()
     }
 
-    /// Takes a new snapshot. What was read from the one before is gone.
+    /// Takes a new snapshot. Devices read from the previous one become invalid.
     ///
-    /// - Throws: `.retry` where the table is not whole: workers find out by their gate, and this holds where one has
-    ///   passed it just before it closed.
+    /// - Throws: `.retry` if the table is incomplete. Workers wait at their gate; this stops one that passed it just
+    ///   before it closed.
     package mutating func begin() throws(SubscriptionTableError) {
         var isComplete = true
         do throws(StoreError) {
@@ -45,7 +45,7 @@ package struct TableReader: ~Copyable {
         }
     }
 
-    /// Gives the snapshot up, so that the store can use its pages again.
+    /// Releases the snapshot, so that the store can reuse its pages.
     package func end() {
         reader.end()
     }

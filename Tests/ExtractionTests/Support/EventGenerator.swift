@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Makes events whose members have the right names and any value, from likely to absurd.
+/// Generates events whose members have the right names and any value, from likely to absurd.
 struct EventGenerator {
     var random: SeededGenerator
 

@@ -3,7 +3,7 @@ import NotificationPayload
 @testable import Events
 @testable import Extraction
 
-/// A record of orders.events, as a test writes it down.
+/// A record of orders.events, as a test writes it.
 struct TestRecord {
     var topic = "orders.events"
     var partition: Int32 = 0
@@ -24,7 +24,7 @@ struct TestRecord {
     }
 }
 
-/// What came of a record, as values.
+/// The outcome of a record, as values.
 struct TestResult {
     var notifications: [TestNotification] = []
     var reason: SuppressionReason?
@@ -51,7 +51,7 @@ struct TestNotification {
     var isDegraded: Bool
 }
 
-/// Bytes at an address of their own, as librdkafka hands them out: nothing behind them may be read.
+/// Bytes at an address of their own, as librdkafka returns them: nothing after them may be read.
 final class OwnedBytes {
     let bytes: UnsafeRawBufferPointer
 
@@ -74,7 +74,7 @@ func extract(_ record: TestRecord, rules: ExtractionRules? = nil) -> TestResult 
     extract([record], rules: rules)[0]
 }
 
-/// Runs records through one extractor, one batch after the other in the order given.
+/// Runs records through one extractor, batch by batch in the given order.
 func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestResult] {
     guard let rules = rules ?? (try? ExtractionRules()) else { return [] }
     var extractor = Extractor(rules: rules)
@@ -150,7 +150,7 @@ func created(_ members: String, event: String = "") -> String {
         """
 }
 
-/// The same with a slot's start and end, each as JSON.
+/// The same event with a slot's start and end, each as JSON.
 func created(start: String, end: String) -> String {
     created(#""shipping_info":{"slot":{"start_time":\#(start),"end_time":\#(end)}}"#)
 }
