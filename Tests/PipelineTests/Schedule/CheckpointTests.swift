@@ -186,7 +186,7 @@ struct CheckpointTests {
     func unknownOrderType() throws {
         var driver = try ScheduleDriver()
         driver.core.orders.trackChanges(of: 0)
-        driver.append(event("o1", at: ScheduleDriver.morning, orderExtra: #","order_type":"d2d""#))
+        driver.append(event("o1", at: ScheduleDriver.morning, orderExtra: #""order_type":"d2d""#))
         try driver.process()
         var stored: [UInt8] = []
         driver.core.orders.takeChanges(of: 0) { _, block in stored = block.map { Array($0) } ?? [] }
