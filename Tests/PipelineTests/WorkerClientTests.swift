@@ -113,6 +113,82 @@ struct WorkerClientTests {
         #expect(context.board.readiness(isDraining: false, tableBehind: nil).reasons == [])
         worker.close()
     }
+
+    // MARK: Fencings
+
+    @Test("a loss of the partitions that nobody has heard of yet explains a fencing: the consumer is replaced")
+    func pendingLossExplainsFencing() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        var worker = try makeMember(cluster, folder)
+        try worker.serve { $0.assignment.search != nil }
+        // The second answer comes although the loss, which the first one causes, is still in the queue.
+        try cluster.pushErrors(.heartbeat, ["UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"])
+        try worker.waitForFencing()
+        do {
+            try worker.replaceProducer(after: .fencedProducer)
+        } catch {
+            try worker.recoverFully(from: error)
+        }
+        let fatal = worker.consumer.fatalError
+        #expect(fatal == nil)
+        worker.close()
+    }
+
+    @Test("a loss of the partitions that a fencing itself causes does not explain it: the slot is taken")
+    func fencingBeforeLoss() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        var worker = try makeMember(cluster, folder)
+        try worker.serve { $0.assignment.search != nil }
+        try cluster.pushErrors(.heartbeat, ["FENCED_INSTANCE_ID"])
+        try worker.waitForFencing()
+        var thrown: PipelineError?
+        do { try worker.replaceProducer(after: .fencedProducer) } catch let error as PipelineError { thrown = error }
+        #expect(thrown?.isInstanceInUse == true)
+        worker.close()
+    }
+
+    /// A worker that is a static member of its group on a mock cluster. Its control queue gets nothing but what the group
+    /// says, and errors.
+    private func makeMember(_ cluster: MockCluster, _ folder: TemporaryFolder) throws -> Worker {
+        var configuration = try PipelineConfiguration.onMock(cluster, folder)
+        configuration.kafka["statistics.interval.ms"] = "0"
+        configuration.kafka["heartbeat.interval.ms"] = "100"
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        return try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+    }
+}
+
+extension Worker {
+    /// Joins the group and finds the positions, until the condition holds.
+    fileprivate mutating func serve(until condition: (borrowing Worker) -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !condition(self), .now < deadline {
+            try serveControl(timeout: .milliseconds(50))
+            // It may hold before the positions are looked for.
+            if !condition(self) { try advanceAssignment() }
+        }
+        let holds = condition(self)
+        try #require(holds)
+    }
+
+    /// Waits for the fatal error of the consumer; what the group says stays in its queue.
+    fileprivate mutating func waitForFencing() throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while consumer.fatalError == nil, .now < deadline { _ = consumer.read(limit: 1, timeout: .milliseconds(10)) }
+        let kind = consumer.fatalError?.kind
+        try #require(kind == .fencedInstanceID)
+    }
+}
+
+extension PipelineError {
+    fileprivate var isInstanceInUse: Bool {
+        if case .instanceInUse = self { true } else { false }
+    }
 }
 
 /// Nobody has subscribed, and the first event is the last one that is processed.
@@ -130,5 +206,10 @@ extension KafkaError {
     /// Has nothing to do with a record.
     fileprivate static var anotherReason: KafkaError {
         KafkaError(kind: .state, recovery: .abortTransaction, name: "", message: "an abort that a test asked for")
+    }
+
+    /// The producer's, which does not say by whom.
+    fileprivate static var fencedProducer: KafkaError {
+        KafkaError(kind: .fenced, recovery: .recreateClient, isFatal: true, name: "_FENCED", message: "by a test")
     }
 }

@@ -100,18 +100,25 @@ extension Worker {
     /// Tells a slot that another process took from a transaction that timed out (design §6, "Slots").
     private mutating func considerFencing(_ error: KafkaError) throws {
         let isStatic = context.configuration.staticMembership
-        if isStatic {
-            // What the group said during a long call comes first here too: the consumer's fatal error may stand already.
-            try serveGroup(timeout: .zero)
-            let end = ContinuousClock.now + .seconds(5)
-            while .now < end, !context.mustStop, consumer.fatalError?.kind != .fencedInstanceID {
-                try serveGroup(timeout: .milliseconds(100))
-            }
-        }
-        switch health.fencings.judge(error, consumer: consumer.fatalError, isStatic: isStatic) {
+        let fatal = isStatic ? try awaitConsumerFencing(within: .seconds(5)) : nil
+        switch health.fencings.judge(error, consumer: fatal, isStatic: isStatic) {
         case .newProducer: return
         case .slotTaken(let error): throw slotTaken(error)
         case .tooOften: throw PipelineError.defect("slot \(slot) was fenced three times in 10 minutes: \(error)")
+        }
+    }
+
+    /// Serves the group until the consumer is fenced as well.
+    ///
+    /// The consumer is looked at before the group is served: when this returns its fencing, all that the group said before
+    /// it has been processed (ADR 16).
+    private mutating func awaitConsumerFencing(within limit: Duration) throws -> KafkaError? {
+        let end = ContinuousClock.now + limit
+        while true {
+            let fatal = consumer.fatalError.flatMap { $0.kind == .fencedInstanceID ? $0 : nil }
+            let isLast = fatal != nil || .now >= end || context.mustStop
+            try serveGroup(timeout: isLast ? .zero : .milliseconds(100))
+            if isLast { return fatal }
         }
     }
 
