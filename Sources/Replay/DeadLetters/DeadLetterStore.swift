@@ -2,7 +2,7 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// The events that would be put back, in a scratch store by where their dead letters stand.
+/// The events that would be put back, in a scratch store by the place of their dead letters.
 final class DeadLetterStore {
     private static let flushBytes = 16 << 20
 
@@ -10,7 +10,7 @@ final class DeadLetterStore {
     private var pending: [(key: [UInt8], value: [UInt8])] = []
     private var pendingBytes = 0
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     init(_ store: any OrderedStore) {
         self.store = store
     }
@@ -22,7 +22,7 @@ final class DeadLetterStore {
         if pendingBytes > Self.flushBytes { try flush() }
     }
 
-    /// Writes what was appended. To be called before looking.
+    /// Writes what was appended. Call it before reading.
     func flush() throws(StoreError) {
         try store.write { writer throws(StoreError) in try writer.put(pending) }
         pending.removeAll()
