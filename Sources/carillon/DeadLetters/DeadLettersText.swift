@@ -34,7 +34,7 @@ struct DeadLettersText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// For a person, behind a number.
+    /// For a person, after a number.
     static func sentence(
         of reason: DeadLetterLeft, _ stillDead: [String: Int], _ configuration: PipelineConfiguration
     ) -> String {

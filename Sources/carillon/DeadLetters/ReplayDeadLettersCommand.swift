@@ -117,7 +117,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         return request
     }
 
-    /// By what a run that goes on knows that it was asked for the same.
+    /// Identifies the options: a resumed run must have the same ones.
     private func digest(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) -> String {
         var parts = ["dead-letters", configuration.rulesHash, configuration.topics.events]
         parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(ReplayOptions.maxAge(maxAge) ?? 0)"]

@@ -111,7 +111,7 @@ struct OffsetsSetCommand: ParsableCommand {
         return Dictionary(uniqueKeysWithValues: chosen(positions).map { ($0.id, time) })
     }
 
-    /// Those that --partition names, or all.
+    /// The partitions that --partition names, or all.
     private func chosen(_ positions: GroupPositions) -> [GroupPositions.Partition] {
         positions.partitions.filter { partition.isEmpty || partition.contains(Int($0.id.partition)) }
     }

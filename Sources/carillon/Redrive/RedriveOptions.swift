@@ -4,7 +4,7 @@ import Events
 import Pipeline
 import Replay
 
-/// How a re-drive sends, and what it takes to be allowed to.
+/// How a re-drive sends, and the confirmations that it requires.
 struct RedriveOptions: ParsableArguments {
     @Flag(help: "Needed to send: what this command sends is delivered.") var iUnderstandThisNotifiesPeople: Bool
     @Option(help: "The number of devices in the plan, in place of typing it.", valueName: "n") var confirmDevices: Int?
@@ -42,16 +42,16 @@ struct RedriveOptions: ParsableArguments {
         return problems
     }
 
-    /// Nil where the text is none.
+    /// Nil if the text is no duration.
     var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
 
-    /// The one that was given, or one that nobody has.
+    /// The given id, or a new one.
     static func replayID(_ id: String?, now: Int64) -> RedriveID {
         id.flatMap { RedriveID($0) } ?? RedriveID(time: TimeText.iso8601(now), random: .random(in: 0 ... .max))
     }
 }
 
-/// By what a re-drive that goes on knows that it was asked for the same.
+/// Identifies the options: a resumed re-drive must have the same ones.
 enum RedriveDigest {
     static func make(
         _ selection: ReplayOptions, _ redrive: RedriveOptions, _ configuration: PipelineConfiguration
@@ -68,7 +68,7 @@ enum RedriveDigest {
         return of(parts)
     }
 
-    /// Each part behind its length, so that no two lists look the same.
+    /// Each part is preceded by its length, so that no two lists look the same.
     static func of(_ parts: [String]) -> String {
         SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
     }

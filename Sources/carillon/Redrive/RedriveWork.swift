@@ -2,7 +2,7 @@ import Foundation
 import Pipeline
 import Replay
 
-/// A re-drive as the command does it: the plan, the confirmation, the sending, and what is said of each.
+/// The work of `carillon replay redrive`: the plan, the confirmation, the sending, and the reports.
 struct RedriveWork {
     let context: ReplayContext
     let request: RedriveRequest
@@ -16,7 +16,7 @@ struct RedriveWork {
         try show(try session.plan(), nil)
     }
 
-    /// Sends what is confirmed.
+    /// Sends the confirmed pushes.
     func perform() throws {
         Terminal.complain("Re-drive \(id). Interrupted, it goes on with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
@@ -120,15 +120,15 @@ struct RedriveWork {
     private static func count(_ number: Int) -> String { ProgressLine.grouped(number) }
 }
 
-/// What became of a re-drive, as JSON.
+/// The result of a re-drive, as JSON.
 struct RedriveOutcome: Encodable {
     var id: String
     var devices: Int
     var sent: Int
     var refused: Int
-    /// By reason, what was in the plan and was left out when its turn came.
+    /// By reason, the planned pushes that were left out when their turn came.
     var leftOut: [String: Int]
-    /// What was confirmed, and what the plan after an interruption has no more.
+    /// Confirmed pushes that are missing from the plan of the resumed run.
     var dropped: Int
 
     init(id: String, _ cursor: RedriveCursor) {

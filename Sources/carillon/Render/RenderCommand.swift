@@ -73,7 +73,7 @@ struct RenderCommand: ParsableCommand {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
             try render.finish()
         } catch let error as FileError where error.isBrokenPipe {
-            // The reader has seen enough: `carillon render … | head`.
+            // The reader has closed the pipe: `carillon render … | head`.
         }
     }
 }

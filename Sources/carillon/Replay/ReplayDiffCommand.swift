@@ -42,7 +42,7 @@ struct ReplayDiffCommand: ParsableCommand {
         let configuration = try options.checked(needsBroker: needsBroker)
         let now = WallClock.now
         let other = try withConfig.map { try options.checked(needsBroker: needsBroker, inPlaceOfConfig: $0) }
-        // Who has unsubscribed since then has been sent what was sent.
+        // A device that has unsubscribed since was sent its pushes all the same.
         let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
         var foreign = 0
@@ -69,7 +69,7 @@ struct ReplayDiffCommand: ParsableCommand {
         if input.isApproximate { throw CommandFailure(.approximate, lines: []) }
     }
 
-    /// With what other rules give.
+    /// Compares with the output of other rules.
     private struct Comparison: ReplayUse {
         var other: PipelineConfiguration
 

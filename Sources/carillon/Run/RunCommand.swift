@@ -65,7 +65,8 @@ struct RunCommand: ParsableCommand {
         try await pipeline.run()
     }
 
-    /// Before the pipeline runs and until it has ended: what waits for a broker or drains is asked how it is, too.
+    /// Serves before the pipeline runs and until it has ended, so that it can also be observed while it waits or
+    /// drains.
     private func serve(
         _ pipeline: NotificationPipeline, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
     ) throws -> ConsoleServer? {
