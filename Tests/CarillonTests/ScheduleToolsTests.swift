@@ -57,7 +57,7 @@ struct ScheduleToolsTests {
         #expect(wrong.errors.contains("--until tomorrow is not allowed; it must be a time such as"))
         let off = try render("--until", "2026-11-23T00:00:00Z", "--set", "schedule=off")
         #expect(off.status == 64)
-        #expect(off.errors.contains("--until wants schedule=on"))
+        #expect(off.errors.contains("--until requires schedule=on"))
     }
 
     @Test(

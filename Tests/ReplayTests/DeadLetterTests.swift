@@ -133,10 +133,10 @@ struct DeadLetterTests {
         }
         #expect(texts(second) == texts(event) && again.event.offset == 99)
         // Mended by a person.
-        let mended = judge("no JSON", Self.family(truncated: true)) {
+        let repaired = judge("no JSON", Self.family(truncated: true)) {
             $0.repaired = [Coordinates(partition: 1, offset: 5): Array(Self.list.utf8)]
         }
-        guard case .candidate(let listed, let third) = mended else {
+        guard case .candidate(let listed, let third) = repaired else {
             Issue.record("it stays")
             return
         }

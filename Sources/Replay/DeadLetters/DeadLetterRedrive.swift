@@ -56,7 +56,7 @@ package struct DeadLetterRedrive: ~Copyable {
             let cursor = try DeadLetterCursor(position, id: id)
             guard cursor.digest == request.digest else {
                 throw ReplayRefusal(
-                    "--id \(id) was begun with other options or other rules: give the same ones to go on, or another --id"
+                    "--id \(id) was started with other options or rules: resume it with the same ones, or choose another --id"
                 )
             }
             cursors[partition] = cursor

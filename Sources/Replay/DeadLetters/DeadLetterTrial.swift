@@ -36,10 +36,10 @@ struct DeadLetterTrial: ~Copyable {
     /// - Returns: nil for a dead letter that is not selected.
     mutating func judge(_ record: RecordView, headers: [EventHeader]) -> Verdict? {
         let place = Coordinates(partition: record.partition, offset: record.offset)
-        let mended = request.repaired?[place]
+        let repaired = request.repaired?[place]
         let reason = DeadLetterReason(headers)
         if let reason, reason.topic == topics.events { dead.insert(reason.place) }
-        if request.repaired != nil, mended == nil { return nil }
+        if request.repaired != nil, repaired == nil { return nil }
         guard let reason else {
             return request.codes.isEmpty ? .left(.foreign, code: nil, nil) : nil
         }
@@ -48,12 +48,12 @@ struct DeadLetterTrial: ~Copyable {
             .left(why, code: reason.code, letter)
         }
         guard reason.topic == topics.events else { return left(.otherTopic) }
-        if reason.isTruncated, mended == nil { return left(.truncated) }
+        if reason.isTruncated, repaired == nil { return left(.truncated) }
         // This version does not know what another version's code means.
         let canBeTried = DeadLetter.Code(label: reason.code)?.canBeTriedAlone ?? false
-        if mended == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
+        if repaired == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
         var event = ProducerRecord(
-            key: record.key.map { Array($0) }, value: mended ?? record.value.map { Array($0) },
+            key: record.key.map { Array($0) }, value: repaired ?? record.value.map { Array($0) },
             headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
             partition: reason.place.partition)
         event.timestamp = record.timestamp.map(Timestamp.init(milliseconds:))

@@ -125,6 +125,6 @@ package struct RedriveResume: Equatable, Sendable {
     package func check(_ request: RedriveRequest, id: String) throws(ReplayRefusal) {
         guard cursor.request != request.digest else { return }
         throw ReplayRefusal(
-            "--id \(id) was begun with other options or other rules: give the same ones to go on, or another --id")
+            "--id \(id) was started with other options or rules: resume it with the same ones, or choose another --id")
     }
 }

@@ -58,7 +58,7 @@ package struct RedriveTakenOver: Error, CustomStringConvertible {
     }
 
     package var description: String {
-        "replay \(id) is in use: another process was started with the same --id and goes on with it; this one sends nothing more"
+        "replay \(id) is in use: another process was started with the same --id and continues it; this one sends nothing more"
     }
 }
 

@@ -159,7 +159,7 @@ package struct RedriveProducer: ~Copyable {
             return try renew(after: "\(error)", reaching: next)
         }
         aborts += 1
-        tell("\(error); tried again")
+        tell("\(error); retrying")
         try abort(after: error)
         return false
     }
@@ -178,7 +178,7 @@ package struct RedriveProducer: ~Copyable {
     ///
     /// - Returns: whether the group has reached `next`.
     private mutating func renew(after reason: String, reaching next: [Int32: RedrivePosition]?) throws -> Bool {
-        tell("makes its producer anew after: \(reason)")
+        tell("recreates its producer after: \(reason)")
         try untilItWorks { me throws in
             // A process that has taken over must not be fenced in turn.
             let reader = try RedriveClient.reader(

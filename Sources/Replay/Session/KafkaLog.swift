@@ -192,7 +192,7 @@ package struct KafkaLog: ~Copyable {
             if isSettled { return bounds }
             if isStopped() { throw ReplayStopped() }
             guard .now < deadline else {
-                throw ReplayRefusal("\(topic): a transaction stays open, and what is behind it cannot be read")
+                throw ReplayRefusal("\(topic): a transaction stays open, and the records after it cannot be read")
             }
             // The broker does not notify: polling is the only way to know.
             usleep(50_000)

@@ -25,7 +25,7 @@ struct DeadLettersWork {
 
     /// Puts back the confirmed events.
     func perform() throws {
-        Terminal.complain("Dead letters, \(id). Interrupted, it goes on with:\n  \(resumingLine)\n")
+        Terminal.complain("Dead letters, \(id). If interrupted, resume with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
             id: id, from: configuration.topics.deadLetters, to: configuration.topics.events, context,
             tell: { Terminal.complain("carillon: \($0)\n") })
@@ -84,11 +84,11 @@ struct DeadLettersWork {
             let (putBack, events) = (Self.count(result.tally.putBack), Self.count(number))
             if error is ReplayStopped {
                 throw CommandFailure(
-                    .notInTime, "stopped; \(putBack) of \(events) events are put back. It goes on with:", resumingLine)
+                    .notInTime, "stopped; \(putBack) of \(events) events were put back. Resume with:", resumingLine)
             }
             var failure = CommandFailure(error)
             failure.lines.append("\(putBack) of \(events) events were put back until then")
-            if !(error is RedriveTakenOver) { failure.lines += ["It goes on with:", resumingLine] }
+            if !(error is RedriveTakenOver) { failure.lines += ["Resume with:", resumingLine] }
             throw failure
         }
         line.clear()

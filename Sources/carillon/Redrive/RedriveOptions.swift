@@ -10,11 +10,11 @@ struct RedriveOptions: ParsableArguments {
     @Option(help: "The number of devices in the plan, in place of typing it.", valueName: "n") var confirmDevices: Int?
     @Flag(help: "Show the plan and send nothing.") var dryRun: Bool
     @Option(help: "Refuse to send more: 10000 by default.", valueName: "n") var maxDevices: Int?
-    @Option(help: "Devices a second: 500 by default.", valueName: "n") var rate: Int?
+    @Option(help: "Devices per second: 500 by default.", valueName: "n") var rate: Int?
     @Option(help: "Leave out what is older, by the event's time: 1h by default.", valueName: "duration")
     var maxAge: String?
     @Flag(help: "Send again what was dispatched already.") var includeSent: Bool
-    @Option(help: "The name to go on under; made anew without it.", valueName: "name") var id: String?
+    @Option(help: "The id to resume under; a new one by default.", valueName: "name") var id: String?
 
     static let defaultMaxDevices = 10_000
     static let defaultRate = 500
@@ -30,7 +30,7 @@ struct RedriveOptions: ParsableArguments {
             problems.append("--max-devices \(maxDevices) is not allowed; it must be 1 or more")
         }
         if let rate, !(1...1_000_000).contains(rate) {
-            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 devices a second")
+            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 devices per second")
         }
         if let maxAge, maxAgeMilliseconds == nil {
             problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")

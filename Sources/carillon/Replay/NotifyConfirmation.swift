@@ -29,9 +29,9 @@ struct NotifyConfirmation {
             return
         }
         guard isTerminal else {
-            throw Self.refusal("nobody can be asked for the number of \(unit): give \(option) \(count)")
+            throw Self.refusal("there is no terminal to type the number of \(unit): give \(option) \(count)")
         }
-        ask("This notifies people. Type the number of \(unit) to go on: ")
+        ask("This notifies people. Type the number of \(unit) to continue: ")
         guard let line = readLine() else {
             throw Self.refusal("the number of \(unit) was not typed")
         }

@@ -29,10 +29,10 @@ struct ReplayDiffCommand: ParsableCommand {
 
     func validate() -> [String] {
         var problems: [String] = []
-        if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it wants topic:NAME") }
+        if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it must be topic:NAME") }
         if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
         if !selection.source.isEmpty, withConfig == nil {
-            problems.append("--source wants --with-config: files do not say what was sent")
+            problems.append("--source requires --with-config: files do not say what was sent")
         }
         return problems
     }

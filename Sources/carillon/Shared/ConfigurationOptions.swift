@@ -29,8 +29,8 @@ struct ConfigurationOptions: ParsableArguments {
     var property: [String] = []
 
     func validate() -> [String] {
-        set.filter { !$0.contains("=") }.map { "--set \($0): it wants key=value" }
-            + property.filter { !$0.contains("=") }.map { "-X \($0): it wants name=value" }
+        set.filter { !$0.contains("=") }.map { "--set \($0): it must be key=value" }
+            + property.filter { !$0.contains("=") }.map { "-X \($0): it must be name=value" }
     }
 
     /// The flags as settings. Named options come last: they are the more deliberate ones.
