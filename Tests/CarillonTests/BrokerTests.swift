@@ -7,7 +7,7 @@ import Testing
 
 private let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
 
-/// What the mock cluster cannot do: topics and offsets.
+/// What the mock cluster does not support: topics and offsets.
 @Suite(.enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
 struct BrokerTests {
     /// Names that no other run uses.

@@ -4,7 +4,7 @@ import Testing
 @testable import KafkaClient
 @testable import carillon
 
-/// ADR 23: the clock of a partition is its newest timestamp, and what it remembers goes by that.
+/// ADR 23: the clock of a partition is its newest timestamp, and its state expires by that clock.
 @Suite struct OffsetMoveAgeTests {
     private static let day: Int64 = 86_400_000
     private static let newest: Int64 = 1_751_871_600_000

@@ -25,7 +25,7 @@ struct DeadLetterTests {
 
     // MARK: Headers
 
-    /// The family that a pipeline writes behind the headers of a record.
+    /// The headers that a pipeline appends to those of a record.
     private static func family(
         _ code: String = "no_place", topic: String = "orders.events", partition: Int = 3, offset: Int = 17,
         name: String = "carillon", truncated: Bool = false
@@ -89,7 +89,7 @@ struct DeadLetterTests {
                     #expect(left(judge(Self.good, Self.family(code))) == .untried)
                     #expect(left(judge(Self.good, Self.family(code)) { $0.codes = [code] }) == nil)
                 }
-                // A later version's: nobody knows here what it wants.
+                // Written by a later version: this one does not know its code.
                 #expect(left(judge(Self.good, Self.family("wrong_moon"))) == .untried)
             case .truncated: #expect(left(judge(Self.good, Self.family(truncated: true))) == .truncated)
             case .otherTopic: #expect(left(judge(Self.good, Self.family(topic: "schedule"))) == .otherTopic)
@@ -124,7 +124,7 @@ struct DeadLetterTests {
         #expect(event.timestamp?.milliseconds == Self.now)
         #expect(candidate.place == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
         #expect(candidate.event == Coordinates(partition: 3, offset: 17) && candidate.touchesState)
-        // Put back before, and failed again: the first coordinates stay, and the marks are this one's.
+        // Put back before, and failed again: the original coordinates stay, and the markers name this dead letter.
         let before =
             event.headers.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) }) } + [("replay", "x")]
         guard case .candidate(let again, let second) = judge(Self.good, before + Self.family(offset: 99)) else {
@@ -132,7 +132,7 @@ struct DeadLetterTests {
             return
         }
         #expect(texts(second) == texts(event) && again.event.offset == 99)
-        // Mended by a person.
+        // Repaired by a person.
         let repaired = judge("no JSON", Self.family(truncated: true)) {
             $0.repaired = [Coordinates(partition: 1, offset: 5): Array(Self.list.utf8)]
         }
@@ -175,7 +175,7 @@ struct DeadLetterTests {
         #expect(index.isDone(candidates[1]) && !index.isPutBack(candidates[1]) && !index.isLate(candidates[1]))
         note(21, mark(0, by: "another", offset: 10))
         #expect(index.isPutBack(candidates[0]) && !index.isDone(candidates[0]))
-        // As kcat writes it back: with everything.
+        // Written back by kcat with all its headers.
         note(22, key: "n", Self.family(partition: 0, offset: 14))
         #expect(index.isPutBack(candidates[2]) && !index.isLate(candidates[2]))
     }
@@ -199,7 +199,7 @@ struct DeadLetterTests {
         }
         #expect(isLate(partition: 0, offset: 11, time: 0) && !isLate(partition: 0, offset: 9, time: 900))
         #expect(isLate(partition: 1, offset: 0, time: 500) && !isLate(partition: 1, offset: 99, time: 499))
-        // One that was put back counts where it stood, wherever it stands now.
+        // An event that was put back counts at its original place, wherever it is now.
         let mark: [(String, String?)] = [
             ("__connect.errors.partition", "0"), ("__connect.errors.offset", "9"),
             ("replay-of", "notifications.dead-letters/0/7"), ("replay", "x"),
@@ -219,17 +219,18 @@ struct DeadLetterTests {
         #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 0..<9], firsts: [0: 100, 1: 500])) == 0)
         #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 7..<9], firsts: [0: 100])) == 0)
         #expect(home(KeyPartitions(bounds: [0: 0..<9], firsts: [0: 900])) == 0)
-        // One is, or has no record yet.
+        // One partition is younger, or has no record yet.
         var grown = KeyPartitions(bounds: [0: 0..<9, 1: 0..<9], firsts: [0: 100, 1: 501])
         #expect(home(grown) == 1 && home(grown, at: 501) == 0)
         #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 0..<0], firsts: [0: 100])) == 1)
         #expect(grown.home(of: nil, stood: 0, at: 500) == 0 && grown.home(of: key, stood: 1, at: 500) == 1)
-        // Where its producers choose otherwise, nobody knows; what is older than the young partition says nothing.
+        // If producers partition differently, the partition is unknown; records older than the young partition say
+        // nothing.
         grown.note(partition: 0, key: memory.copy(String(decoding: key, as: UTF8.self)), time: 500)
         #expect(home(grown) == 1)
         grown.note(partition: 0, key: memory.copy(String(decoding: key, as: UTF8.self)), time: 501)
         #expect(home(grown) == nil && home(grown, at: 501) == 0)
-        // A producer that had not heard of the new partitions.
+        // A producer with stale metadata, which did not know the new partitions.
         let other = try #require(
             (0..<100).lazy.map { "k\($0)" }.first { Murmur2.partition(of: $0.utf8, count: 2) == 0 })
         grown.note(partition: 0, key: memory.copy(other), time: 502)

@@ -170,12 +170,12 @@ struct JournalTests {
         #expect(try plan(before + [step(50, 90, before: early, group: "a")]).steps == 4)
         #expect(try plan(before + [step(50, 60, group: "a"), step(55, 70, group: "b")]).steps == 4)
         for doubtful in [
-            // Read twice, by whomever.
+            // Processed twice, by any group.
             before + [step(20, 60)], before + [step(0, 60, group: "a")], before + [step(45, 60, group: "b")],
             [step(0, 40, group: "b"), step(30, 50)],
             // Another one continues where they end.
             before + [step(50, 90, group: "b"), step(60, 90, group: "a")],
-            // Timers went twice.
+            // Timers fired twice.
             before + [tick],
         ] {
             let refusal = try #require(throws: ReplayRefusal.self) { try plan(doubtful) }
@@ -209,7 +209,7 @@ struct JournalTests {
         var other = try planner.plan([0: 0..<40])
         other.selected = [0: 0..<40]
         try other.checkRedrive(to: "one", includingSent: false)
-        // What the group itself has sent elsewhere does not stand there.
+        // What the group itself has sent elsewhere is not in this topic.
         #expect(throws: ReplayRefusal.self) { try other.checkRedrive(to: "three", includingSent: false) }
         try other.checkRedrive(to: "three", includingSent: true)
     }

@@ -105,7 +105,7 @@ struct RedriveCursorTests {
         #expect(pace.recordsAtOnce == 100)
         #expect(pace.next(after: 100, now: start) == start + .seconds(1))
         #expect(pace.next(after: 50, now: start + .milliseconds(200)) == start + .milliseconds(1_500))
-        // A pause is not made up for.
+        // A pause is not made up for by a higher rate.
         #expect(pace.next(after: 10, now: start + .seconds(9)) == start + .milliseconds(9_100))
         #expect(RedrivePace(rate: 100_000, now: start).recordsAtOnce == 5_000)
     }

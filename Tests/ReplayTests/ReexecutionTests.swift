@@ -104,7 +104,7 @@ struct ReexecutionTests {
                 _ = try run.perform(toy, plan, into: RecordingSink())
             }
             #expect(refusal.description.contains("orders.events/1: at offset \(offset) stands another record"))
-            // A part of the log without that transaction is done as ever.
+            // A range without that transaction is replayed as usual.
             let part = try run.plan(toy, [0: 0..<Int64(toy.logs[0].count), 1: 0..<offset])
             #expect(try !run.perform(toy, part, into: RecordingSink()).pushes.isEmpty)
         }
@@ -204,7 +204,7 @@ struct ReexecutionTests {
         var replay = try FileReplay(context, ReplayRequest(), files: [events], subscriptions: subscriptions)
         let plan = try replay.run(into: PlanSink()).plan
         #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
-        // What it looks up stands where nobody finds it.
+        // Its lookup data is in an unnamed file.
         #expect(
             try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted() == ["events.jsonl", "s.jsonl"])
         #expect(replay.input.isApproximate && replay.input.done == [0: 0..<2])
