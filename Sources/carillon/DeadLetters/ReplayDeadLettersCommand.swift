@@ -10,10 +10,10 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         commandName: "dead-letters",
         abstract: "Put dead letters back into the events after a repair. Notifies people.",
         discussion: """
-            Tries every dead letter of an event with the present settings. Those that would be taken now are written back \
-            into the events' topic as they came, into the partition of their key, and the running pipeline treats them \
-            like any other event. What the settings alone cannot mend is put back with its code named by --code, or with a \
-            value repaired by a person, by --repaired. Each is put back once, even across crashes: resume with the same --id.
+            Tries every dead letter of an event with the present settings. Those that would be accepted now are written \
+            back unchanged to the events topic, to the partition of their key, and the running pipeline processes them \
+            like any other event. To put back what the settings alone cannot repair, name its code with --code, or give \
+            the repaired value with --repaired. Each is put back once, even across crashes: resume with the same --id.
             """,
         examples: [
             ("carillon replay dead-letters --dry-run", "What could be put back, and why the rest cannot."),

@@ -8,9 +8,9 @@ struct ReplayDiffCommand: ParsableCommand {
         commandName: "diff",
         abstract: "Compare what events give with what was sent, or with what other rules give.",
         discussion: """
-            Compares value and headers of each record byte for byte. Ends with 0 where nothing differs, with 1 where \
-            something does, and with 2 where nothing differs but the journal, the log or the subscriptions no longer tell \
-            everything, so that it may be chance.
+            Compares value and headers of each record byte for byte. Exits with 0 if nothing differs, with 1 if something \
+            does, and with 2 if nothing differs but the journal, the log or the subscriptions are incomplete, so that the \
+            result is not certain.
             """,
         examples: [
             ("carillon replay diff --from -2h", "With what was sent."),
