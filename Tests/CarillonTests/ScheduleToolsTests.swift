@@ -50,7 +50,7 @@ struct ScheduleToolsTests {
         #expect(outline(early.output) == ["order_created", "timeslot_started", "order_status_changed", "duplicate"])
     }
 
-    @Test("--until wants a time, and schedule=on: 64")
+    @Test("--until requires a time, and schedule=on: 64")
     func untilIsRefused() throws {
         let wrong = try render("--until", "tomorrow")
         #expect(wrong.status == 64)
@@ -72,7 +72,7 @@ struct ScheduleToolsTests {
         #expect(outline(result.output) == ["order_created"])
     }
 
-    @Test("orders list-event checks the event by the rules before it writes: 64 with the value that is wrong")
+    @Test("orders list-event validates the event before writing it: 64 with the invalid value")
     func listEventIsChecked() throws {
         func run(_ arguments: String...) throws -> CommandProcess {
             try CommandProcess.run(["orders", "list-event", "--dry-run"] + arguments)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Dead letters that are put back")
+@Suite("Putting dead letters back")
 struct DeadLetterTests {
     private static let good = #"{"event_id":"e","event_type":"ORDER_CREATED","order":{"id":"o","place_id":"p"}}"#
     private static let list = #"{"event_type":"ORDER_IDS_LISTED","place_id":"p","order_ids":["a","b"]}"#
@@ -41,7 +41,7 @@ struct DeadLetterTests {
         pairs.map { EventHeader(name: memory.copy($0.0), value: $0.1.map { memory.copy($0) }) }
     }
 
-    @Test("a reason is the last family of a pipeline's own; another station's, or none, is no reason")
+    @Test("the reason is the pipeline's own last group of headers; another program's headers are none")
     func reasons() throws {
         let memory = Memory()
         let twice = headers([("a", "1")] + Self.family() + [("b", nil)] + Self.family("no_place", offset: 40), memory)
@@ -76,7 +76,7 @@ struct DeadLetterTests {
         if case .left(let why, _, _) = verdict { why } else { nil }
     }
 
-    @Test("each reason for which one stays where it is")
+    @Test("each reason for not putting a dead letter back")
     func stays() throws {
         for why in DeadLetterLeft.allCases {
             switch why {
@@ -143,7 +143,7 @@ struct DeadLetterTests {
         #expect(third.value == Array(Self.list.utf8) && third.key == Array("o".utf8) && !listed.touchesState)
     }
 
-    @Test("the events behind tell what stands there again, by whomever, and which orders have gone on")
+    @Test("the later events show what was put back, by anybody, and which orders have newer events")
     func behind() throws {
         func candidate(_ offset: Int64, key: String = "o", place: Int64) -> DeadLetterCandidate {
             DeadLetterCandidate(
@@ -180,7 +180,7 @@ struct DeadLetterTests {
         #expect(index.isPutBack(candidates[2]) && !index.isLate(candidates[2]))
     }
 
-    @Test("newer events of a key count in each partition that it has had: by offset where it stood, by time elsewhere")
+    @Test("newer events of a key count in each partition that it has had: by offset in the original one, else by time")
     func elsewhere() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
@@ -207,7 +207,7 @@ struct DeadLetterTests {
         #expect(!isLate(partition: 1, offset: 3, time: 900, mark))
     }
 
-    @Test("the partition of a key is the one where it stood, but where partitions may have been added since")
+    @Test("a key keeps its original partition, unless partitions may have been added since")
     func home() throws {
         let memory = Memory()
         let key = try #require(
@@ -237,7 +237,7 @@ struct DeadLetterTests {
         #expect(home(grown) == 1)
     }
 
-    @Test("what has changed when its turn comes stays: put back by another, too old by then, overtaken")
+    @Test("dead letters that changed since the plan are skipped: put back by another run, too old, overtaken")
     func turn() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
@@ -271,7 +271,7 @@ struct DeadLetterTests {
 
     // MARK: What is kept
 
-    @Test("a cursor is read as it is written; another version's, or a re-drive's, is refused")
+    @Test("a cursor survives a round trip; another version's, or a re-drive's, is refused")
     func cursor() throws {
         let cursor = DeadLetterCursor(next: 7, range: 3..<9, oldest: -5, confirmed: 12, digest: "d")
         #expect(try DeadLetterCursor(cursor.position, id: "i") == cursor && !cursor.isDone)
@@ -294,7 +294,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("an event comes out of the store as it went in, with what is null")
+    @Test("an event survives a round trip through the store, with its nulls")
     func stored() throws {
         let store = DeadLetterStore(MemoryStore())
         var full = ProducerRecord(
@@ -311,7 +311,7 @@ struct DeadLetterTests {
         #expect(try store.event(at: Coordinates(partition: 0, offset: 3)) == nil)
     }
 
-    @Test("a file of mended values: each line names its dead letter, once")
+    @Test("a file of repaired values: each line names its dead letter, once")
     func file() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

@@ -42,7 +42,7 @@ struct ReasonTests {
         }
     }
 
-    @Test("of timers: the sentence, when it is due or when an event settles it")
+    @Test("of timers: the sentence, when it is due or when an event cancels it")
     func timers() throws {
         let told = try Told(Self.day())
         for drop in TimerDrop.allCases {
@@ -107,7 +107,7 @@ struct ReasonTests {
         }
     }
 
-    @Test("a timer that becomes a dead letter is told as itself, and not for another one")
+    @Test("a timer that becomes a dead letter is explained as itself, not as another one")
     func deadTimer() throws {
         let told = try Told(Self.day())
         let dead = told.all.filter { $0.explanation.isTimer && $0.json["outcome"] == "dead_letter" }

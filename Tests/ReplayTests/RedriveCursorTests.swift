@@ -64,7 +64,7 @@ struct RedriveCursorTests {
         #expect(throws: ReplayRefusal.self) { try RedriveResume([0: .init(offset: 1, text: "of=another")], id: "x") }
     }
 
-    @Test("the partition with the most that was sent has the latest word, the ranges are each their own")
+    @Test("the counts of the partition with the most pushes are current; each range is its partition's own")
     func resume() throws {
         var one = cursor
         var other = cursor
@@ -98,7 +98,7 @@ struct RedriveCursorTests {
         #expect(RedriveID(made.text) == made)
     }
 
-    @Test("transactions are as far apart as the rate wants, and of a second or 5,000 records at most")
+    @Test("the rate determines the time between transactions, of at most one second's worth or 5,000 records")
     func pace() {
         let start = ContinuousClock.now
         var pace = RedrivePace(rate: 100, now: start)

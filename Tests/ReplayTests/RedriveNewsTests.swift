@@ -101,7 +101,7 @@ import Testing
         #expect(try planned.reasons() == [.replaced, .replaced, nil])
     }
 
-    @Test("an event that comes again, that is a dead letter, or that says what a timer says, replaces nothing")
+    @Test("a repeated event, a dead letter, or an event that a timer announces, replaces nothing")
     func noNews() throws {
         var toy = try toy()
         let planned = try plan(toy)
@@ -192,7 +192,7 @@ import Testing
         #expect(try planned.reasons() == [nil, nil, nil])
     }
 
-    @Test("who had left before the re-drive was planned was confirmed as such; who left between two runs of it was not")
+    @Test("a device that left before the re-drive was planned is still sent; one that left between two runs is not")
     func leftBefore() throws {
         var toy = try toy()
         let table = (0..<2).map { partition in Int64(toy.subscriptions.count { $0.partition == partition }) }

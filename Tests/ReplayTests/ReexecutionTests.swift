@@ -9,7 +9,7 @@ import StateStore
 import TestSupport
 import Testing
 
-@Suite("What the journal says is done again, byte for byte")
+@Suite("The journal's transactions are replayed, byte for byte")
 struct ReexecutionTests {
     /// Records by source, so that partitions may come in any order.
     private func sorted(_ records: [RenderedRecord]) -> [[UInt8]] {
@@ -65,7 +65,7 @@ struct ReexecutionTests {
         #expect(isSame, "seed \(seed): \(sink.pushes.count) records, \(toy.pushes.count) were written")
     }
 
-    @Test("a second group with rules of its own on the same events and journal: each is done again by itself")
+    @Test("a second group with its own rules on the same events and journal: each is replayed by itself")
     func twoGroups() throws {
         let live = try ToyPipeline.lived(seed: 9)
         let trial = try ToyPipeline.following(live, group: "trial", by: 5) { configuration in
@@ -129,7 +129,7 @@ struct ReexecutionTests {
         #expect(isNewer, "\(now.count) records with the subscriptions of now, \(then.count) then")
     }
 
-    @Test("without a journal each record stands for itself, timers go when they are due, and it is called approximate")
+    @Test("without a journal each record stands alone, timers fire when due, and the result is approximate")
     func approximate() throws {
         let toy = try ToyPipeline.lived(seed: 4)
         let empty = JournalIndex(store: MemoryStore(), selection: JournalSelection(group: toy.configuration.groupID))

@@ -9,7 +9,7 @@ struct ReplayDiffCommand: ParsableCommand {
         abstract: "Compare what events give with what was sent, or with what other rules give.",
         discussion: """
             Compares value and headers of each record byte for byte. Exits with 0 if nothing differs, with 1 if something \
-            does, and with 2 if nothing differs but the journal, the log or the subscriptions are incomplete, so that the \
+            does, and with 2 if nothing differs, but the journal, the log or the subscriptions are incomplete, so that the \
             result is not certain.
             """,
         examples: [
