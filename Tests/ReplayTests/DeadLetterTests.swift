@@ -99,7 +99,7 @@ struct DeadLetterTests {
                 let dated = Self.good.replacing(
                     "{\"event_id\"", with: "{\"occurred_at\":\(Self.now - 3_600_001),\"event_id\"")
                 #expect(left(judge(dated)) == .tooOld)
-            case .putBack, .late, .moved, .refused, .passed: break  // Of the events behind it: see below.
+            case .putBack, .late, .moved, .refused, .passed: break  // They depend on later events: see below.
             }
         }
         #expect(judge { $0.codes = ["unknown_type"] } == nil)

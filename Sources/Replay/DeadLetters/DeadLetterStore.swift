@@ -41,7 +41,7 @@ final class DeadLetterStore {
         bigEndian(UInt32(bitPattern: place.partition)) + bigEndian(UInt64(bitPattern: place.offset))
     }
 
-    // MARK: One record: partition, time, then each text behind its length, where -1 is none.
+    // MARK: One record: partition, time, then each text after its length; -1 means null.
 
     private static func encode(_ event: ProducerRecord) -> [UInt8] {
         var bytes = bigEndian(event.partition ?? -1) + bigEndian(event.timestamp?.milliseconds ?? -1)
