@@ -7,7 +7,7 @@ import Testing
 
 private let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
 
-/// What the mock cluster cannot do: topics and offsets.
+/// What the mock cluster does not support: topics and offsets.
 @Suite(.enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
 struct BrokerTests {
     /// Names that no other run uses.
@@ -120,7 +120,7 @@ struct BrokerTests {
         #expect(metadata.watermark > TimerWatermark(1_767_225_600_000))
     }
 
-    @Test("offsets are not set while a member of the group is alive; a static one that is gone is waited for")
+    @Test("offsets are not set while the group has a live member; a static member that has left is waited for")
     func members() throws {
         #expect(try carillon("topics", "create", "--partitions", "1").status == 0)
         try write(5, partition: 0)
@@ -167,7 +167,7 @@ struct BrokerTests {
         #expect(metadata.newestTimestamp == 40)
     }
 
-    @Test("a topic that is not there is one clear line")
+    @Test("a missing topic is reported in one clear line")
     func missing() throws {
         let result = try carillon("subscriptions", "list")
         #expect(result.status == 78)

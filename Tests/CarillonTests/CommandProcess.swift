@@ -7,7 +7,7 @@ struct CommandProcess {
     var output: String
     var errors: String
 
-    /// - Parameter environment: all that the process gets; nothing of the test's own.
+    /// - Parameter environment: the complete environment; nothing is inherited from the test.
     static func run(
         _ arguments: [String], input: String = "", environment: [String: String] = [:]
     ) throws -> CommandProcess {
@@ -31,7 +31,7 @@ struct CommandProcess {
             errors: try String(contentsOf: files[2], encoding: .utf8))
     }
 
-    /// It stands beside the test bundle.
+    /// It is next to the test bundle.
     private static func executable() throws -> URL {
         let folders =
             CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }

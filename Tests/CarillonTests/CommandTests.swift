@@ -40,7 +40,7 @@ import Testing
         #expect(fine.errors.isEmpty)
     }
 
-    @Test("an address for HTTP that is none, or that this machine does not have, ends run with 78 and is named")
+    @Test("an HTTP address that is invalid, or not of this machine, ends run with 78 and is named")
     func httpAddress() throws {
         let wrong = try CommandProcess.run(["run", "-b", "127.0.0.1:1", "--http", "9464"])
         #expect(wrong.status == 78)
@@ -78,7 +78,7 @@ import Testing
         #expect(process.terminationStatus == 0)
     }
 
-    @Test("a token that is no token is refused without being shown")
+    @Test("an invalid token is refused without being shown")
     func badToken() throws {
         let arguments = [
             "subscribe", "--audience", "place/42", "--platform", "fcm", "--app", "com.example", "-b", "localhost:1",
@@ -138,7 +138,7 @@ import Testing
         #expect(listed.output.hasSuffix("\n71 subscriptions\n"), "\(listed.output.suffix(200))")
     }
 
-    @Test("a table that is not there is no error to wipe and one to check")
+    @Test("a missing table is an error for check, and none for wipe")
     func noTable() throws {
         let arguments = ["--state-dir", "/nonexistent/carillon"]
         #expect(try CommandProcess.run(["table", "wipe"] + arguments).status == 0)

@@ -4,7 +4,7 @@ import Testing
 @testable import KafkaClient
 @testable import carillon
 
-/// ADR 23: the clock of a partition is its newest timestamp, and what it remembers goes by that.
+/// ADR 23: the clock of a partition is its newest timestamp, and its state expires by that clock.
 @Suite struct OffsetMoveAgeTests {
     private static let day: Int64 = 86_400_000
     private static let newest: Int64 = 1_751_871_600_000
@@ -52,13 +52,13 @@ import Testing
                 """)
     }
 
-    @Test("where everything that is read again is that old, it ends with the committed offset")
+    @Test("if everything that is read again is that old, the report ends with the committed offset")
     func everything() {
         let text = move(to: [0: 20]).ageText(horizon: .seconds(60), firsts: [id(0): Offset(99)])
         #expect(text.hasPrefix("orders.events/0: offsets 20 to 59, "))
     }
 
-    @Test("a move within the horizon, or forward, says nothing of it")
+    @Test("a move within the horizon, or forward, does not mention it")
     func silent() {
         #expect(move(to: [0: 50]).ageText(horizon: .seconds(60), firsts: [id(0): Offset(45)]) == "")
         #expect(move(to: [0: 90]).ageText(horizon: .seconds(60), firsts: [id(0): Offset(99)]) == "")

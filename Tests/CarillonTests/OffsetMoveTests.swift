@@ -35,7 +35,7 @@ import Testing
         #expect(move.skipped == 60)
     }
 
-    @Test("moving back wants --resend, after saying how much is sent again")
+    @Test("moving back requires --resend, after reporting how much is sent again")
     func back() {
         let partitions = [position(0, committed: 60), position(1, committed: 70)]
         let refused = move(partitions, to: [0: 10, 1: 80])
@@ -72,7 +72,7 @@ import Testing
             mayResend: false, mayRepeatTimers: repeating, now: 1_000)
     }
 
-    @Test("a watermark that moves forward leaves the offset where it is, and the plan says what is passed over")
+    @Test("a watermark that moves forward leaves the offset unchanged, and the plan says what is skipped")
     func watermarkForward() {
         let move = move([position(0, committed: 20), position(1, committed: 30)], watermark: 900)
         #expect(move.problems == [])
@@ -82,7 +82,7 @@ import Testing
         #expect(!move.text.contains("moves back"))
     }
 
-    @Test("one that moves back wants --repeat-timers, and the plan says what is sent again")
+    @Test("one that moves back requires --repeat-timers, and the plan says what is sent again")
     func watermarkBack() {
         let partitions = [position(0, committed: 20), position(1, committed: 30, metadata: "v1 w=10 n=2 t=40")]
         let refused = move(partitions, watermark: 49, of: [0, 1])
@@ -94,7 +94,7 @@ import Testing
         #expect(accepted.commits.values.map(\.metadata) == ["v1 w=49 n=2 t=40", "v1 w=49 n=2 t=40"])
     }
 
-    @Test("a split instant is left out of the new watermark: the same time is a move back")
+    @Test("the new watermark does not include a split instant: the same time is a move back")
     func splitWatermark() {
         let split = position(0, committed: 20, metadata: "v1 w=50 p=00000000000000ab n=2 t=40")
         #expect(move([split, position(1, committed: 30)], watermark: 50).problems.count == 1)
@@ -134,14 +134,14 @@ import Testing
         #expect(WatermarkTarget("12") == nil)
     }
 
-    @Test("a partition without a commit, or with one that is not ours, gets W = now")
+    @Test("a partition without a commit, or with a foreign one, gets W = now")
     func noMetadata() {
         let move = move([position(0, committed: nil), position(1, committed: 20, metadata: "")], to: [0: 10, 1: 20])
         #expect(move.problems == [])
         #expect(Set(move.commits.values.map(\.metadata)) == ["v1 w=1000 n=2 t=0"])
     }
 
-    @Test("an offset that is not in the log is refused; the ends of the log are in it")
+    @Test("an offset outside the log is refused; both ends of the log are allowed")
     func range() {
         let partitions = [position(0, committed: 100), position(1, committed: 100)]
         #expect(

@@ -6,7 +6,7 @@ import Testing
 @testable import Arguments
 @testable import carillon
 
-@Suite("What the pages list is what there is")
+@Suite("The pages list what exists")
 struct PagesTests {
     @Test("docs/topics.md has every topic, with its partitions and its settings")
     func topics() throws {

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("the number itself is let through, typed or given")
+    @Test("the right number is accepted, typed or given")
     func right() {
         for typed in ["1312", " 1312 \r", "1,312"] { #expect(refusal(of: confirmation(), typed: typed) == nil) }
         #expect(refusal(of: confirmation(given: 1_312, isTerminal: false), typed: nil) == nil)
@@ -32,7 +32,7 @@ import Testing
         #expect(failure.code == .configuration && failure.lines[0].hasSuffix("nothing was sent"))
     }
 
-    @Test("a wrong number that was given is not made good by asking")
+    @Test("a wrong number given as an option is not corrected by a prompt")
     func givenWrong() throws {
         for given in [0, 1_311, 1_313] {
             var wasAsked = false
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("where nobody can be asked, nobody is, and the option is named")
+    @Test("without a terminal there is no prompt, and the option is named")
     func noTerminal() throws {
         let failure = try #require(refusal(of: confirmation(isTerminal: false), typed: "1312"))
         #expect(failure.code == .configuration && failure.lines[0].contains("--confirm-devices 1312"))
@@ -70,7 +70,7 @@ import Testing
         #expect(result.output.isEmpty)
     }
 
-    @Test("no other command of the replay knows the confirmations", arguments: ["plan", "diff", "write"])
+    @Test("no other replay command has the confirmations", arguments: ["plan", "diff", "write"])
     func others(command: String) throws {
         for option in ["--i-understand-this-notifies-people", "--confirm-devices=1"] {
             let result = try CommandProcess.run(["replay", command, option, "-b", "127.0.0.1:1"])
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("what decides what is selected is in the digest; how it is sent is not")
+    @Test("options that affect the selection are in the digest; those for sending are not")
     func digest() throws {
         let plain = try digest([])
         #expect(plain.utf8.count == 16)

@@ -50,14 +50,14 @@ struct ScheduleToolsTests {
         #expect(outline(early.output) == ["order_created", "timeslot_started", "order_status_changed", "duplicate"])
     }
 
-    @Test("--until wants a time, and schedule=on: 64")
+    @Test("--until requires a time, and schedule=on: 64")
     func untilIsRefused() throws {
         let wrong = try render("--until", "tomorrow")
         #expect(wrong.status == 64)
         #expect(wrong.errors.contains("--until tomorrow is not allowed; it must be a time such as"))
         let off = try render("--until", "2026-11-23T00:00:00Z", "--set", "schedule=off")
         #expect(off.status == 64)
-        #expect(off.errors.contains("--until wants schedule=on"))
+        #expect(off.errors.contains("--until requires schedule=on"))
     }
 
     @Test(
@@ -72,7 +72,7 @@ struct ScheduleToolsTests {
         #expect(outline(result.output) == ["order_created"])
     }
 
-    @Test("orders list-event checks the event by the rules before it writes: 64 with the value that is wrong")
+    @Test("orders list-event validates the event before writing it: 64 with the invalid value")
     func listEventIsChecked() throws {
         func run(_ arguments: String...) throws -> CommandProcess {
             try CommandProcess.run(["orders", "list-event", "--dry-run"] + arguments)

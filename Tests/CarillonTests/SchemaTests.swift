@@ -5,10 +5,10 @@ import NotificationPayload
 import Subscriptions
 import Testing
 
-/// A case that no schema lists would be refused by whoever checks records by the schemas.
+/// A case that a schema does not list would be rejected by anybody who validates records with it.
 @Suite("The schemas list every case")
 struct SchemaTests {
-    /// The words that a schema allows for a member, the same wherever in the schema it is.
+    /// The words that a schema allows for a member, which are the same wherever it occurs in the schema.
     private func words(_ file: String, _ member: String) throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
         let data = try Data(contentsOf: root.appending(path: "Schemas/\(file).schema.json"))

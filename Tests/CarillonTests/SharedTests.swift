@@ -7,7 +7,7 @@ import Testing
 @testable import carillon
 
 @Suite struct SharedTests {
-    @Test("progress says how many, how much, how fast and how long")
+    @Test("progress shows the count, the fraction, the rate and the time left")
     func progress() {
         let start = ContinuousClock.now
         let line = ProgressLine(unit: "subscriptions", now: start)
@@ -68,7 +68,7 @@ import Testing
         #expect(ExitCode.allCases.map(\.rawValue) == [0, 1, 2, 3, 64, 70, 75, 77, 78])
     }
 
-    @Test("every command has examples, and every example of ours is a command line that is understood")
+    @Test("every command has examples, and each of them is a valid command line")
     func examples() {
         func walk(_ command: any ParsableCommand.Type) {
             let examples = command.configuration.examples

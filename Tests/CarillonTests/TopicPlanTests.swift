@@ -54,7 +54,7 @@ import Testing
         #expect(try settings(.subscriptions, forEver)["min.compaction.lag.ms"] == "2592000000")
     }
 
-    @Test("the state of orders needs twice the horizon of the events, where there is a schedule")
+    @Test("with a schedule, the events need a retention of twice the horizon")
     func horizon() throws {
         let day: Int64 = 86_400_000
         func problems(_ retention: String, least: Int64?) throws -> [String] {
@@ -97,7 +97,7 @@ import Testing
             ])
     }
 
-    @Test("for ever is more than any number, and what the broker does not tell is no difference")
+    @Test("unlimited is more than any number, and a value that the broker does not report is no difference")
     func infinite() throws {
         let journal = try plan(.journal)
         let dispatch = try plan(.dispatch)

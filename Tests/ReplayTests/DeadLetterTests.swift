@@ -10,7 +10,7 @@ import Testing
 
 @testable import Replay
 
-@Suite("Dead letters that are put back")
+@Suite("Putting dead letters back")
 struct DeadLetterTests {
     private static let good = #"{"event_id":"e","event_type":"ORDER_CREATED","order":{"id":"o","place_id":"p"}}"#
     private static let list = #"{"event_type":"ORDER_IDS_LISTED","place_id":"p","order_ids":["a","b"]}"#
@@ -25,7 +25,7 @@ struct DeadLetterTests {
 
     // MARK: Headers
 
-    /// The family that a pipeline writes behind the headers of a record.
+    /// The headers that a pipeline appends to those of a record.
     private static func family(
         _ code: String = "no_place", topic: String = "orders.events", partition: Int = 3, offset: Int = 17,
         name: String = "carillon", truncated: Bool = false
@@ -41,7 +41,7 @@ struct DeadLetterTests {
         pairs.map { EventHeader(name: memory.copy($0.0), value: $0.1.map { memory.copy($0) }) }
     }
 
-    @Test("a reason is the last family of a pipeline's own; another station's, or none, is no reason")
+    @Test("the reason is the pipeline's own last group of headers; another program's headers are none")
     func reasons() throws {
         let memory = Memory()
         let twice = headers([("a", "1")] + Self.family() + [("b", nil)] + Self.family("no_place", offset: 40), memory)
@@ -76,7 +76,7 @@ struct DeadLetterTests {
         if case .left(let why, _, _) = verdict { why } else { nil }
     }
 
-    @Test("each reason for which one stays where it is")
+    @Test("each reason for not putting a dead letter back")
     func stays() throws {
         for why in DeadLetterLeft.allCases {
             switch why {
@@ -89,7 +89,7 @@ struct DeadLetterTests {
                     #expect(left(judge(Self.good, Self.family(code))) == .untried)
                     #expect(left(judge(Self.good, Self.family(code)) { $0.codes = [code] }) == nil)
                 }
-                // A later version's: nobody knows here what it wants.
+                // Written by a later version: this one does not know its code.
                 #expect(left(judge(Self.good, Self.family("wrong_moon"))) == .untried)
             case .truncated: #expect(left(judge(Self.good, Self.family(truncated: true))) == .truncated)
             case .otherTopic: #expect(left(judge(Self.good, Self.family(topic: "schedule"))) == .otherTopic)
@@ -99,7 +99,7 @@ struct DeadLetterTests {
                 let dated = Self.good.replacing(
                     "{\"event_id\"", with: "{\"occurred_at\":\(Self.now - 3_600_001),\"event_id\"")
                 #expect(left(judge(dated)) == .tooOld)
-            case .putBack, .late, .moved, .refused, .passed: break  // Of the events behind it: see below.
+            case .putBack, .late, .moved, .refused, .passed: break  // They depend on later events: see below.
             }
         }
         #expect(judge { $0.codes = ["unknown_type"] } == nil)
@@ -124,7 +124,7 @@ struct DeadLetterTests {
         #expect(event.timestamp?.milliseconds == Self.now)
         #expect(candidate.place == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
         #expect(candidate.event == Coordinates(partition: 3, offset: 17) && candidate.touchesState)
-        // Put back before, and failed again: the first coordinates stay, and the marks are this one's.
+        // Put back before, and failed again: the original coordinates stay, and the markers name this dead letter.
         let before =
             event.headers.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) }) } + [("replay", "x")]
         guard case .candidate(let again, let second) = judge(Self.good, before + Self.family(offset: 99)) else {
@@ -132,18 +132,18 @@ struct DeadLetterTests {
             return
         }
         #expect(texts(second) == texts(event) && again.event.offset == 99)
-        // Mended by a person.
-        let mended = judge("no JSON", Self.family(truncated: true)) {
+        // Repaired by a person.
+        let repaired = judge("no JSON", Self.family(truncated: true)) {
             $0.repaired = [Coordinates(partition: 1, offset: 5): Array(Self.list.utf8)]
         }
-        guard case .candidate(let listed, let third) = mended else {
+        guard case .candidate(let listed, let third) = repaired else {
             Issue.record("it stays")
             return
         }
         #expect(third.value == Array(Self.list.utf8) && third.key == Array("o".utf8) && !listed.touchesState)
     }
 
-    @Test("the events behind tell what stands there again, by whomever, and which orders have gone on")
+    @Test("the later events show what was put back, by anybody, and which orders have newer events")
     func behind() throws {
         func candidate(_ offset: Int64, key: String = "o", place: Int64) -> DeadLetterCandidate {
             DeadLetterCandidate(
@@ -175,12 +175,12 @@ struct DeadLetterTests {
         #expect(index.isDone(candidates[1]) && !index.isPutBack(candidates[1]) && !index.isLate(candidates[1]))
         note(21, mark(0, by: "another", offset: 10))
         #expect(index.isPutBack(candidates[0]) && !index.isDone(candidates[0]))
-        // As kcat writes it back: with everything.
+        // Written back by kcat with all its headers.
         note(22, key: "n", Self.family(partition: 0, offset: 14))
         #expect(index.isPutBack(candidates[2]) && !index.isLate(candidates[2]))
     }
 
-    @Test("newer events of a key count in each partition that it has had: by offset where it stood, by time elsewhere")
+    @Test("newer events of a key count in each partition that it has had: by offset in the original one, else by time")
     func elsewhere() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
@@ -199,7 +199,7 @@ struct DeadLetterTests {
         }
         #expect(isLate(partition: 0, offset: 11, time: 0) && !isLate(partition: 0, offset: 9, time: 900))
         #expect(isLate(partition: 1, offset: 0, time: 500) && !isLate(partition: 1, offset: 99, time: 499))
-        // One that was put back counts where it stood, wherever it stands now.
+        // An event that was put back counts at its original place, wherever it is now.
         let mark: [(String, String?)] = [
             ("__connect.errors.partition", "0"), ("__connect.errors.offset", "9"),
             ("replay-of", "notifications.dead-letters/0/7"), ("replay", "x"),
@@ -207,7 +207,7 @@ struct DeadLetterTests {
         #expect(!isLate(partition: 1, offset: 3, time: 900, mark))
     }
 
-    @Test("the partition of a key is the one where it stood, but where partitions may have been added since")
+    @Test("a key keeps its original partition, unless partitions may have been added since")
     func home() throws {
         let memory = Memory()
         let key = try #require(
@@ -219,24 +219,25 @@ struct DeadLetterTests {
         #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 0..<9], firsts: [0: 100, 1: 500])) == 0)
         #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 7..<9], firsts: [0: 100])) == 0)
         #expect(home(KeyPartitions(bounds: [0: 0..<9], firsts: [0: 900])) == 0)
-        // One is, or has no record yet.
+        // One partition is younger, or has no record yet.
         var grown = KeyPartitions(bounds: [0: 0..<9, 1: 0..<9], firsts: [0: 100, 1: 501])
         #expect(home(grown) == 1 && home(grown, at: 501) == 0)
         #expect(home(KeyPartitions(bounds: [0: 0..<9, 1: 0..<0], firsts: [0: 100])) == 1)
         #expect(grown.home(of: nil, stood: 0, at: 500) == 0 && grown.home(of: key, stood: 1, at: 500) == 1)
-        // Where its producers choose otherwise, nobody knows; what is older than the young partition says nothing.
+        // If producers partition differently, the partition is unknown; records older than the young partition say
+        // nothing.
         grown.note(partition: 0, key: memory.copy(String(decoding: key, as: UTF8.self)), time: 500)
         #expect(home(grown) == 1)
         grown.note(partition: 0, key: memory.copy(String(decoding: key, as: UTF8.self)), time: 501)
         #expect(home(grown) == nil && home(grown, at: 501) == 0)
-        // A producer that had not heard of the new partitions.
+        // A producer with stale metadata, which did not know the new partitions.
         let other = try #require(
             (0..<100).lazy.map { "k\($0)" }.first { Murmur2.partition(of: $0.utf8, count: 2) == 0 })
         grown.note(partition: 0, key: memory.copy(other), time: 502)
         #expect(home(grown) == 1)
     }
 
-    @Test("what has changed when its turn comes stays: put back by another, too old by then, overtaken")
+    @Test("dead letters that changed since the plan are skipped: put back by another run, too old, overtaken")
     func turn() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
@@ -270,7 +271,7 @@ struct DeadLetterTests {
 
     // MARK: What is kept
 
-    @Test("a cursor is read as it is written; another version's, or a re-drive's, is refused")
+    @Test("a cursor survives a round trip; another version's, or a re-drive's, is refused")
     func cursor() throws {
         let cursor = DeadLetterCursor(next: 7, range: 3..<9, oldest: -5, confirmed: 12, digest: "d")
         #expect(try DeadLetterCursor(cursor.position, id: "i") == cursor && !cursor.isDone)
@@ -293,7 +294,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("an event comes out of the store as it went in, with what is null")
+    @Test("an event survives a round trip through the store, with its nulls")
     func stored() throws {
         let store = DeadLetterStore(MemoryStore())
         var full = ProducerRecord(
@@ -310,7 +311,7 @@ struct DeadLetterTests {
         #expect(try store.event(at: Coordinates(partition: 0, offset: 3)) == nil)
     }
 
-    @Test("a file of mended values: each line names its dead letter, once")
+    @Test("a file of repaired values: each line names its dead letter, once")
     func file() throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

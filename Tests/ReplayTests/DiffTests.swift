@@ -41,7 +41,8 @@ struct DiffTests {
         return report
     }
 
-    @Test("on unchanged rules it is zero, also after jumps and in part of the log", arguments: UInt64(20)..<24)
+    @Test(
+        "with unchanged rules it is empty, also after offset jumps and in part of the log", arguments: UInt64(20)..<24)
     func zero(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed, jumps: seed % 2 == 1)
         let whole = try compare(toy, with: toy.pushes)
@@ -54,7 +55,7 @@ struct DiffTests {
         #expect(filtered.isZero && filtered.equal > 0 && filtered.equal < whole.equal, "seed \(seed): \(filtered)")
     }
 
-    @Test("a record more, one less, one twice and a changed byte are each told")
+    @Test("an extra record, a missing one, a duplicate and a changed byte are each reported")
     func planted() throws {
         let toy = try ToyPipeline.lived(seed: 30)
         let records = toy.pushes
@@ -76,7 +77,7 @@ struct DiffTests {
         #expect(header.unequal == 1 && header.fields.fields.map(\.name) == ["header expires-at"])
     }
 
-    @Test("what a re-drive has sent is neither twice nor without a reason, and fills what is missing")
+    @Test("a re-driven record is neither a duplicate nor extra, and fills in for a missing one")
     func redriven() throws {
         let toy = try ToyPipeline.lived(seed: 32)
         let records = toy.pushes
@@ -102,7 +103,7 @@ struct DiffTests {
         #expect(try compare(toy, with: records + [unmarked]).duplicates == 1)
     }
 
-    @Test("a value that cannot be parsed is told by its size and hash, and a token never, wherever it stands")
+    @Test("an unparsable value is reported by size and hash, and a token never, wherever it occurs")
     func secrets() throws {
         let toy = try ToyPipeline.lived(seed: 33)
         let records = toy.pushes
@@ -132,7 +133,7 @@ struct DiffTests {
         }
     }
 
-    @Test("a changed rule is told by the fields that it changes")
+    @Test("a changed rule is reported by the fields that it changes")
     func rules() throws {
         let toy = try ToyPipeline.lived(seed: 31)
         var other = toy.configuration

@@ -40,7 +40,7 @@ struct JournalTests {
         if case .steps(let steps) = read(text) { steps } else { nil }
     }
 
-    @Test("what the driver of a host's tests writes is one: transactions join, and timers say when they went")
+    @Test("the test driver writes a valid journal: transactions join, and timers record when they fired")
     func driver() throws {
         var driver = try PipelineTestDriver()
         try driver.process(.order("o1", place: "p1", status: "pending", slot: "2025-07-07 14:00-16:00"))
@@ -62,7 +62,7 @@ struct JournalTests {
         "after_p":"ffffffffffffffff","until":20}],"clock":77,"table":[3,0],"rules":"0123456789abcdef"}
         """
 
-    @Test("an entry of the second version says whose it is, which record it began with, and where an instant is split")
+    @Test("an entry of the second version names its group, its first record, and a split instant")
     func secondVersion() throws {
         let first = RecordFingerprint(offset: 11, timestamp: 1_751_897_700_000, key: StoredHash("00112233aabbccdd"))
         let (before, after) = (TimerWatermark(8, split: 5), TimerWatermark(8, split: .max))
@@ -93,7 +93,7 @@ struct JournalTests {
         #expect(kept == expected)
     }
 
-    @Test("what is no entry, or not whole, is told, and what a newer version wrote is told as that")
+    @Test("invalid and truncated entries are reported, and those of a newer version as such")
     func versions() throws {
         for (part, other) in [
             (#""group":"carillon","#, ""), (#""dispatch":"notifications.dispatch","#, ""), (#""v":2"#, #""v":0"#),
@@ -170,12 +170,12 @@ struct JournalTests {
         #expect(try plan(before + [step(50, 90, before: early, group: "a")]).steps == 4)
         #expect(try plan(before + [step(50, 60, group: "a"), step(55, 70, group: "b")]).steps == 4)
         for doubtful in [
-            // Read twice, by whomever.
+            // Processed twice, by any group.
             before + [step(20, 60)], before + [step(0, 60, group: "a")], before + [step(45, 60, group: "b")],
             [step(0, 40, group: "b"), step(30, 50)],
             // Another one continues where they end.
             before + [step(50, 90, group: "b"), step(60, 90, group: "a")],
-            // Timers went twice.
+            // Timers fired twice.
             before + [tick],
         ] {
             let refusal = try #require(throws: ReplayRefusal.self) { try plan(doubtful) }
@@ -190,7 +190,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a group that writes to the same dispatch topic is known, and only where it has read the range")
+    @Test("a group that writes to the same dispatch topic is found, and only if it has processed the range")
     func sharing() throws {
         let index = journal()
         try index.append([
@@ -209,12 +209,12 @@ struct JournalTests {
         var other = try planner.plan([0: 0..<40])
         other.selected = [0: 0..<40]
         try other.checkRedrive(to: "one", includingSent: false)
-        // What the group itself has sent elsewhere does not stand there.
+        // What the group itself has sent elsewhere is not in this topic.
         #expect(throws: ReplayRefusal.self) { try other.checkRedrive(to: "three", includingSent: false) }
         try other.checkRedrive(to: "three", includingSent: true)
     }
 
-    @Test("what the pipeline did without all of its state is approximate, and is not sent again")
+    @Test("what the pipeline did with incomplete state is approximate, and is not re-driven")
     func incomplete() throws {
         let index = journal()
         var steps = [step(10, 50), step(50, 70), step(70, 90), step(90, 99)]
@@ -247,7 +247,7 @@ struct JournalTests {
         #expect(notes.count == 1 && notes[0].hasPrefix("1 transactions have no fingerprint"))
     }
 
-    @Test("only another record at the offset that is named contradicts the journal")
+    @Test("only a different record at the named offset contradicts the journal")
     func contradiction() {
         let memory = Memory()
         func record(_ offset: Int64, _ time: Int64?, _ key: String?) -> EventRecord {
@@ -287,7 +287,7 @@ struct JournalTests {
         #expect(try index.survey(of: 1, in: 0..<4).steps == 1)
     }
 
-    @Test("ranges that were done twice are told apart, and so are gaps")
+    @Test("ranges that were processed twice are distinguished, and so are gaps")
     func lanes() throws {
         let index = journal()
         try index.append([step(0, 50), step(50, 120), step(100, 130), step(130, 210), step(120, 200), step(260, 300)])
@@ -331,7 +331,7 @@ struct JournalTests {
         #expect(try !planner.plan([0: 130..<200]).isApproximate)
     }
 
-    @Test("what the first records of the journal were about is approximate where they are gone")
+    @Test("the range of expired journal entries is approximate")
     func planning() throws {
         let index = journal()
         try index.append([step(40, 50), step(50, 120)])
@@ -360,14 +360,14 @@ struct SubscriptionLogTests {
         log.problem(at: [position], topic: "s", lag: 0) == nil
     }
 
-    @Test("where nothing is missing everything is exact, however old")
+    @Test("if nothing is missing, everything is exact, however old")
     func whole() {
         let log = log([(0, false), (1, false), (2, true)], 0..<3)
         #expect((0...3).allSatisfy { isExact(log, $0) })
         #expect(log.problem(at: [], topic: "s", lag: 0) == nil)
     }
 
-    @Test("where something is missing it is exact behind the last old record, and behind a gap that follows one")
+    @Test("if something is missing, it is exact after the last old record, and after a gap that follows one")
     func compacted() {
         let log = log([(3, false), (4, false), (9, true), (11, true)], 0..<12)
         #expect(!isExact(log, 4) && !isExact(log, 8) && isExact(log, 9) && isExact(log, 12))

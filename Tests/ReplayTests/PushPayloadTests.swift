@@ -9,7 +9,8 @@ import Testing
 
 @Suite("What a dispatch record says")
 struct PushPayloadTests {
-    @Test("the token is found in the message of every platform, so that nobody shows it", arguments: Platform.allCases)
+    @Test(
+        "the token is found in the message of every platform, so that it is never shown", arguments: Platform.allCases)
     func token(platform: Platform) throws {
         var batch = EventBatch(topic: "orders.events")
         batch.records.append(EventRecord(partition: 0, offset: 0, timestamp: nil, key: nil, value: nil))

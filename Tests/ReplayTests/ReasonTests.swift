@@ -13,7 +13,7 @@ import Testing
 @testable import Replay
 @testable import carillon
 
-/// A reason that is not in one of the `switch`es below does not compile; one that no event or timer here has fails.
+/// A reason that is missing in a `switch` below does not compile; one that no event or timer here produces fails.
 @Suite("Each reason for which nobody was notified, as carillon explain tells it")
 struct ReasonTests {
     private static let bound = 4
@@ -42,7 +42,7 @@ struct ReasonTests {
         }
     }
 
-    @Test("of timers: the sentence, when it is due or when an event settles it")
+    @Test("of timers: the sentence, when it is due or when an event cancels it")
     func timers() throws {
         let told = try Told(Self.day())
         for drop in TimerDrop.allCases {
@@ -107,7 +107,7 @@ struct ReasonTests {
         }
     }
 
-    @Test("a timer that becomes a dead letter is told as itself, and not for another one")
+    @Test("a timer that becomes a dead letter is explained as itself, not as another one")
     func deadTimer() throws {
         let told = try Told(Self.day())
         let dead = told.all.filter { $0.explanation.isTimer && $0.json["outcome"] == "dead_letter" }
@@ -133,7 +133,7 @@ struct ReasonTests {
 
     // MARK: A day with everything in it
 
-    /// What is told of each event and timer.
+    /// The explanations of all events and timers.
     private struct Told {
         struct Each {
             var explanation: Explanation
@@ -243,7 +243,7 @@ struct ReasonTests {
         // Two minutes after each start and reminder, so that none is late.
         for minutes: Int64 in [62, 15] {
             toy.pass(minutes * ToyPipeline.minute)
-            // In as many slices as it takes.
+            // In as many slices as needed.
             for _ in 0..<3 { try toy.transact([0, 0, 0], ticks: [0]) }
         }
         return toy

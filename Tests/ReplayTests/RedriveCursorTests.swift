@@ -64,7 +64,7 @@ struct RedriveCursorTests {
         #expect(throws: ReplayRefusal.self) { try RedriveResume([0: .init(offset: 1, text: "of=another")], id: "x") }
     }
 
-    @Test("the partition with the most that was sent has the latest word, the ranges are each their own")
+    @Test("the counts of the partition with the most pushes are current; each range is its partition's own")
     func resume() throws {
         var one = cursor
         var other = cursor
@@ -98,14 +98,14 @@ struct RedriveCursorTests {
         #expect(RedriveID(made.text) == made)
     }
 
-    @Test("transactions are as far apart as the rate wants, and of a second or 5,000 records at most")
+    @Test("the rate determines the time between transactions, of at most one second's worth or 5,000 records")
     func pace() {
         let start = ContinuousClock.now
         var pace = RedrivePace(rate: 100, now: start)
         #expect(pace.recordsAtOnce == 100)
         #expect(pace.next(after: 100, now: start) == start + .seconds(1))
         #expect(pace.next(after: 50, now: start + .milliseconds(200)) == start + .milliseconds(1_500))
-        // A pause is not made up for.
+        // A pause is not made up for by a higher rate.
         #expect(pace.next(after: 10, now: start + .seconds(9)) == start + .milliseconds(9_100))
         #expect(RedrivePace(rate: 100_000, now: start).recordsAtOnce == 5_000)
     }

@@ -9,11 +9,11 @@ import Testing
 
 @testable import Replay
 
-/// ADR 36: what came behind a plan, and which of its pushes that is the end of.
+/// ADR 36: what came after a plan, and which of its pushes must therefore not be sent.
 @Suite struct RedriveNewsTests {
     private static let hour: Int64 = 3_600_000
 
-    /// A plan over everything that a toy has done, with two devices at p1 and one at p2.
+    /// A plan over everything that a toy pipeline has done, with two devices at p1 and one at p2.
     private struct Planned {
         var run: ReplayRun
         var entries: [RedriveList.Entry]
@@ -38,7 +38,7 @@ import Testing
         return toy
     }
 
-    /// An event, and the transaction that takes it.
+    /// An event, and the transaction that processes it.
     private static func happen(
         _ toy: inout ToyPipeline, _ order: String, place: String = "p1", id: String, type: String = "ORDER_CREATED",
         status: String = "pending", slot: String = ""
@@ -52,7 +52,7 @@ import Testing
         try toy.transact([10, 10, 10])
     }
 
-    /// - Parameter dispatched: nil: what was sent does not matter.
+    /// - Parameter dispatched: nil: pushes already sent do not matter.
     private func plan(
         _ toy: borrowing ToyPipeline, dispatched: DispatchIndex? = nil, table: [Int64]? = nil
     ) throws -> Planned {
@@ -72,7 +72,7 @@ import Testing
         return Planned(run: run, entries: try list.next(after: [], limit: .max), news: news, now: toy.clock)
     }
 
-    /// Hands over the events from an offset on.
+    /// Passes the events from an offset on.
     private func follow(_ toy: borrowing ToyPipeline, from offset: Int, _ planned: Planned) throws {
         let batch = toy.batch(0, offset..<toy.logs[0].count)
         for record in batch.records { try planned.news.note(record, of: batch) }
@@ -101,7 +101,7 @@ import Testing
         #expect(try planned.reasons() == [.replaced, .replaced, nil])
     }
 
-    @Test("an event that comes again, that is a dead letter, or that says what a timer says, replaces nothing")
+    @Test("a repeated event, a dead letter, or an event that a timer announces, replaces nothing")
     func noNews() throws {
         var toy = try toy()
         let planned = try plan(toy)
@@ -192,7 +192,7 @@ import Testing
         #expect(try planned.reasons() == [nil, nil, nil])
     }
 
-    @Test("who had left before the re-drive was planned was confirmed as such; who left between two runs of it was not")
+    @Test("a device that left before the re-drive was planned is still sent; one that left between two runs is not")
     func leftBefore() throws {
         var toy = try toy()
         let table = (0..<2).map { partition in Int64(toy.subscriptions.count { $0.partition == partition }) }

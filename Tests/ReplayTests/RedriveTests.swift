@@ -87,7 +87,7 @@ struct RedriveTests {
         #expect(found.omitted(.replaced) == 1 && found.omitted(.alreadySent) == 1)
     }
 
-    @Test("a later notification that is not selected, by range or filter, replaces all the same")
+    @Test("a later notification that is not selected, by range or filter, still replaces")
     func collapseBeyondSelection() throws {
         let toy = try toy([nil, "processing"])
         let range = try select(toy, dispatched: [], ranges: [0: 0..<1])
@@ -110,7 +110,7 @@ struct RedriveTests {
         #expect(try select(toy, dispatched: byReplay) { $0.now = 0 }.plan.devices == 0, "seed \(seed)")
     }
 
-    @Test("what is missing of the latest ones is sent, byte for byte, and nothing else", arguments: UInt64(43)..<46)
+    @Test("the missing latest notifications are sent, byte for byte, and nothing else", arguments: UInt64(43)..<46)
     func missing(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed)
         var random = SeededGenerator(seed: seed)
@@ -122,7 +122,7 @@ struct RedriveTests {
         #expect(lost.allSatisfy { toy.pushes.contains($0) }, "seed \(seed)")
     }
 
-    @Test("the list is in the same order in every run, and goes on behind any of its pushes")
+    @Test("the list has the same order in every run, and can resume after any of its pushes")
     func order() throws {
         let toy = try ToyPipeline.lived(seed: 46, jumps: true)
         let first = try select(toy, dispatched: nil) { $0.now = 0 }
@@ -169,7 +169,7 @@ struct RedriveTests {
         #expect(try select(toy, dispatched: []) { $0.now = expiry[0] - 1 }.plan.devices == 2)
     }
 
-    @Test("what the pipeline did after the re-drive was first started is left out, and replaces all the same")
+    @Test("what the pipeline did after the re-drive was first started is left out, and still replaces")
     func afterStart() throws {
         let toy = try toy([nil, "processing", nil], orders: [1, 1, 2])
         let found = try select(toy, dispatched: []) { $0.began = toy.journal[0].clock }

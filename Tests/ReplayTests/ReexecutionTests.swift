@@ -9,7 +9,7 @@ import StateStore
 import TestSupport
 import Testing
 
-@Suite("What the journal says is done again, byte for byte")
+@Suite("The journal's transactions are replayed, byte for byte")
 struct ReexecutionTests {
     /// Records by source, so that partitions may come in any order.
     private func sorted(_ records: [RenderedRecord]) -> [[UInt8]] {
@@ -65,7 +65,7 @@ struct ReexecutionTests {
         #expect(isSame, "seed \(seed): \(sink.pushes.count) records, \(toy.pushes.count) were written")
     }
 
-    @Test("a second group with rules of its own on the same events and journal: each is done again by itself")
+    @Test("a second group with its own rules on the same events and journal: each is replayed by itself")
     func twoGroups() throws {
         let live = try ToyPipeline.lived(seed: 9)
         let trial = try ToyPipeline.following(live, group: "trial", by: 5) { configuration in
@@ -104,7 +104,7 @@ struct ReexecutionTests {
                 _ = try run.perform(toy, plan, into: RecordingSink())
             }
             #expect(refusal.description.contains("orders.events/1: at offset \(offset) stands another record"))
-            // A part of the log without that transaction is done as ever.
+            // A range without that transaction is replayed as usual.
             let part = try run.plan(toy, [0: 0..<Int64(toy.logs[0].count), 1: 0..<offset])
             #expect(try !run.perform(toy, part, into: RecordingSink()).pushes.isEmpty)
         }
@@ -129,7 +129,7 @@ struct ReexecutionTests {
         #expect(isNewer, "\(now.count) records with the subscriptions of now, \(then.count) then")
     }
 
-    @Test("without a journal each record stands for itself, timers go when they are due, and it is called approximate")
+    @Test("without a journal each record stands alone, timers fire when due, and the result is approximate")
     func approximate() throws {
         let toy = try ToyPipeline.lived(seed: 4)
         let empty = JournalIndex(store: MemoryStore(), selection: JournalSelection(group: toy.configuration.groupID))
@@ -204,7 +204,7 @@ struct ReexecutionTests {
         var replay = try FileReplay(context, ReplayRequest(), files: [events], subscriptions: subscriptions)
         let plan = try replay.run(into: PlanSink()).plan
         #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
-        // What it looks up stands where nobody finds it.
+        // Its lookup data is in an unnamed file.
         #expect(
             try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted() == ["events.jsonl", "s.jsonl"])
         #expect(replay.input.isApproximate && replay.input.done == [0: 0..<2])

@@ -4,14 +4,14 @@ import Replay
 import StateStore
 import Subscriptions
 
-/// What a replay of a ``ToyPipeline`` reads from, as it would read it from Kafka.
+/// The input of a replay of a ``ToyPipeline``, as it would be read from Kafka.
 struct ReplayRun {
     let journal: JournalIndex
     let history: SubscriptionHistory
 
     /// - Parameters:
-    ///   - steps: in place of the toy's own.
-    ///   - selection: in place of its own group.
+    ///   - steps: instead of the toy's own.
+    ///   - selection: instead of its own group.
     init(_ toy: borrowing ToyPipeline, steps: [JournalStep]? = nil, selection: JournalSelection? = nil) throws {
         journal = JournalIndex(
             store: MemoryStore(), selection: selection ?? JournalSelection(group: toy.configuration.groupID))
@@ -32,7 +32,7 @@ struct ReplayRun {
         return try ReplayPlanner(journal: journal, isCut: isCut).plan(ranges ?? all)
     }
 
-    /// Does it again, from the beginning of the logs, in uneven pieces.
+    /// Replays it from the beginning of the logs, in uneven pieces.
     func perform<Sink: ReplaySink & ~Copyable>(
         _ toy: borrowing ToyPipeline, _ input: ReplayInput, view: SubscriptionHistory.View = .asOfEvent,
         filter: FilterRules = FilterRules(), configuration: PipelineConfiguration? = nil, until: Int64 = .min,

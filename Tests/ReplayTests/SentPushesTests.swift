@@ -35,7 +35,7 @@ struct SentPushesTests {
                 toy, input, into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore())
             ).finish(dispatched: dispatched)
         }
-        // As a mirror leaves them: at other offsets, and of a topic that may have another name.
+        // As a mirror copies them: at other offsets, and from a topic that may have another name.
         var moved = toy.pushes
         for at in moved.indices {
             let source = "\(at % 2 == 0 ? "orders.events" : "dc1.orders.events")/0/\(500_000 + at)"
@@ -50,7 +50,7 @@ struct SentPushesTests {
         let some = Array(moved[..<(moved.count / 2)])
         let half = try plan(index(some, SentPushes(store: MemoryStore())))
         #expect(half.devices > 0 && half.devices + (half.omitted[.otherSource] ?? 0) == missed.devices, "seed \(seed)")
-        // What has its own source counts as that.
+        // A record with the pipeline's own source counts as such.
         let own = try plan(index(toy.pushes, SentPushes(store: MemoryStore())))
         #expect(own.omitted[.otherSource] == nil && own.omitted[.alreadySent] == missed.devices, "seed \(seed)")
     }

@@ -19,7 +19,7 @@ struct LoggedSubscription {
     var value: [UInt8]?
 }
 
-/// It keeps what a replay writes as well.
+/// Also records what a replay writes.
 extension RecordingSink: ReplaySink {
     /// The pushes, as a replay compares them.
     var pushes: [RenderedRecord] {
@@ -44,8 +44,8 @@ extension RecordingSink: ReplaySink {
     }
 }
 
-/// A pipeline without Kafka that does what a worker does: transactions over several partitions, ticks, a table that changes
-/// between them, jumps; and the logs that it leaves behind.
+/// A pipeline without Kafka that does what a worker does: transactions over several partitions, ticks, a table that
+/// changes between them, offset jumps; and the logs that it writes.
 struct ToyPipeline: ~Copyable {
     static let morning: Int64 = 1_751_871_600_000
     static let minute: Int64 = 60_000
@@ -80,7 +80,7 @@ struct ToyPipeline: ~Copyable {
         }
     }
 
-    /// At the clock, where the record does not say when.
+    /// The clock, if the record has no timestamp.
     mutating func append(_ event: SampleRecord, to partition: Int) {
         var event = event
         event.timestamp = event.timestamp ?? EventTime(milliseconds: clock)
@@ -120,7 +120,7 @@ struct ToyPipeline: ~Copyable {
         }
     }
 
-    /// One transaction: so many of the next records of each partition, then a tick in those named.
+    /// One transaction: the given number of records of each partition, then a tick in the given partitions.
     mutating func transact(_ counts: [Int], ticks: Set<Int> = []) throws {
         var batch = EventBatch(topic: configuration.topics.events)
         var ends = committed
@@ -160,7 +160,7 @@ struct ToyPipeline: ~Copyable {
         pushes += sink.pushes
     }
 
-    /// Of the first record of a range.
+    /// The first record of a range.
     private func fingerprint(_ partition: Int, _ range: Range<Int>) -> RecordFingerprint? {
         guard let offset = range.first else { return nil }
         let event = logs[partition][offset]
@@ -191,7 +191,7 @@ struct ToyPipeline: ~Copyable {
         return toy
     }
 
-    /// What `offsets set` and a restart do: the state is folded anew up to the new offset, the watermark stays.
+    /// The effect of `offsets set` and a restart: the state is folded again up to the new offset, the watermark stays.
     mutating func jump(_ partition: Int, to offset: Int) {
         core.assign(Int32(partition), watermark: watermarks[partition], newest: 0)
         var batch = EventBatch(topic: configuration.topics.events)
@@ -201,7 +201,7 @@ struct ToyPipeline: ~Copyable {
         committed[partition] = offset
     }
 
-    /// Records of a partition, as a consumer would hand them over.
+    /// Records of a partition, as a consumer would return them.
     func batch(_ partition: Int, _ range: Range<Int>) -> EventBatch {
         var batch = EventBatch(topic: configuration.topics.events)
         fill(&batch, partition, range)
@@ -231,7 +231,7 @@ extension ToyPipeline {
             let order = Int.random(in: 0..<orders, using: &random)
             toy.append(event(order, index, at: toy.clock, &random), to: order % Int(partitions))
             if Int.random(in: 0..<10, using: &random) == 0, var again = toy.logs[order % Int(partitions)].last {
-                // A producer that sends twice.
+                // A producer that sends a record twice.
                 again.timestamp = nil
                 toy.append(again, to: order % Int(partitions))
             }

@@ -20,7 +20,7 @@ package struct Page {
         try text().split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The rows of the table with this header: without the header and the line below it; empty where there is no table.
+    /// The rows of the table with this header: without the header and the line below it; empty if there is no table.
     package func rows(below header: String) throws -> [String] {
         let lines = try lines()
         return Array(lines[Self.rows(below: header, in: lines)])

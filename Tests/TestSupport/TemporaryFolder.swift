@@ -1,6 +1,6 @@
 import Foundation
 
-/// The path of a folder for one test, which goes with this value; whoever uses it makes it.
+/// The path of a folder for one test, removed together with this value; its user creates it.
 package final class TemporaryFolder: Sendable {
     package let path = NSTemporaryDirectory() + "/carillon-test-" + UUID().uuidString
 

@@ -1,6 +1,6 @@
-// Whether the sanitizer sees: Scripts/threads runs it before the tests.
+// Checks that the sanitizer detects races: Scripts/threads runs it before the tests.
 //   planted race    four threads write one variable: must be reported
-//   planted mutex   the same under a Mutex that they fight for: must not be reported
+//   planted mutex   the same under a contended Mutex: must not be reported
 import Foundation
 import Synchronization
 

@@ -1,5 +1,6 @@
-// Scripts/threads links it into the programs that ThreadSanitizer instruments, and into nothing else: it shows the sanitizer
-// threads and locks that it would not see. A symbol of the program comes before a library's, so librdkafka calls these.
+// Scripts/threads links it into the programs that ThreadSanitizer instruments, and into nothing else: it shows the
+// sanitizer threads and locks that it would miss. A symbol of the program precedes a library's, so librdkafka calls
+// these.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <threads.h>
 
-// 1. What librdkafka uses of C11's threads. ThreadSanitizer intercepts POSIX's alone, and crashes in a thread that it did not
-// see start. glibc's C11 objects are POSIX's under other names.
+// 1. What librdkafka uses of C11's threads. ThreadSanitizer intercepts POSIX's alone, and crashes in a thread that it
+// did not see start. glibc's C11 objects are POSIX's under other names.
 _Static_assert(sizeof(mtx_t) >= sizeof(pthread_mutex_t) && sizeof(cnd_t) >= sizeof(pthread_cond_t), "glibc's layout");
 _Static_assert(sizeof(thrd_t) == sizeof(pthread_t) && sizeof(once_flag) == sizeof(pthread_once_t), "glibc's layout");
 
@@ -78,8 +79,9 @@ int cnd_timedwait(cnd_t *condition, mtx_t *mutex, const struct timespec *deadlin
 
 void call_once(once_flag *flag, void (*function)(void)) { pthread_once((pthread_once_t *)flag, function); }
 
-// 2. Swift's Mutex under contention. Where nobody waits it is one atomic instruction in the caller, which is instrumented; else
-// the Synchronization library asks the kernel, of which ThreadSanitizer sees nothing. So that is said here.
+// 2. Swift's Mutex under contention. Without contention it is one atomic instruction in the caller, which is
+// instrumented; otherwise the Synchronization library calls the kernel, which ThreadSanitizer does not see. These
+// functions report it.
 typedef __attribute__((swiftcall)) void lock_slow(uint32_t thread, __attribute__((swift_context)) void *mutex);
 typedef __attribute__((swiftcall)) void unlock_slow(__attribute__((swift_context)) void *mutex);
 lock_slow mutex_lock_slow __asm__("$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF");

@@ -1,38 +1,38 @@
 import Pipeline
 
-/// Why a dead letter stays where it is.
+/// Why a dead letter is not put back.
 package enum DeadLetterLeft: String, CaseIterable, Sendable {
-    /// The rules would not take it now either.
+    /// The present rules would reject it too.
     case stillDead = "still_dead"
-    /// Whether it would be taken now, the event alone does not tell: it has to be named by its code, or to be in the file.
+    /// The event alone does not show whether it would be accepted now: select it by its code, or list it in the file.
     case untried
-    /// Only the beginning of its value is there.
+    /// The dead letter holds only the beginning of its value.
     case truncated
-    /// It does not come from the events: a timer's, or another topic's.
+    /// It does not come from the events topic: it is a timer's, or another topic's.
     case otherTopic = "other_topic"
-    /// No pipeline of this kind has written it.
+    /// No Carillon pipeline wrote it.
     case foreign
     case tooOld = "too_old"
-    /// It stands in the events again.
+    /// It is in the events topic again.
     case putBack = "put_back"
-    /// The order has had newer events.
+    /// The order has newer events.
     case late
-    /// Partitions were added to the events, and which one its key has now cannot be told.
+    /// Partitions were added to the events topic, and the partition of its key cannot be determined.
     case moved
-    /// The broker refuses its event.
+    /// The broker rejects its event.
     case refused
-    /// This run has left it already, before it was interrupted.
+    /// This run already skipped it before it was interrupted.
     case passed
 }
 
-/// What would be put back, and what not.
+/// What would be put back, and what would not.
 package struct DeadLetterPlan: Equatable, Sendable {
     package struct Count: Equatable, Sendable {
         package var found = 0
         package var selected = 0
     }
 
-    /// One event that would be put back.
+    /// An event that would be put back.
     package struct Example: Equatable, Sendable {
         package var place: Coordinates
         package var code: String
@@ -41,20 +41,20 @@ package struct DeadLetterPlan: Equatable, Sendable {
         package var time: Int64
     }
 
-    /// By `x-error-code`.
+    /// Counted by `x-error-code`.
     package internal(set) var byCode: [String: Count] = [:]
     /// The events that would be put back, by type.
     package internal(set) var byType: [String: Int] = [:]
     package internal(set) var left: [DeadLetterLeft: Int] = [:]
-    /// Of those that the rules would not take: what they would be now.
+    /// Events that the rules would still reject, by their dead-letter code now.
     package internal(set) var stillDead: [String: Int] = [:]
     package internal(set) var first: Example?
     package internal(set) var last: Example?
-    /// The dead letters that were looked at: of the codes that were asked for.
+    /// The dead letters that were examined: those with the selected codes.
     package internal(set) var found = 0
     /// What would be put back.
     package internal(set) var events = 0
-    /// Of them, what this run has put back already.
+    /// Of those, the number that this run has already put back.
     package internal(set) var done = 0
 
     package init() {}
@@ -72,22 +72,22 @@ package struct DeadLetterPlan: Equatable, Sendable {
     }
 }
 
-/// A dead letter that the rules would take now.
+/// A dead letter that the rules would accept now.
 struct DeadLetterCandidate {
-    /// Where it stands.
+    /// The place of the dead letter.
     var place: Coordinates
-    /// Where the event stood.
+    /// The place of the original event.
     var event: Coordinates
     var code: String
     var type: String
     var order: String?
-    /// When it happened, in milliseconds since 1970.
+    /// Time of the original event, in milliseconds since 1970.
     var time: Int64
-    /// Of the record, in milliseconds since 1970.
+    /// Timestamp of the dead-letter record, in milliseconds since 1970.
     var timestamp: Int64
     var key: [UInt8]?
-    /// A newer event of the same key is of the same order, whose state it would set back.
+    /// A newer event of the same key belongs to the same order, so that putting this one back would regress its state.
     var touchesState: Bool
-    /// The partition of the events that it goes to.
+    /// The partition of the events topic that it is written to.
     var home: Int32
 }

@@ -1,22 +1,23 @@
 import Events
 import Pipeline
 
-/// What the headers of a dead letter say of it. Its own are the last ones, from `x-error-code` on, behind those of the
-/// original record (ADR 10). One that failed before has a family for each time: the last one counts.
+/// What the headers of a dead letter say about it. Its own headers are the last ones, from `x-error-code` on, after
+/// those of the original record (ADR 10). A record that failed more than once has one group for each failure; the last
+/// counts.
 package struct DeadLetterReason: Equatable, Sendable {
     /// A label of ``DeadLetter/Code``, or one that this version does not know.
     package var code: String
     /// One sentence for a person.
     package var message: String
-    /// Where the record stood, or of a timer `schedule`.
+    /// The topic of the record; `schedule` for a timer.
     package var topic: String
     package var place: Coordinates
-    /// How many headers the original record had.
+    /// The number of headers of the original record.
     package var originalHeaders: Int
-    /// The topic took the first 64 KiB of the value only.
+    /// The dead letter holds only the first 64 KiB of the value.
     package var isTruncated: Bool
 
-    /// - Returns: nil for a record that no pipeline of this kind has written.
+    /// - Returns: nil for a record that no Carillon pipeline wrote.
     package init?(_ headers: some RandomAccessCollection<EventHeader>) {
         func isNamed(_ header: EventHeader, _ name: String) -> Bool { header.name.elementsEqual(name.utf8) }
         guard let first = headers.lastIndex(where: { isNamed($0, "x-error-code") }) else { return nil }

@@ -3,13 +3,14 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// Puts dead letters back into the events, for the running pipeline to treat as any other: first finds out which
-/// (``plan()``), then writes them, exactly once over crashes and second starts (``send(_:with:pace:clock:progress:)``).
+/// Puts dead letters back into the events topic, where the running pipeline processes them like any other event.
+/// ``plan()`` selects them; ``send(_:with:pace:clock:progress:)`` writes them exactly once, across crashes and
+/// concurrent starts.
 ///
-/// One owner, one thread. Memory grows with the dead letters that could be put back, by some hundred bytes each; their
+/// One owner, one thread. Memory grows by some hundred bytes for each dead letter that could be put back; their
 /// bytes are in a ``Scratch``.
 package struct DeadLetterRedrive: ~Copyable {
-    /// No more are kept in memory.
+    /// The most candidates that are kept in memory.
     private static let mostCandidates = 1_000_000
 
     private let context: ReplayContext
@@ -17,17 +18,18 @@ package struct DeadLetterRedrive: ~Copyable {
     private let id: String?
     private let store: DeadLetterStore
     private var log: KafkaLog
-    /// By partition of the dead letters; of a run that goes on.
+    /// By partition of the dead letters; of a resumed run.
     private var cursors: [Int32: DeadLetterCursor] = [:]
     private var ranges: [Int32: Range<Int64>] = [:]
-    /// What is still to be put back, in the order of the dead letters.
+    /// The events still to be put back, in the order of their dead letters.
     private var left: [DeadLetterCandidate] = []
-    /// What the plan has found in the events, by partition up to where, and how many partitions there are.
+    /// What the plan found in the events topic: the index, the end offset of each partition, and the number of
+    /// partitions.
     private var index: PutBackIndex?
     private var ends: [Int32: Int64] = [:]
     private var eventPartitions = 0
 
-    /// - Parameter id: of the run; nil: nothing is to be sent.
+    /// - Parameter id: of the run; nil: nothing will be sent.
     package init(_ context: ReplayContext, _ request: DeadLetterRequest, id: String?) throws {
         let store = DeadLetterStore(try context.scratch.store("dead-letters"))
         let log = try KafkaLog(context)
@@ -40,12 +42,12 @@ package struct DeadLetterRedrive: ~Copyable {
 
     private var configuration: PipelineConfiguration { context.configuration }
 
-    /// Goes on where the id stands.
+    /// Resumes at the positions committed under the id.
     ///
-    /// - Parameter positions: what ``RedriveProducer/takeOver()`` has found.
-    /// - Returns: how many events were confirmed then, what became of them, and whether all of it is done; nil: the id is
-    ///   new.
-    /// - Throws: ``ReplayRefusal`` where it was asked for something else.
+    /// - Parameter positions: the result of ``RedriveProducer/takeOver()``.
+    /// - Returns: how many events were confirmed, what became of them, and whether the run is complete; nil for a new
+    ///   id.
+    /// - Throws: ``ReplayRefusal`` if the run was started with other options.
     package mutating func resume(
         _ positions: [Int32: RedrivePosition]
     ) throws(ReplayRefusal) -> (confirmed: Int, tally: DeadLetterTally, isDone: Bool)? {
@@ -54,7 +56,7 @@ package struct DeadLetterRedrive: ~Copyable {
             let cursor = try DeadLetterCursor(position, id: id)
             guard cursor.digest == request.digest else {
                 throw ReplayRefusal(
-                    "--id \(id) was begun with other options or other rules: give the same ones to go on, or another --id"
+                    "--id \(id) was started with other options or rules: resume it with the same ones, or choose another --id"
                 )
             }
             cursors[partition] = cursor
@@ -67,9 +69,9 @@ package struct DeadLetterRedrive: ~Copyable {
 
     // MARK: Finding out
 
-    /// Reads the dead letters and what the events say behind them.
+    /// Reads the dead letters and the later events.
     ///
-    /// - Throws: ``UnfitRepairs``, and ``ReplayRefusal`` where there are too many to look at.
+    /// - Throws: ``UnfitRepairs``, and ``ReplayRefusal`` if there are too many dead letters.
     package mutating func plan() throws -> DeadLetterPlan {
         var plan = DeadLetterPlan()
         ranges = try findRanges()
@@ -99,7 +101,7 @@ package struct DeadLetterRedrive: ~Copyable {
         return plan
     }
 
-    /// This run has left it out, before it was interrupted.
+    /// This run skipped it before it was interrupted.
     private func isPassed(_ candidate: DeadLetterCandidate) -> Bool {
         cursors[candidate.place.partition].map { candidate.place.offset < $0.next } ?? false
     }
@@ -108,7 +110,7 @@ package struct DeadLetterRedrive: ~Copyable {
         let topic = configuration.topics.deadLetters
         let bounds = try log.bounds(of: topic)
         if !cursors.isEmpty {
-            // What has gone from the topic meanwhile cannot be put back any more.
+            // A dead letter that has expired from the topic meanwhile cannot be put back.
             return cursors.reduce(into: [:]) { $0[$1.key] = $1.value.range.clamped(to: bounds[$1.key] ?? 0..<0) }
         }
         if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
@@ -177,15 +179,15 @@ package struct DeadLetterRedrive: ~Copyable {
         return (candidates, trial.dead)
     }
 
-    /// Each partition behind the first event that is to be put back; where its key may have had another one since, all of
-    /// them from its time on.
+    /// Each partition from the first event that is to be put back; if its key may have moved since, all partitions from
+    /// that event's time on.
     private mutating func readEvents(
         behind candidates: [DeadLetterCandidate], _ dead: Set<Coordinates>
     ) throws -> (PutBackIndex, KeyPartitions) {
         let topic = configuration.topics.events
         let index = PutBackIndex(candidates, dead: dead, configuration.topics, id: id)
         guard !candidates.isEmpty else { return (index, KeyPartitions(bounds: [:], firsts: [:])) }
-        // A transaction that puts some of them back may just be open.
+        // A transaction that puts some of them back may still be open.
         let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
         var partitions = KeyPartitions(bounds: bounds, firsts: try firstTimes(of: topic, bounds))
         let behind = try rangesToRead(candidates, bounds, partitions)
@@ -229,8 +231,8 @@ package struct DeadLetterRedrive: ~Copyable {
         return ranges
     }
 
-    /// The times of the first records that producers wrote to each partition that has lost none. What was put back is as old as
-    /// it was.
+    /// The times of the first records that producers wrote to each partition that has lost none. Events that were put
+    /// back are not counted: they keep their old timestamps.
     private func firstTimes(of topic: String, _ bounds: [Int32: Range<Int64>]) throws -> [Int32: Int64] {
         var found: [Int32: Int64] = [:]
         let whole = bounds.filter { $0.value.lowerBound == 0 }
@@ -248,20 +250,20 @@ package struct DeadLetterRedrive: ~Copyable {
 
     // MARK: Putting back
 
-    /// Writes what ``plan()`` has selected and this id has not put back yet, but for what has changed since: before each
-    /// transaction it looks again.
+    /// Writes what ``plan()`` selected and this id has not yet put back. Before each transaction it checks what has
+    /// changed since the plan, and skips what must no longer be put back.
     ///
     /// - Parameters:
-    ///   - confirmed: how many events a person has confirmed.
+    ///   - confirmed: the number of events that a person confirmed.
     ///   - clock: in milliseconds since 1970.
-    ///   - progress: what it has come to, after each transaction.
-    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws but for a refused record, which stays where it is; and
-    ///   ``ReplayRefusal`` where the events get more partitions meanwhile.
+    ///   - progress: the tally so far, after each transaction.
+    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws, except for a rejected record, which is not put
+    ///   back; and ``ReplayRefusal`` if partitions are added to the events topic meanwhile.
     package mutating func send(
         _ confirmed: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
         progress: (DeadLetterResult) -> Void
     ) throws {
-        // So that a start after a crash knows the ranges and the number, whatever has been sent by then.
+        // Commits the ranges and the number before anything is sent, so that a start after a crash knows them.
         if cursors.isEmpty {
             let positions = ranges.mapValues { range in
                 DeadLetterCursor(

@@ -2,30 +2,31 @@ import Pipeline
 
 /// Which dead letters are to be put back.
 package struct DeadLetterRequest: Sendable {
-    /// When they were written, in milliseconds since 1970.
+    /// When the dead letters were written, in milliseconds since 1970.
     package var from: Int64?
     package var to: Int64?
     /// Labels of ``DeadLetter/Code``; empty: all.
     package var codes: Set<String> = []
-    /// Of the topic of dead letters; nil: all.
+    /// Partitions of the dead-letter topic; nil: all.
     package var partitions: Set<Int32>?
-    /// What happened earlier is left out, in milliseconds since 1970.
+    /// Events before this time are skipped, in milliseconds since 1970.
     package var oldest: Int64 = .min
-    /// What is older when its turn comes stays, in milliseconds; nil: no age is too much.
+    /// Events that are older than this when they are about to be written are skipped, in milliseconds; nil: no limit.
     package var maxAge: Int64?
-    /// Those too whose order has had newer events.
+    /// Include events whose order has newer events.
     package var includesLate = false
-    /// Values that a person has mended, by where the dead letters stand; nil: none was given, and the rules decide.
+    /// Values repaired by a person, by the place of the dead letter; nil: none were given, and the rules decide.
     package var repaired: [Coordinates: [UInt8]]?
-    /// More is refused.
+    /// The run is refused if there are more.
     package var maxEvents = 10_000
-    /// Of everything that changes what is selected, to know whether a run that goes on was asked for the same.
+    /// Digest of everything that affects the selection: a resumed run must have the same one.
     package var digest = ""
 
     package init() {}
 }
 
-/// Where a run stands in one partition of the dead letters, and what it takes to go on: committed with what was put back.
+/// Position of a run in one partition of the dead letters, and what it needs to resume: committed with the events it
+/// wrote.
 struct DeadLetterCursor: Equatable {
     private static let version = "dead-letters/1"
 
@@ -33,10 +34,10 @@ struct DeadLetterCursor: Equatable {
     var next: Int64
     var range: Range<Int64>
     var oldest: Int64
-    /// How many events were confirmed, in all partitions.
+    /// The number of confirmed events, in all partitions.
     var confirmed: Int
     var digest: String
-    /// What became of this partition's. Empty: none was reached, or an older version wrote the cursor.
+    /// Outcome for this partition. Empty: none was reached, or an older version wrote the cursor.
     var tally: DeadLetterTally
 
     init(
@@ -56,7 +57,7 @@ struct DeadLetterCursor: Equatable {
                 + (tally.isEmpty ? "" : " \(tally.text)"))
     }
 
-    /// - Throws: ``ReplayRefusal`` for what this version has not written.
+    /// - Throws: ``ReplayRefusal`` for a cursor that this version did not write.
     init(_ position: RedrivePosition, id: String) throws(ReplayRefusal) {
         let words = position.text.split(separator: " ").map(String.init)
         guard (6...7).contains(words.count), words[0] == Self.version, let start = Int64(words[1]),

@@ -3,16 +3,16 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// Looks again, before events are put back, at what has come to the log behind the plan. One owner, one thread.
+/// Reads what was appended to the log after the plan, before events are put back. One owner, one thread.
 struct DeadLetterWatch: ~Copyable {
     private let index: PutBackIndex
     private let request: DeadLetterRequest
     private var follower: LogFollower
 
     /// - Parameters:
-    ///   - index: what the plan has found in the events.
-    ///   - ends: by partition of the events, where it has stopped reading.
-    ///   - partitions: how many the events' topic has.
+    ///   - index: what the plan found in the events topic.
+    ///   - ends: by partition of the events topic, the offset at which the plan stopped reading.
+    ///   - partitions: the number of partitions of the events topic.
     init(
         _ index: PutBackIndex, _ request: DeadLetterRequest, from ends: [Int32: Int64], partitions: Int,
         _ context: ReplayContext
@@ -25,7 +25,7 @@ struct DeadLetterWatch: ~Copyable {
         self.request = request
     }
 
-    /// Takes what has come since the last look.
+    /// Reads what was appended since the last call.
     ///
     /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
@@ -37,7 +37,7 @@ struct DeadLetterWatch: ~Copyable {
         }
     }
 
-    /// Why an event is not to be put back now; nil: it is.
+    /// Why an event must not be put back now; nil if it may be.
     ///
     /// - Parameter now: the clock, in milliseconds since 1970.
     func reason(against candidate: DeadLetterCandidate, now: Int64) -> DeadLetterLeft? {
@@ -46,7 +46,7 @@ struct DeadLetterWatch: ~Copyable {
 }
 
 extension DeadLetterRequest {
-    /// Why an event that was selected is not to be put back now; nil: it is.
+    /// Why a selected event must not be put back now; nil if it may be.
     func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: Int64) -> DeadLetterLeft? {
         if index.isPutBack(candidate) { return .putBack }
         if let maxAge, candidate.time < now - maxAge { return .tooOld }
@@ -54,15 +54,15 @@ extension DeadLetterRequest {
     }
 }
 
-/// Writes the events of dead letters in their order, a transaction for each second's worth. Before each transaction it looks
-/// again at what has changed since the plan; what that is the end of stays where it is, and so does what the broker refuses.
+/// Writes the events of dead letters in their order, one transaction for each second's worth. Before each transaction
+/// it checks what has changed since the plan; events that are overtaken, or that the broker rejects, are skipped.
 struct DeadLetterSender: ~Copyable {
     private static let transactionBytes = 8 << 20
     private static let mostRefusals = 20
 
     private struct Turn {
         var candidate: DeadLetterCandidate
-        /// Nil where it stays.
+        /// Nil if it is skipped.
         var event: ProducerRecord?
         var left: DeadLetterLeft?
     }
@@ -72,10 +72,10 @@ struct DeadLetterSender: ~Copyable {
     /// By partition of the dead letters.
     let ranges: [Int32: Range<Int64>]
     let confirmed: Int
-    /// By partition of the dead letters, what is done of it.
+    /// By partition of the dead letters, the tally so far.
     var tallies: [Int32: DeadLetterTally]
     var pace: RedrivePace
-    /// Nil where there is nothing to put back.
+    /// Nil if there is nothing to put back.
     var watch: DeadLetterWatch?
     /// The clock, in milliseconds since 1970.
     let clock: () -> Int64
@@ -116,7 +116,7 @@ struct DeadLetterSender: ~Copyable {
             let began = ContinuousClock.now
             let turns = try turns(candidates[next...], tell: producer.tell)
             do {
-                // What failed is looked at again: it may have taken long.
+                // Checks again after a failure: it may have taken long.
                 guard try send(turns, with: &producer) else { continue }
             } catch is RecordRefused {
                 try sendEach(turns, with: &producer)
@@ -131,7 +131,7 @@ struct DeadLetterSender: ~Copyable {
         progress(result)
     }
 
-    /// The next ones, as many as one transaction takes, each judged.
+    /// The next candidates, as many as fit in one transaction, each checked.
     private mutating func turns(_ candidates: ArraySlice<DeadLetterCandidate>, tell: (String) -> Void) throws -> [Turn]
     {
         try watch?.look(tell: tell)
@@ -152,7 +152,7 @@ struct DeadLetterSender: ~Copyable {
         return turns
     }
 
-    /// - Returns: false where nothing was written.
+    /// - Returns: false if nothing was written.
     private mutating func send(_ turns: [Turn], with producer: inout RedriveProducer) throws -> Bool {
         var next = tallies
         var positions: [Int32: Int64] = [:]
@@ -172,7 +172,7 @@ struct DeadLetterSender: ~Copyable {
         return true
     }
 
-    /// A transaction for each, so that only those stay that the broker refuses.
+    /// One transaction for each event, so that only those the broker rejects are skipped.
     private mutating func sendEach(_ turns: [Turn], with producer: inout RedriveProducer) throws {
         for turn in turns {
             do {

@@ -2,7 +2,7 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// The events that would be put back, in a scratch store by where their dead letters stand.
+/// The events that would be put back, in a scratch store by the place of their dead letters.
 final class DeadLetterStore {
     private static let flushBytes = 16 << 20
 
@@ -10,7 +10,7 @@ final class DeadLetterStore {
     private var pending: [(key: [UInt8], value: [UInt8])] = []
     private var pendingBytes = 0
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     init(_ store: any OrderedStore) {
         self.store = store
     }
@@ -22,7 +22,7 @@ final class DeadLetterStore {
         if pendingBytes > Self.flushBytes { try flush() }
     }
 
-    /// Writes what was appended. To be called before looking.
+    /// Writes what was appended. Call it before reading.
     func flush() throws(StoreError) {
         try store.write { writer throws(StoreError) in try writer.put(pending) }
         pending.removeAll()
@@ -41,7 +41,7 @@ final class DeadLetterStore {
         bigEndian(UInt32(bitPattern: place.partition)) + bigEndian(UInt64(bitPattern: place.offset))
     }
 
-    // MARK: One record: partition, time, then each text behind its length, where -1 is none.
+    // MARK: One record: partition, time, then each text after its length; -1 means null.
 
     private static func encode(_ event: ProducerRecord) -> [UInt8] {
         var bytes = bigEndian(event.partition ?? -1) + bigEndian(event.timestamp?.milliseconds ?? -1)

@@ -1,9 +1,9 @@
 import Pipeline
 
-/// What became of the dead letters that were confirmed, as far as a run has come; and its text in a cursor.
+/// What became of the confirmed dead letters so far; and its text in a cursor.
 package struct DeadLetterTally: Equatable, Sendable {
     package var putBack = 0
-    /// What was left where it is when its turn came, by reason.
+    /// Dead letters that were skipped when their turn came, by reason.
     package var left: [DeadLetterLeft: Int] = [:]
 
     package init() {}
@@ -24,7 +24,7 @@ package struct DeadLetterTally: Equatable, Sendable {
         return "put=\(putBack)" + left.joined()
     }
 
-    /// - Returns: nil for what is none.
+    /// - Returns: nil if the text is no tally.
     init?(_ text: String) {
         for (index, word) in text.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
             let pair = word.split(separator: "=", omittingEmptySubsequences: false)
@@ -40,18 +40,18 @@ package struct DeadLetterTally: Equatable, Sendable {
     }
 }
 
-/// A dead letter whose event the broker refuses, whenever it is tried.
+/// A dead letter whose event the broker rejects every time.
 package struct DeadLetterRefusal: Equatable, Sendable {
-    /// Where the dead letter stands.
+    /// The place of the dead letter.
     package var place: Coordinates
     package var message: String
 }
 
-/// What a run has come to.
+/// Progress of a run.
 package struct DeadLetterResult: Equatable, Sendable {
-    /// Of runs of its id before it, too.
+    /// Includes earlier runs of the same id.
     package var tally = DeadLetterTally()
-    /// Of this run alone, the first ones.
+    /// Of this run alone; only the first ones.
     package var refusals: [DeadLetterRefusal] = []
 
     package init() {}

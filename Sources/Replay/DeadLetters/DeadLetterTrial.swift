@@ -3,14 +3,14 @@ import KafkaClient
 import NotificationPayload
 import Pipeline
 
-/// Tries what the present rules would make of a dead letter, and makes the event that would be put back. One owner.
+/// Applies the present rules to a dead letter, and builds the event that would be put back. One owner.
 struct DeadLetterTrial: ~Copyable {
-    /// The headers by which a pipeline knows where an event stood when it failed for the first time: its message id is made
-    /// of them where it has no id of its own, and they say that it is no duplicate.
+    /// The headers that tell the pipeline the place of the event when it first failed. An event without an id of its
+    /// own gets its message id from them, and an event with these headers is never treated as a duplicate.
     private static let coordinates = [
         "__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset",
     ]
-    /// Says of an event which dead letter it was: `<topic>/<partition>/<offset>`.
+    /// Names the dead letter that an event was put back from: `<topic>/<partition>/<offset>`.
     static let mark = "replay-of"
 
     enum Verdict {
@@ -22,7 +22,7 @@ struct DeadLetterTrial: ~Copyable {
     private let topics: PipelineConfiguration.Topics
     private var reader: EventReader
     private var batch: EventBatch
-    /// Where the events stood of all dead letters that were seen, whether they were asked for or not.
+    /// The places of the original events of all dead letters read so far, selected or not.
     private(set) var dead: Set<Coordinates> = []
 
     init(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) {
@@ -33,13 +33,13 @@ struct DeadLetterTrial: ~Copyable {
     }
 
     /// - Parameter record: its headers are in `headers`.
-    /// - Returns: nil for one that was not asked for.
+    /// - Returns: nil for a dead letter that is not selected.
     mutating func judge(_ record: RecordView, headers: [EventHeader]) -> Verdict? {
         let place = Coordinates(partition: record.partition, offset: record.offset)
-        let mended = request.repaired?[place]
+        let repaired = request.repaired?[place]
         let reason = DeadLetterReason(headers)
         if let reason, reason.topic == topics.events { dead.insert(reason.place) }
-        if request.repaired != nil, mended == nil { return nil }
+        if request.repaired != nil, repaired == nil { return nil }
         guard let reason else {
             return request.codes.isEmpty ? .left(.foreign, code: nil, nil) : nil
         }
@@ -48,12 +48,12 @@ struct DeadLetterTrial: ~Copyable {
             .left(why, code: reason.code, letter)
         }
         guard reason.topic == topics.events else { return left(.otherTopic) }
-        if reason.isTruncated, mended == nil { return left(.truncated) }
-        // What another version's code means, nobody can tell here.
+        if reason.isTruncated, repaired == nil { return left(.truncated) }
+        // This version does not know what another version's code means.
         let canBeTried = DeadLetter.Code(label: reason.code)?.canBeTriedAlone ?? false
-        if mended == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
+        if repaired == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
         var event = ProducerRecord(
-            key: record.key.map { Array($0) }, value: mended ?? record.value.map { Array($0) },
+            key: record.key.map { Array($0) }, value: repaired ?? record.value.map { Array($0) },
             headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
             partition: reason.place.partition)
         event.timestamp = record.timestamp.map(Timestamp.init(milliseconds:))
@@ -71,7 +71,7 @@ struct DeadLetterTrial: ~Copyable {
             event)
     }
 
-    /// The headers of the original record and the coordinates of the first failure, without what stations have added since.
+    /// The headers of the original record and the coordinates of its first failure, without those added later.
     private static func headers(
         _ all: [EventHeader], _ reason: DeadLetterReason, at place: String
     ) -> [RecordHeader] {
@@ -79,7 +79,7 @@ struct DeadLetterTrial: ~Copyable {
             RecordHeader(String(decoding: header.name, as: UTF8.self), header.value.map { Array($0) })
         }
         var headers = all[..<reason.originalHeaders].map(copy)
-        // It was put back before, and has failed again.
+        // It was put back before, and failed again.
         if headers.contains(where: { $0.name == mark }) {
             headers.removeAll { $0.name == mark || $0.name == RedriveProducer.header }
         }

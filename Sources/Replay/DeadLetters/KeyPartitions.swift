@@ -1,29 +1,30 @@
 import KafkaClient
 
-/// Which partition of the events a key has now, where partitions may have been added since an event stood in the log.
+/// The partition of the events topic that a key has now, if partitions may have been added since an event was written.
 ///
-/// No log says when that was: the first record of the youngest partition came after it, and so did whatever is not older.
-/// Where those records stand tells whether producers choose the partition as Kafka's Java clients do, by murmur2. Without any,
-/// they are taken to.
+/// The log does not record when that was. It was before the first record of the youngest partition, so an event that is
+/// at least as young as that record was written afterwards. The places of those records show whether producers choose
+/// the partition as Kafka's Java clients do, by murmur2. Without any record, murmur2 is assumed.
 struct KeyPartitions {
     private let count: Int32
-    /// The time of the first record of the youngest partition, in milliseconds since 1970: what is not older came when there
-    /// were as many partitions as now. `.min`: all are older than the log; `.max`: one has no record yet.
+    /// The time of the first record of the youngest partition, in milliseconds since 1970: events from then on were
+    /// written with today's number of partitions. `.min`: all are older than the log; `.max`: one has no record yet.
     private let youngest: Int64
-    /// Partitions whose newest record is of a key that murmur2 puts elsewhere.
+    /// Partitions whose newest record has a key that murmur2 assigns to another partition.
     private var strays: Set<Int32> = []
 
     /// - Parameters:
     ///   - bounds: of the events' partitions.
-    ///   - firsts: the times of the first records of those that have lost none; a partition without a record is not in it.
+    ///   - firsts: the times of the first records of partitions that have lost none; a partition without records is
+    ///     missing.
     init(bounds: [Int32: Range<Int64>], firsts: [Int32: Int64]) {
         count = Int32(clamping: bounds.count)
         let young = bounds.filter { $0.value.lowerBound == 0 }.map { firsts[$0.key] ?? .max }
-        // Where there is one partition, none was added.
+        // A single partition was never added to.
         youngest = bounds.count > 1 ? young.max() ?? .min : .min
     }
 
-    /// Takes a record as its producer wrote it, by partition in the order of the log.
+    /// Takes a record as its producer wrote it, in offset order of its partition.
     mutating func note(partition: Int32, key: UnsafeRawBufferPointer, time: Int64) {
         guard time >= youngest else { return }
         if Murmur2.partition(of: key, count: count) == partition {
@@ -33,13 +34,13 @@ struct KeyPartitions {
         }
     }
 
-    /// Whether there may have been fewer partitions at a time, in milliseconds since 1970.
+    /// Whether the topic may have had fewer partitions at a time, in milliseconds since 1970.
     func mayHaveGrown(since time: Int64) -> Bool { time < youngest }
 
-    /// The partition that an event goes to; nil where that cannot be told.
+    /// The partition that an event is written to; nil if it cannot be determined.
     ///
     /// - Parameters:
-    ///   - stood: the partition where it stood.
+    ///   - stood: the original partition.
     ///   - time: of its record, in milliseconds since 1970.
     func home(of key: [UInt8]?, stood: Int32, at time: Int64) -> Int32? {
         guard let key, mayHaveGrown(since: time) else { return stood }

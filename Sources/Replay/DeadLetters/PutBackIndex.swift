@@ -2,16 +2,16 @@ import Events
 import KafkaClient
 import Pipeline
 
-/// What the events say behind dead letters: which of them stand in the log again, and which orders have gone on without.
+/// What the events topic says after the dead letters: which of them were put back, and which orders have newer events.
 /// One owner, one thread.
 final class PutBackIndex {
     private let eventsTopic: String
     private let deadLetterTopic: String
-    /// The id of this run, whose own records are not another one's.
+    /// The id of this run: its own records do not count as put back by another.
     private let id: String?
-    /// Where events stand that became dead letters: they never counted.
+    /// Places of events that became dead letters: they never counted.
     private let dead: Set<Coordinates>
-    /// Of the keys that candidates have, the newest events; more than one where a key has had several partitions.
+    /// The newest events of the candidates' keys; more than one if a key has had several partitions.
     private var newest: [[UInt8]: [Newest]] = [:]
     private var own: Set<Coordinates> = []
     private var marked: Set<Coordinates> = []
@@ -39,9 +39,9 @@ final class PutBackIndex {
         }
     }
 
-    /// Takes an event of the log, whichever.
+    /// Takes any event of the log.
     ///
-    /// - Returns: whether it stands as its producer wrote it, and was not put back.
+    /// - Returns: whether it is as its producer wrote it, and was not put back.
     @discardableResult
     func note(_ record: RecordView, headers: [EventHeader]) -> Bool {
         func text(_ name: String) -> String? {
@@ -52,11 +52,11 @@ final class PutBackIndex {
         if let mark = text(DeadLetterTrial.mark).flatMap(self.place(inMark:)) {
             isFirst = false
             if let id, text(RedriveProducer.header) == id { own.insert(mark) } else { marked.insert(mark) }
-            // It counts where it came from, not where it stands now.
+            // It counts at its original place, not its present one.
             place.partition = text("__connect.errors.partition").flatMap { Int32($0) } ?? place.partition
             place.offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? place.offset
         }
-        // One that a person has written back as it was, with all its headers.
+        // A person has written it back unchanged, with all its headers.
         if let reason = DeadLetterReason(headers), reason.topic == eventsTopic {
             isFirst = false
             returned.insert(reason.place)
@@ -79,14 +79,14 @@ final class PutBackIndex {
         newest[key]?[index].time = max(known[index].time, time)
     }
 
-    /// This run has put it back, before it was interrupted.
+    /// This run put it back before it was interrupted.
     func isDone(_ candidate: DeadLetterCandidate) -> Bool { own.contains(candidate.place) }
 
     func isPutBack(_ candidate: DeadLetterCandidate) -> Bool {
         marked.contains(candidate.place) || returned.contains(candidate.event)
     }
 
-    /// By offset in the partition where it stood; in others, which its key has had before or since, by time.
+    /// Compared by offset in the original partition; in other partitions that its key has had, by time.
     func isLate(_ candidate: DeadLetterCandidate) -> Bool {
         guard candidate.touchesState, let key = candidate.key else { return false }
         return (newest[key] ?? []).contains {

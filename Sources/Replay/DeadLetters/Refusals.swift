@@ -1,20 +1,20 @@
 import Events
 import Pipeline
 
-/// The events and timers whose pushes the broker refused for good while the pipeline ran. A replay renders these all the
-/// same; only their dead letters, `record_refused`, tell.
+/// The events and timers whose pushes the broker permanently rejected while the pipeline ran. A replay still renders
+/// them; only their dead letters, `record_refused`, show that they were not sent.
 ///
-/// In memory: each has cost the pipeline several transactions, so there are few.
+/// In memory: each one cost the pipeline several transactions, so there are few.
 package struct Refusals {
     package struct Refusal: Equatable, Sendable {
         package var message: String
-        /// Where the dead letter stands.
+        /// The place of the dead letter.
         package var place: Coordinates
     }
 
     private struct Source: Hashable {
         var event: Coordinates
-        /// Of a timer its order; those of one order that go at the same offset are one.
+        /// Of a timer its order; several of one order that fire at the same offset count as one.
         var timerOf: [UInt8]?
     }
 
@@ -38,7 +38,7 @@ package struct Refusals {
         found[source] = Refusal(message: reason.message, place: place)
     }
 
-    /// What became of the pushes of an event or timer then; nil: the broker took them.
+    /// The dead letter that the pushes of an event or timer became; nil: the broker accepted them.
     func refusal(of record: EventRecord, isTimer: Bool) -> Refusal? {
         if found.isEmpty { return nil }
         let order = isTimer ? record.key.map { Array($0) } ?? [] : nil

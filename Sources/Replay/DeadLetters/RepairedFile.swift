@@ -1,8 +1,8 @@
 import KafkaClient
 import Pipeline
 
-/// Dead letters whose values a person has mended, as JSON lines in the envelope of ``RecordLine``: each names by topic,
-/// partition and offset which one it is. Key and headers are the dead letter's own, whatever the line has.
+/// Dead letters whose values a person has repaired, as JSON lines in the envelope of ``RecordLine``: each names its
+/// dead letter by topic, partition and offset. Key and headers are always the dead letter's own.
 package enum RepairedFile {
     /// - Parameter topic: of the dead letters.
     /// - Throws: ``UnfitRepairs`` with every line that names none, and ``FileError``.

@@ -3,29 +3,29 @@ import Events
 import Pipeline
 import StateStore
 
-/// Looks each record that is rendered up among those that are there.
+/// Looks up each rendered record among those that exist.
 package struct DiffSink: ~Copyable, ReplaySink {
-    /// A record as it is rendered now, which one in the topic is not equal to.
+    /// A rendered record that differs from the one in the topic.
     struct Unequal {
         var place: Coordinates
         var event: [UInt8]
         var record: RenderedRecord
     }
 
-    /// Examples of each kind that are told.
+    /// The number of examples of each kind that are reported.
     private static let mostExamples = 10
     private static let mostSuspects = 100_000
 
     private let index: DispatchIndex
-    /// Those that have to be read from the topic before they can be compared.
+    /// Records that have to be read from the topic before they can be compared.
     private let unequal: UnequalRecords
     private let refusals: Refusals?
     private var areTimers = false
     package private(set) var report = DiffReport()
-    /// Identities that are there more often than they were looked for: what is left of them are duplicates.
+    /// Identities that occur more than once: whatever is left of them in the index is a duplicate.
     private var suspects: Set<[UInt8]> = []
 
-    /// - Parameter refusals: of the pipeline that wrote what is there; nil: no broker was asked.
+    /// - Parameter refusals: of the pipeline that wrote the records; nil: no broker was queried.
     package init(_ index: DispatchIndex, unequal: UnequalRecords, refusals: Refusals? = nil) {
         self.index = index
         self.unequal = unequal
@@ -88,12 +88,12 @@ package struct DiffSink: ~Copyable, ReplaySink {
         if let entry = try index.entries(of: identity).first { index.take(entry) }
     }
 
-    /// Everything has been rendered: counts what is left in the index.
+    /// Call it after everything has been rendered: counts what is left in the index.
     ///
     /// - Parameters:
-    ///   - ranges: of the offsets that were done again, by partition. Of timers, at their ends, the later ones.
-    ///   - laterTimers: offsets at which timers have gone since the journal was read.
-    ///   - hasTimers: whether what is left of timers counts; a filter cannot judge them.
+    ///   - ranges: of the replayed offsets, by partition. For timers at their ends, the later ones.
+    ///   - laterTimers: offsets at which timers have fired since the journal was read.
+    ///   - hasTimers: whether remaining timers count; a filter cannot judge them.
     package mutating func finish(
         _ ranges: [Int32: Range<Int64>], laterTimers: Set<Coordinates> = [], hasTimers: Bool = true
     ) throws -> DiffReport {
@@ -101,7 +101,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
         for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) {
             try index.visitLeft(of: partition, from: range.lowerBound) { identity, entry in
                 guard identity.offset <= range.upperBound else { return false }
-                // A re-drive has its own reasons, and may send again.
+                // A re-drive has its own reasons, and may send a push again.
                 if entry.replay != nil { return true }
                 let place = Coordinates(partition: identity.partition, offset: identity.offset)
                 if identity.isTimer {
@@ -121,15 +121,15 @@ package struct DiffSink: ~Copyable, ReplaySink {
     }
 }
 
-/// What a comparison has found. "There" is the topic, or what the other rules give.
+/// The result of a comparison. "There" is the topic, or the output of the other rules.
 package struct DiffReport {
-    /// A record that has no counterpart.
+    /// A record without a counterpart.
     package struct Example: Equatable, Sendable {
         package var source: String
-        /// Empty for one that stands in the topic: only its place is known.
+        /// Empty for a record in the topic: only its place is known.
         package var messageID = ""
         package var key = ""
-        /// Where it stands in the topic; nil for one that is not there.
+        /// Its place in the topic; nil for one that is not there.
         package var place: Coordinates?
 
         init(_ record: DispatchRecord) {
@@ -147,18 +147,18 @@ package struct DiffReport {
 
     package var rendered = 0
     package var equal = 0
-    /// As rendered, and there only because a re-drive has sent it.
+    /// Equal to the rendered record, and there only because a re-drive sent it.
     package var redriven = 0
-    /// Records that re-drives have sent, by id; they are looked at where the pipeline's own are missing.
+    /// Records that re-drives have sent, by id; they are consulted only where the pipeline's own are missing.
     package var redrives: [String: Int] = [:]
     package var unequal = 0
-    /// Rendered, and not there.
+    /// Rendered, but not there.
     package var missing = 0
-    /// Rendered, and not there because the broker refused them: their event is a dead letter. No difference.
+    /// Rendered, but not there because the broker rejected them: their event is a dead letter. Not a difference.
     package var refused = 0
-    /// There, and not rendered.
+    /// There, but not rendered.
     package var extra = 0
-    /// There more often than rendered.
+    /// There more often than they were rendered.
     package var duplicates = 0
     package var fields = FieldDifferences()
     package var missingExamples: [Example] = []
@@ -169,16 +169,16 @@ package struct DiffReport {
     package var isZero: Bool { unequal + missing + extra + duplicates == 0 }
 }
 
-/// Records that are to be compared with what stands in the topic, in a scratch store by its places.
+/// Records that are to be compared with those of the topic, in a scratch store by their places there.
 package final class UnequalRecords {
     private static let flushLimit = 5_000
 
     private let store: any OrderedStore
     private var pending: [DiffSink.Unequal] = []
-    /// The offsets of each partition of the topic that there are some at.
+    /// For each partition of the topic, the offsets that are to be read.
     package private(set) var ranges: [Int32: ClosedRange<Int64>] = [:]
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     package init(store: any OrderedStore) {
         self.store = store
     }
@@ -191,7 +191,7 @@ package final class UnequalRecords {
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was appended. To be called before ``compare(_:at:_:)``.
+    /// Writes what was appended. Call it before ``compare(_:at:_:)``.
     package func flush() throws(StoreError) {
         try store.write { writer throws(StoreError) in
             for each in pending {
@@ -204,7 +204,7 @@ package final class UnequalRecords {
         pending.removeAll()
     }
 
-    /// Compares a record of the topic with the one that was rendered, if there is one.
+    /// Compares a record of the topic with the rendered one, if there is one.
     package func compare(
         _ record: RenderedRecord, at place: Coordinates, _ report: inout DiffReport
     ) throws(StoreError) {

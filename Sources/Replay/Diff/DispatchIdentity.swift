@@ -3,17 +3,17 @@ import DispatchRecords
 import Events
 import NotificationPayload
 
-/// Who a dispatch record is: where its event stands, its message id, and its device. Two records with one identity are the
-/// same push.
+/// The identity of a dispatch record: the place of its event, its message id, and its device. Two records with the same
+/// identity are the same push.
 struct DispatchIdentity: Equatable {
-    /// Where the event stands, or the offset that its timer's partition had reached.
+    /// The place of the event; for a timer, the offset that its partition had reached.
     var partition: Int32
     var offset: Int64
     var isTimer: Bool
-    /// Half of the SHA-256 of source, message id and key.
+    /// The first half of the SHA-256 of source, message id and key.
     var digest: Digest
 
-    /// What sorts by the place of the event, its timers first.
+    /// Sort key: by the place of the event, its timers first.
     var place: [UInt8] {
         bigEndian(UInt32(bitPattern: partition)) + bigEndian(UInt64(bitPattern: offset)) + [isTimer ? 0 : 1]
     }
@@ -27,7 +27,7 @@ struct DispatchIdentity: Equatable {
         self.digest = digest
     }
 
-    /// From ``bytes``, and whatever is behind them.
+    /// From ``bytes``; anything after them is ignored.
     init(decoding bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { bytes in
             DispatchIdentity(
@@ -62,13 +62,13 @@ struct Digest: Hashable {
     var bytes: [UInt8] { withUnsafeBytes(of: high) { Array($0) } + withUnsafeBytes(of: low) { Array($0) } }
 }
 
-/// Takes dispatch records to pieces that can be compared. One owner; the memory is used again.
+/// Splits dispatch records into parts that can be compared. One owner; reuses its memory.
 struct DispatchReader: ~Copyable {
     private let topic: [UInt8]
     private let schedule = Array(EventBatch.scheduleTopic.utf8)
     private var text = ByteWriter(capacity: 4_096)
 
-    /// - Parameter topic: of the events; records of another source are not ours.
+    /// - Parameter topic: of the events; records with another source are foreign.
     init(topic: String) {
         self.topic = Array(topic.utf8)
     }

@@ -3,9 +3,10 @@ import Events
 import Pipeline
 import StateStore
 
-/// Records of the dispatch topic by what they are, in a scratch store: what was really sent, or what other rules give.
+/// Records of the dispatch topic by their identity, in a scratch store: what was really sent, or what other rules
+/// render.
 ///
-/// Whoever finds a record takes it out; what is left is what nobody has looked for. One owner, one thread.
+/// A lookup that finds a record removes it; the remaining ones have no counterpart. One owner, one thread.
 package final class DispatchIndex {
     private static let flushLimit = 100_000
     private static let identityCount = 29
@@ -13,14 +14,14 @@ package final class DispatchIndex {
     private static let placeEnd = identityCount + 12
 
     struct Entry {
-        /// In the store.
+        /// The stored value.
         var key: [UInt8]
         var content: Digest
-        /// Where it stands in the topic; of other rules' records only a number.
+        /// Its place in the topic; for records of other rules only a number.
         var place: Coordinates
-        /// The record itself, where it cannot be read again.
+        /// The record itself, if it cannot be read again.
         var record: RenderedRecord?
-        /// The id of the re-drive that sent it; nil: the pipeline did.
+        /// The id of the re-drive that sent it; nil: the pipeline sent it.
         var replay: String?
     }
 
@@ -29,18 +30,18 @@ package final class DispatchIndex {
     private let sent: SentPushes?
     private var parts: DispatchReader
     private var pending: [(key: [UInt8], value: [UInt8])] = []
-    /// What was taken out and is still in the store.
+    /// Entries that were removed but are still in the store.
     private var taken: Set<[UInt8]> = []
     private var found: [StoreEntry] = []
     package private(set) var count = 0
     /// Records that do not come from the events of this pipeline.
     package private(set) var foreign = 0
-    /// How many records each re-drive has sent, by its id.
+    /// The number of records that each re-drive has sent, by its id.
     package private(set) var redriven: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - store: an empty one of its own.
-    ///   - sent: gets every record, whatever its source.
+    ///   - store: empty, and used by nobody else.
+    ///   - sent: receives every record, whatever its source.
     package init(store: any OrderedStore, eventsTopic: String, sent: SentPushes? = nil) throws(StoreError) {
         self.store = store
         self.sent = sent
@@ -51,8 +52,8 @@ package final class DispatchIndex {
     // MARK: Filling
 
     /// - Parameters:
-    ///   - ranges: by partition, the offsets of the events that are of interest; nil: all.
-    ///   - copy: goes with it, because it cannot be read again.
+    ///   - ranges: by partition, the offsets of the events to index; nil: all.
+    ///   - copy: stored with it if the record cannot be read again.
     package func append(
         _ record: DispatchRecord, at place: Coordinates, within ranges: [Int32: Range<Int64>]? = nil,
         keeping copy: RenderedRecord? = nil
@@ -68,7 +69,7 @@ package final class DispatchIndex {
             else { return }
         }
         count += 1
-        // As far as it may be one.
+        // A foreign header may be longer than any id.
         let replay = record.replayID.map { Array($0.prefix(100)) }
         if let replay { redriven[String(decoding: replay, as: UTF8.self), default: 0] += 1 }
         let content = parts.content(of: record.original)
@@ -81,7 +82,7 @@ package final class DispatchIndex {
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was appended or taken. To be called before looking.
+    /// Writes what was appended or removed. Call it before reading.
     package func flush() throws(StoreError) {
         try sent?.flush()
         guard !pending.isEmpty || !taken.isEmpty else { return try reader.begin() }
@@ -101,15 +102,15 @@ package final class DispatchIndex {
 
     func content(of record: DispatchRecord) -> Digest { parts.content(of: record) }
 
-    /// Whether a record's device has its message under any source; false where those were not noted.
+    /// Whether a record's device has its message under any source; false if sources were not recorded.
     func isSent(_ record: DispatchRecord) throws(StoreError) -> Bool { try sent?.contains(record) ?? false }
 
-    /// The records with an identity that nobody has taken.
+    /// The records with an identity that were not removed.
     func entries(of identity: DispatchIdentity) throws(StoreError) -> [Entry] {
         try entries(startingWith: identity.bytes)
     }
 
-    /// The records of an event that nobody has taken.
+    /// The records of an event that were not removed.
     func entries(of event: Coordinates) throws(StoreError) -> [Entry] {
         let place =
             bigEndian(UInt32(bitPattern: event.partition)) + bigEndian(UInt64(bitPattern: event.offset)) + [1]
@@ -130,12 +131,12 @@ package final class DispatchIndex {
         return entries
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     func take(_ entry: Entry) {
         taken.insert(entry.key)
     }
 
-    /// Calls `body` for everything from a partition's offset on that nobody has taken, until it returns false.
+    /// Calls `body` for every remaining entry from a partition's offset on, until it returns false.
     func visitLeft(
         of partition: Int32, from offset: Int64, _ body: (DispatchIdentity, Entry) -> Bool
     ) throws(StoreError) {

@@ -3,7 +3,7 @@ import Events
 import KafkaClient
 
 extension DispatchRecord {
-    /// A record as a consumer has read it; a key or a value that is null is empty.
+    /// A record as a consumer read it; a null key or value is empty.
     init(_ record: RecordView, headers: UnsafeBufferPointer<EventHeader>) {
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         self.init(key: record.key ?? empty, value: record.value ?? empty, headers: headers)

@@ -4,10 +4,10 @@ import Digests
 package struct FieldDifferences {
     package struct Field {
         package var name: String
-        /// Records with it, and the events that they come from.
+        /// The number of records with it, and of the events that they come from.
         package var records = 0
         package var events = 0
-        /// How often one value has become another, the first thousand of them.
+        /// How often one value became another; the first thousand pairs only.
         package var changes: [Change: Int] = [:]
         fileprivate var lastEvent: [UInt8] = []
     }
@@ -23,12 +23,12 @@ package struct FieldDifferences {
 
     package init() {}
 
-    /// By the number of events, the most first.
+    /// By the number of events, most first.
     package var fields: [Field] {
         byName.values.sorted { ($1.events, $1.records, $0.name) < ($0.events, $0.records, $1.name) }
     }
 
-    /// - Parameter event: where the event stands; the records of one come together.
+    /// - Parameter event: the place of the event; the records of one event come together.
     mutating func note(_ then: RenderedRecord, _ now: RenderedRecord, of event: [UInt8]) {
         var isTold = false
         for (name, values) in Self.compare(then, now) {
@@ -52,8 +52,8 @@ package struct FieldDifferences {
         byName[name] = field
     }
 
-    /// The fields that differ: the payload's, the message's, the headers, and the sources of fields where both are known. A
-    /// value that is no JSON object, and a device's token wherever it stands, are told by their size and hash.
+    /// The fields that differ: the payload's, the message's, the headers, and the sources of fields if both are known.
+    /// A value that is no JSON object, and a device's token wherever it occurs, are reported by size and hash.
     static func compare(_ then: RenderedRecord, _ now: RenderedRecord) -> [(name: String, change: Change)] {
         var found: [(name: String, change: Change)] = []
         let (left, right) = (PushPayload(value: then.value), PushPayload(value: now.value))

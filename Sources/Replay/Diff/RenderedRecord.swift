@@ -1,7 +1,7 @@
 import DispatchRecords
 import Events
 
-/// A record of the dispatch topic with bytes of its own, and what is known of where its fields came from.
+/// A copy of a record of the dispatch topic, with the sources of its fields if they are known.
 package struct RenderedRecord: Equatable {
     package struct Header: Equatable {
         package var name: String
@@ -29,7 +29,7 @@ package struct RenderedRecord: Equatable {
         self.sources = sources.map(Self.texts) ?? [:]
     }
 
-    /// What ``sources`` says.
+    /// The fields of `sources` as text.
     static func texts(of sources: FieldSources) -> [String: String] {
         ["time slot": "\(sources.timeSlot)", "date": "\(sources.date)", "order id": "\(sources.orderID)"]
     }
@@ -38,7 +38,7 @@ package struct RenderedRecord: Equatable {
         headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Calls `body` with the record as everybody reads one; it is valid during the call only.
+    /// Calls `body` with a view of the record, which is valid during the call only.
     package func withDispatchRecord<Result>(_ body: (DispatchRecord) throws -> Result) rethrows -> Result {
         let text = headers.flatMap { Array($0.name.utf8) + ($0.value ?? []) }
         return try text.withUnsafeBytes { text in
@@ -62,7 +62,7 @@ package struct RenderedRecord: Equatable {
 
     // MARK: In a scratch store
 
-    /// Each text behind its length; a length of -1 is no value.
+    /// Each text after its length; a length of -1 means null.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         func add(_ text: [UInt8]?) {

@@ -6,9 +6,9 @@ import OrderState
 import Pipeline
 import Subscriptions
 
-/// Notes what becomes of each event and timer.
+/// Records what became of each event and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {
-    /// More is not for people. The devices of each are counted.
+    /// A person does not read more. All devices of each are counted.
     private static let mostExplanations = 1_000
     private static let mostPushes = 20
 
@@ -113,17 +113,17 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         current?.settled[drop, default: 0] += timers
     }
 
-    /// Everything has come.
+    /// Call it after the last record.
     consuming func finish() -> [Explanation] {
         close()
         return explanations
     }
 
-    /// Begins a timer, unless it is that of the record before.
+    /// Begins a timer, unless it is that of the previous record.
     ///
-    /// - Parameter type: nil for a dead letter, which does not say.
+    /// - Parameter type: nil for a dead letter, which does not name it.
     private mutating func openTimer(_ timer: EventRecord, _ type: EventType?) {
-        // What an event gives comes after it was seen.
+        // The outcome of an event comes after ``see(_:in:)``, which has opened it.
         if let current, !current.isTimer { return }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) }
         let types = type.map { [$0.rawValue] } ?? []
@@ -141,7 +141,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         current = explanation
     }
 
-    /// Keeps the explanation at hand, if it is one that is asked for.
+    /// Emits the current explanation, if it is selected.
     private mutating func close() {
         guard var explanation = current else { return }
         current = nil

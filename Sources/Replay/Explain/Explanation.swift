@@ -4,7 +4,7 @@ import Pipeline
 
 /// What became of one event or timer, and why.
 package struct Explanation: Equatable, Sendable {
-    /// What is asked about.
+    /// What to explain.
     package enum Subject: Equatable, Sendable {
         /// Everything that the filter selects.
         case events
@@ -20,18 +20,18 @@ package struct Explanation: Equatable, Sendable {
         /// A timer that is not sent.
         case dropped(TimerDrop)
         case deadLetter(DeadLetter)
-        /// It gives the pushes that are told, and the broker took none of them.
+        /// Its pushes, listed in the explanation, were rejected by the broker.
         case refused(Refusals.Refusal)
     }
 
-    /// A record that it gives.
+    /// A record that it produced.
     package struct Push: Equatable, Sendable {
         package var messageID: String
         /// The SHA-256 of the device's token.
         package var device: String
-        /// Where it stands in the dispatch topic; empty where it does not.
+        /// Its places in the dispatch topic; empty if it is not there.
         package var places: [Coordinates]
-        /// Where re-drives have put it.
+        /// The places of the copies that re-drives sent.
         package var redriven: [Redriven] = []
     }
 
@@ -41,7 +41,7 @@ package struct Explanation: Equatable, Sendable {
         package var place: Coordinates
     }
 
-    /// The subscription of the device that is asked about, in the table that the transaction saw.
+    /// The subscription of the device in question, in the table that the transaction used.
     package enum Subscribed: Equatable, Sendable {
         case yes
         case never
@@ -49,26 +49,26 @@ package struct Explanation: Equatable, Sendable {
         case notUntil(Int64)
         /// No longer: it unsubscribed at this time.
         case notSince(Int64)
-        /// It is, and was last seen too long ago.
+        /// Subscribed, but last seen too long ago.
         case stale(lastSeen: Int64)
     }
 
     package var event: Coordinates
-    /// A timer's coordinates are what its partition had been read to.
+    /// For a timer, the offset that its partition had reached.
     package var isTimer: Bool
-    /// Of the record, or when the timer was due; in milliseconds since 1970.
+    /// Of the record, or the due time of the timer; in milliseconds since 1970.
     package var time: Int64?
     package var order: String?
     package var reading = EventReading()
     package var outcome: Outcome?
-    /// Of a device that is asked about, its own only.
+    /// Only those of the device in question, if there is one.
     package var pushes: [Push] = []
     package var devices = 0
     package var sources: [String: String] = [:]
     package var subscribed: Subscribed?
-    /// Timers that it settles, by reason.
+    /// Timers cancelled by this event, by reason.
     package var settled: [TimerDrop: Int] = [:]
-    /// How many of an event's pushes re-drives have sent, by their ids, to whomever.
+    /// How many of the event's pushes re-drives have sent, by their ids, to any device.
     package var redrives: [String: Int] = [:]
     package var step: JournalStep?
 }

@@ -1,25 +1,26 @@
 import Pipeline
 import StateStore
 
-/// The journal's steps by partition and offset, in a scratch store, so that memory does not grow with the range. One owner.
+/// The journal's steps by partition and offset, in a scratch store, so that memory does not grow with the range. One
+/// owner.
 package final class JournalIndex {
     private static let flushLimit = 20_000
 
     package let selection: JournalSelection
     private let store: any OrderedStore
     private var pending: [JournalStep] = []
-    /// As many as there were groups, topics, clusters and rules.
+    /// One for each combination of group, topic, cluster and rules.
     private var origins: [StepOrigin] = []
     private var numbers: [StepOrigin: Int] = [:]
-    /// Records of the journal that are none.
+    /// Records in the journal's topic that are not entries.
     package private(set) var malformed = 0
-    /// Records that a later version wrote.
+    /// Entries that a later version wrote.
     package private(set) var newer = 0
     package private(set) var count = 0
 
     /// - Parameters:
-    ///   - store: an empty one of its own.
-    ///   - selection: whose steps are asked for; those of others are kept to know that they are there.
+    ///   - store: empty, and used by nobody else.
+    ///   - selection: the steps to return; those of other groups are indexed only to know that they exist.
     package init(store: any OrderedStore, selection: JournalSelection) {
         self.store = store
         self.selection = selection
@@ -39,7 +40,7 @@ package final class JournalIndex {
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was appended. To be called before reading.
+    /// Writes what was appended. Call it before reading.
     package func flush() throws(StoreError) {
         guard !pending.isEmpty else { return }
         let entries = pending.map {
@@ -57,7 +58,7 @@ package final class JournalIndex {
         return origins.count - 1
     }
 
-    /// The steps of a partition that touch a range of offsets, in the order of their offsets.
+    /// The steps of a partition that overlap a range of offsets, in offset order.
     package func cursor(of partition: Int32, in range: Range<Int64>) throws(StoreError) -> JournalCursor {
         JournalCursor(try store.makeReader(), origins, selection, partition: partition, range: range)
     }
@@ -81,10 +82,10 @@ package final class JournalIndex {
     }
 }
 
-/// Walks over the steps of a range in the order of their offsets, a block at a time.
+/// Iterates over the steps of a range in offset order, a block at a time.
 ///
-/// Where offsets were processed twice the steps overlap. Each gets the first lane whose steps end at or before its start,
-/// so that what is in one lane can be done again in one pass over the log; the lanes are the same in every walk.
+/// If offsets were processed twice, the steps overlap. Each gets the first lane whose steps end at or before its start,
+/// so that a lane can be replayed in one pass over the log. The lanes are the same in every iteration.
 package struct JournalCursor: ~Copyable {
     private static let blockSize = 1_024
 
@@ -110,7 +111,7 @@ package struct JournalCursor: ~Copyable {
         prefix = StepCoding.prefix(of: partition)
     }
 
-    /// The next step of the asked group, and its lane.
+    /// The next step of the selected group, and its lane.
     package mutating func next() throws(StoreError) -> (step: JournalStep, lane: Int)? {
         while let (step, lane) = try nextOfAnyGroup() {
             if let lane { return (step, lane) }
@@ -118,7 +119,7 @@ package struct JournalCursor: ~Copyable {
         return nil
     }
 
-    /// The next step, and its lane; nil: it is not the asked group's.
+    /// The next step, and its lane; a nil lane: it is not the selected group's.
     mutating func nextOfAnyGroup() throws(StoreError) -> (step: JournalStep, lane: Int?)? {
         while true {
             if position == block.count {
@@ -155,7 +156,7 @@ package struct JournalCursor: ~Copyable {
             }
         }
         isAtEnd = entries.count < Self.blockSize
-        // The key behind the last one.
+        // The smallest key after the last one.
         if let last = entries.last { nextKey = Array(last.key) + [0] }
         for entry in entries { block.append(StepCoding.step(entry, origins)) }
     }

@@ -4,23 +4,23 @@ import JSONReader
 import OrderState
 import Pipeline
 
-/// What a record of the journal turned out to be.
+/// What a record of the journal's topic is.
 package enum JournalReading: Equatable, Sendable {
     case steps([JournalStep])
-    /// No record of a journal.
+    /// Not an entry of a journal.
     case unreadable
     /// A later version of Carillon wrote it.
     case newer
 }
 
-/// Reads records of the journal, of its first version and of its second (ADR 30). One owner; the memory is used again.
+/// Parses journal entries of the first and the second version (ADR 30). One owner; reuses its memory.
 package struct JournalParser: ~Copyable {
     private static let newestVersion: Int64 = 2
 
     private var reader = JSONReader()
     private let topic: String
 
-    /// - Parameter topic: whose ranges count; a journal may be shared.
+    /// - Parameter topic: whose ranges are returned; a journal may be shared.
     package init(topic: String) {
         self.topic = topic
     }
@@ -73,7 +73,7 @@ package struct JournalParser: ~Copyable {
         var until: Int64?
     }
 
-    /// By partition, those of the topic; the first version does not name it.
+    /// By partition, the ranges of the topic; the first version does not name the topic.
     private func watermarks(_ list: JSONValue, isFirstVersion: Bool) -> [Int32: Watermarks]? {
         guard list.isArray else { return nil }
         var found: [Int32: Watermarks] = [:]

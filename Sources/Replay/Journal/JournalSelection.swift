@@ -1,8 +1,8 @@
-/// Which of a journal's entries are asked for: a journal has those of every group that uses it.
+/// Which entries of a journal are selected: a journal holds those of every group that uses it.
 package struct JournalSelection: Equatable, Sendable {
     package var group: String
-    /// What becomes of entries that name no group; nil: they are the group's, and a range that another group may have read
-    /// is refused.
+    /// How entries without a group are treated; nil: they count as the group's, and a range that another group may have
+    /// processed is refused.
     package var ungrouped: UngroupedEntries?
 
     package init(group: String, ungrouped: UngroupedEntries? = nil) {
@@ -19,21 +19,21 @@ package struct JournalSelection: Equatable, Sendable {
     }
 }
 
-/// What a person says of entries that name no group, as the first version of the journal has them.
+/// How a person classifies entries without a group, which the first version of the journal writes.
 package enum UngroupedEntries: String, CaseIterable, Sendable {
     case mine, skip
 }
 
 /// Finds out whether more than one group may have written the entries without a group, or others beside them.
 ///
-/// The entries of one group never overlap, unless its offsets were set back. So an overlap, and another group's entry that
-/// begins where one without a group ends, leave it open whose that one is.
+/// The entries of one group never overlap, unless its offsets were moved back. So it is undecided whose an entry
+/// without a group is if it overlaps another one, or if another group's entry begins where it ends.
 struct UngroupedDoubt {
     let group: String
     private(set) var isOpen = false
     private var ungroupedEnd = Int64.min
     private var groupedEnd = Int64.min
-    /// The last entry without a group that only let timers go.
+    /// The last entry without a group that only fired timers.
     private var lastTick: JournalStep?
 
     init(group: String) {

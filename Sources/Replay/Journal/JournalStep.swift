@@ -2,34 +2,35 @@ import Events
 import OrderState
 import Pipeline
 
-/// What one transaction did to one partition, as its record in notifications.journal says.
+/// What one transaction did to one partition, as recorded in notifications.journal.
 package struct JournalStep: Equatable, Sendable {
     package var partition: Int32
-    /// The half-open range of offsets that it covered; empty where it only let timers go.
+    /// The half-open range of offsets that it covered; empty if it only fired timers.
     package var from: Int64
     package var to: Int64
     package var watermarkBefore: TimerWatermark
     package var watermarkAfter: TimerWatermark
-    /// T of its tick, in milliseconds since 1970. Nil where it had none, and in entries of the first version, where T is
-    /// the watermark after it.
+    /// The time of its tick, T, in milliseconds since 1970. Nil if it had none, and in entries of the first version,
+    /// where T is the watermark after it.
     package var until: Int64?
     /// The transaction's clock, in milliseconds since 1970.
     package var clock: Int64
-    /// The next offset of each partition of the subscriptions topic in the table that it saw; nil with a host's own resolver.
+    /// The next offset of each partition of the subscriptions topic in the table that it used; nil with a host's own
+    /// resolver.
     package var table: [Int64]?
-    /// The hash of the rules that it was written under.
+    /// The hash of the rules in effect.
     package var rules: String
-    /// The group that wrote it; nil in entries of the first version, which do not say.
+    /// The group that wrote it; nil in entries of the first version.
     package var group: String?
-    /// The id of its cluster; nil where that is not known.
+    /// The id of its cluster; nil if unknown.
     package var cluster: String?
-    /// The topic that its pushes went to; nil in entries of the first version.
+    /// The topic that its pushes were written to; nil in entries of the first version.
     package var dispatch: String?
-    /// The first record of the range; nil for an empty one, and in entries of the first version.
+    /// The first record of the range; nil for an empty range, and in entries of the first version.
     package var first: RecordFingerprint?
-    /// The state of orders may have lacked something (ADR 34).
+    /// The state of orders may have been incomplete (ADR 34).
     package var isIncomplete: Bool
-    /// Where its record stands in the journal.
+    /// The place of the entry in the journal.
     package var place: Coordinates
 
     package init(
@@ -54,19 +55,19 @@ package struct JournalStep: Equatable, Sendable {
         self.place = place
     }
 
-    /// Whether timers went at its end.
+    /// Whether timers fired at its end.
     package var hasTick: Bool { watermarkAfter > watermarkBefore }
 
-    /// Whether the records of `range`, or timers that went between two of them, are among what it did. Timers at an offset
+    /// Whether it covers records of `range`, or timers that fired between two of them. Timers at an offset
     /// come before the record there.
     package func touches(_ range: Range<Int64>) -> Bool {
         from < to ? from < range.upperBound && to > range.lowerBound : range.lowerBound < to && to <= range.upperBound
     }
 
-    /// Whether a record of its range stands where the journal says that another one stood: the log is another one. A record
-    /// that the journal does not name says nothing.
+    /// Whether a record differs from the one that the journal names at its offset: the log is then another one. False
+    /// for a record that the journal does not name.
     ///
-    /// Cost: a SHA-256 of the key for the record that is named, a comparison for all others.
+    /// Cost: a SHA-256 of the key for the named record, a comparison for all others.
     func contradicts(_ record: EventRecord) -> Bool {
         guard let first, first.offset == record.offset else { return false }
         return first

@@ -1,6 +1,7 @@
-/// What the journal says of a range of one partition: what the asked group did, and who else was there.
+/// What the journal says about a range of one partition: what the selected group did, and which other groups wrote.
 package struct JournalSurvey: Equatable, Sendable {
-    /// Steps of one lane never overlap. More than one: offsets were processed again, after an operator's `offsets set`.
+    /// Steps of one lane never overlap. More than one lane: offsets were processed again, after an operator's `offsets
+    /// set`.
     package struct Lane: Equatable, Sendable {
         package var from: Int64
         package var to: Int64
@@ -10,23 +11,23 @@ package struct JournalSurvey: Equatable, Sendable {
     package var steps = 0
     /// Steps without the table's position.
     package var withoutTable = 0
-    /// The least position of each partition of the subscriptions topic; empty where a table had not been read into yet.
+    /// The lowest position of each partition of the subscriptions topic; empty if a table had not read anything yet.
     package var oldestTable: [Int64] = []
     private var hasEmptyTable = false
-    /// Offsets between two steps that no transaction has covered: an operator's `offsets set`, or records that were gone.
+    /// Offsets between two steps that no transaction covered: an operator's `offsets set`, or records that had expired.
     package var skipped: Int64 = 0
     package var ticks = 0
     /// How many steps were written under each hash of the rules, in each cluster, and to each dispatch topic.
     package var stepsByRules: [String: Int] = [:]
     package var stepsByCluster: [String: Int] = [:]
     package var stepsByDispatch: [String: Int] = [:]
-    /// Steps with events whose first one is not named, so that it cannot be compared with the log's.
+    /// Steps with events whose first record is not named, so that it cannot be compared with the log's.
     package var unchecked = 0
-    /// From the first step to the last one that was done while the state of orders may have lacked something.
+    /// From the first step to the last one during which the state of orders may have been incomplete.
     package var incomplete: Lane?
-    /// Steps that name no group, whether they are taken or not.
+    /// Steps that name no group, whether they are selected or not.
     package var ungrouped = 0
-    /// Whether those may be another group's.
+    /// Whether those may belong to another group.
     package var isContested = false
     /// By other group, the dispatch topics that its steps wrote to.
     package var neighbours: [String: Set<String>] = [:]
@@ -37,7 +38,7 @@ package struct JournalSurvey: Equatable, Sendable {
     package var first: Int64? { lanes.first?.from }
     package var last: Int64? { lanes.map(\.to).max() }
 
-    /// Notes a step of the asked group.
+    /// Takes a step of the selected group.
     mutating func note(_ step: JournalStep, lane: Int) {
         steps += 1
         stepsByRules[step.rules, default: 0] += 1
@@ -80,7 +81,7 @@ package struct JournalSurvey: Equatable, Sendable {
         }
     }
 
-    /// Notes a step of another group.
+    /// Takes a step of another group.
     mutating func noteNeighbour(_ group: String, _ step: JournalStep) {
         neighbours[group, default: []].formUnion(step.dispatch.map { [$0] } ?? [])
     }

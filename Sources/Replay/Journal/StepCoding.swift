@@ -12,8 +12,8 @@ struct StepOrigin: Hashable {
     var rules: String
 }
 
-/// How a step is stored: by partition, offsets and watermark, so that a step that only let timers go stands before the one
-/// that continued from there, and the slices of an instant in their order.
+/// The stored form of a step: sorted by partition, offsets and watermark, so that a step that only fired timers comes
+/// before the one that continued from there, and the slices of an instant keep their order.
 enum StepCoding {
     static func prefix(of partition: Int32) -> [UInt8] { bigEndian(UInt32(bitPattern: partition)) }
 
@@ -62,11 +62,11 @@ enum StepCoding {
 
     private static func bytes(_ number: Int64) -> [UInt8] { bigEndian(UInt64(bitPattern: number)) }
 
-    /// None sorts below every number.
+    /// Nil sorts before every number.
     private static func bytes(_ number: UInt64?) -> [UInt8] { [number == nil ? 0 : 1] + bigEndian(number ?? 0) }
 }
 
-/// Numbers one behind the other.
+/// Concatenated numbers.
 private struct Fields {
     let bytes: UnsafeRawBufferPointer
     private var place = 0

@@ -19,7 +19,7 @@ package struct PlanSink: ~Copyable, ReplaySink {
         let messageID = record[.messageID]
         let begins = messageID.map { !$0.elementsEqual(lastMessageID) } ?? false
         if begins, let messageID { lastMessageID = Array(messageID) }
-        // A record without a timestamp of its own, as a bare line of a file.
+        // A record without a timestamp, such as a bare line of a file.
         let stamp = event.timestamp?.milliseconds ?? 0
         let time = stamp > 0 ? stamp : notification.eventTime.milliseconds
         plan.note(
@@ -52,7 +52,7 @@ package struct ReplayPlan: Equatable, Sendable {
 
     /// One record.
     package struct Example: Equatable, Sendable {
-        /// Of its event, or when its timer was due; in milliseconds since 1970.
+        /// Of its event, or the due time of its timer; in milliseconds since 1970.
         package var time: Int64
         package var type: String
         package var source = ""
@@ -71,7 +71,7 @@ package struct ReplayPlan: Equatable, Sendable {
 
     package var notifications = 0
     package var devices = 0
-    /// Of keys and values.
+    /// Size of keys and values.
     package var bytes = 0
     package var byType: [String: Count] = [:]
     /// By the beginning of the hour, in milliseconds since 1970.
@@ -88,8 +88,8 @@ package struct ReplayPlan: Equatable, Sendable {
     /// Counts a record.
     ///
     /// - Parameters:
-    ///   - time: of its event, or when its timer was due; in milliseconds since 1970.
-    ///   - beginsNotification: whether the one before was of another notification.
+    ///   - time: of its event, or the due time of its timer; in milliseconds since 1970.
+    ///   - beginsNotification: whether the previous record belonged to another notification.
     mutating func note(
         type: String, time: Int64, bytes: Int, beginsNotification: Bool, example: @autoclosure () -> Example
     ) {

@@ -1,7 +1,7 @@
 import Pipeline
 import StateStore
 
-/// Decides from the journal what is done again, how, and how sure that is. Pure but for the journal's store.
+/// Decides from the journal what is replayed, how, and how exact the result is. Pure, except for the journal's store.
 package struct ReplayPlanner {
     private let journal: JournalIndex
     /// The journal no longer has its first records.
@@ -12,8 +12,8 @@ package struct ReplayPlanner {
         self.isCut = isCut
     }
 
-    /// - Parameter ranges: by partition, what is asked for.
-    /// - Throws: ``ReplayRefusal`` where it is open whose entries without a group are.
+    /// - Parameter ranges: by partition, the selected offsets.
+    /// - Throws: ``ReplayRefusal`` if it is undecided whose entries without a group are.
     package func plan(_ ranges: [Int32: Range<Int64>]) throws -> ReplayInput {
         var input = ReplayInput()
         input.ranges = ranges
@@ -89,11 +89,11 @@ package struct ReplayPlanner {
         }
     }
 
-    /// To where the records of the range have to do without a journal.
+    /// The end of the records of the range that have no journal entries.
     ///
-    /// A journal that still has its first records may all the same be younger than the group, since a topic can be deleted
-    /// and created again. So what is before the group's first entry is left out, and called approximate: nothing says
-    /// whether the group began there.
+    /// A journal that still has its first records may be younger than the group, since a topic can be deleted and
+    /// created again. So offsets before the group's first entry are left out, and the result is called approximate:
+    /// nothing says whether the group began there.
     private func approximateBelow(
         _ partition: Int32, _ range: Range<Int64>, _ survey: JournalSurvey, _ input: inout ReplayInput
     ) throws -> Int64 {

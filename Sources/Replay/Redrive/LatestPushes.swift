@@ -4,15 +4,15 @@ import StateStore
 final class LatestPushes {
     private static let flushLimit = 50_000
 
-    /// What comes later replaces what came before.
+    /// Position of a notification: a later one replaces an earlier one.
     struct Rank: Equatable {
         var partition: Int32
         var offset: Int64
-        /// Timers at an offset go before the record there.
+        /// Timers at an offset come before the record there.
         var isTimer: Bool
         var time: Int64
 
-        /// By offset within a partition; orders whose events went to several are told apart by time.
+        /// By offset within a partition; across partitions, if an order's events went to several, by time.
         func isBefore(_ other: Rank) -> Bool {
             if partition == other.partition {
                 return (offset, isTimer ? 0 : 1) < (other.offset, other.isTimer ? 0 : 1)
@@ -30,20 +30,20 @@ final class LatestPushes {
     private let reader: any StoreReader
     private var pending: [Digest: Latest] = [:]
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     init(store: any OrderedStore) throws(StoreError) {
         self.store = store
         reader = try store.makeReader()
     }
 
-    /// Takes a notification of an order in any sequence.
+    /// Takes notifications of an order in any sequence.
     func note(_ notification: Digest, of order: Digest, _ rank: Rank) throws(StoreError) {
         if let known = pending[order], rank.isBefore(known.rank) { return }
         pending[order] = Latest(rank: rank, notification: notification)
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was noted. To be called before asking.
+    /// Writes what was added. Call it before querying.
     func flush() throws(StoreError) {
         let entries = pending.map { (key: $0.key.bytes, latest: $0.value) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }

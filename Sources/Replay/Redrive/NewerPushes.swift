@@ -3,7 +3,7 @@ import Extraction
 import Pipeline
 import StateStore
 
-/// The pushes that came behind a plan, by order and place, in a scratch store. One owner, one thread.
+/// The pushes that came after a plan, by order and place, in a scratch store. One owner, one thread.
 final class NewerPushes {
     private let store: any OrderedStore
     private let reader: any StoreReader
@@ -11,7 +11,7 @@ final class NewerPushes {
     private var found: [StoreEntry] = []
     private static let flushLimit = 20_000
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     init(store: any OrderedStore) throws(StoreError) {
         self.store = store
         reader = try store.makeReader()
@@ -24,7 +24,7 @@ final class NewerPushes {
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was noted. To be called before asking.
+    /// Writes what was added. Call it before querying.
     func flush() throws(StoreError) {
         guard !pending.isEmpty else { return }
         reader.end()
@@ -33,7 +33,8 @@ final class NewerPushes {
         try reader.begin()
     }
 
-    /// Whether the order has got another push at its place. One that comes again has the message id that it had.
+    /// Whether the order has got another push at its place. A repeated push has the same message id, and does not
+    /// count.
     func hasOther(than messageID: [UInt8], of order: Digest) throws(StoreError) -> Bool {
         found.removeAll(keepingCapacity: true)
         try order.bytes.withStored { prefix throws(StoreError) in
@@ -44,14 +45,14 @@ final class NewerPushes {
     }
 }
 
-/// Reads which pushes an event gives, as far as the event alone tells: whatever is known of its order, a status is taken
-/// for a new one, and the event for one that has not been before. One owner.
+/// Determines which pushes an event produces, as far as the event alone shows: whatever the order's state, each status
+/// is treated as a change, and the event as new. One owner.
 struct EventPushes: ~Copyable {
     private var extractor: Extractor
     private var batch: EventBatch
     private var past: UnknownPast
 
-    /// - Parameter isScheduled: the pipeline has timers, and does not send the events that say what they say.
+    /// - Parameter isScheduled: the pipeline has timers, and sends no push for events that a timer announces.
     init(_ rules: ExtractionRules, topic: String, isScheduled: Bool) {
         extractor = Extractor(rules: rules)
         batch = EventBatch(topic: topic)
@@ -59,8 +60,8 @@ struct EventPushes: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - events: what holds the record's headers.
-    ///   - body: gets each push; no order id is an empty one.
+    ///   - events: the batch that holds the record's headers.
+    ///   - body: receives each push; the order id is empty if there is none.
     mutating func visit(
         _ record: EventRecord, of events: borrowing EventBatch,
         _ body: (_ order: [UInt8], _ place: [UInt8], _ messageID: [UInt8]) throws -> Void
@@ -78,7 +79,7 @@ struct EventPushes: ~Copyable {
     }
 }
 
-/// Nothing is known of any order, but that each status is another one than before.
+/// An order state that knows no order, and treats each status as a change.
 private struct UnknownPast: OrderHistory {
     let isScheduled: Bool
     private static let noStatus: StaticString = "\u{0}"

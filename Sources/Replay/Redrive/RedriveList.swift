@@ -1,18 +1,18 @@
 import Pipeline
 import StateStore
 
-/// The pushes of a re-drive in the order in which they are sent, the same in every run: by the place of the event, then by
-/// hashes of the notification and of the device. In a scratch store. One owner, one thread.
+/// The pushes of a re-drive in the order in which they are sent, which is the same in every run: by the place of the
+/// event, then by hashes of the notification and of the device. In a scratch store. One owner, one thread.
 package final class RedriveList {
     private static let flushLimit = 20_000
     private static let blockSize = 1_024
 
     /// A push on the list.
     struct Candidate {
-        /// Of its order at its place, and of the notification: digests.
+        /// Digests of its order at its place, and of the notification.
         var order: Digest
         var notification: Digest
-        /// When it happened, in milliseconds since 1970.
+        /// Time of the event or timer, in milliseconds since 1970.
         var time: Int64
         var type: String
         var record: RenderedRecord
@@ -44,12 +44,12 @@ package final class RedriveList {
 
     /// A push that is to be sent.
     package struct Entry {
-        /// Its place in the list.
+        /// Its position in the list.
         package var key: [UInt8]
         package var record: RenderedRecord
-        /// Of its order at its place.
+        /// Digest of its order at its place.
         var order: Digest
-        /// When it happened, in milliseconds since 1970.
+        /// Time of the event or timer, in milliseconds since 1970.
         var time: Int64
 
         var identity: DispatchIdentity { RedriveList.identity(of: key) }
@@ -68,19 +68,19 @@ package final class RedriveList {
     private let reader: any StoreReader
     private var pending: [(key: [UInt8], value: [UInt8])] = []
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     package init(store: any OrderedStore) throws(StoreError) {
         self.store = store
         reader = try store.makeReader()
     }
 
-    /// Adds a push; one that is on the list stays there once.
+    /// Adds a push; adding it twice has no effect.
     func append(_ candidate: Candidate, as identity: DispatchIdentity) throws(StoreError) {
         pending.append((Self.key(identity, candidate.notification), candidate.encoded()))
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was added. To be called before looking.
+    /// Writes what was added. Call it before reading.
     func flush() throws(StoreError) {
         reader.end()
         try store.write { writer throws(StoreError) in try writer.put(pending) }
@@ -88,7 +88,7 @@ package final class RedriveList {
         try reader.begin()
     }
 
-    /// Goes through the list in its order and takes off what `keeps` returns false for.
+    /// Iterates over the list in order and removes the pushes that `keeps` rejects.
     func filter(_ keeps: (_ key: [UInt8], DispatchIdentity, Candidate) throws -> Bool) throws {
         var last: [UInt8] = []
         while true {
@@ -103,16 +103,16 @@ package final class RedriveList {
         }
     }
 
-    /// The pushes behind one, `limit` of them at most.
+    /// The pushes after a key, at most `limit`.
     ///
-    /// - Parameter key: of a push that need not be there any more; empty: from the first one on.
+    /// - Parameter key: of a push that may have been removed; empty: from the beginning.
     package func next(after key: [UInt8], limit: Int) throws(StoreError) -> [Entry] {
         try entries(after: key, limit: limit).map {
             Entry(key: $0.key, record: $0.candidate.record, order: $0.candidate.order, time: $0.candidate.time)
         }
     }
 
-    /// A key is an identity with the notification between the event's place and the rest.
+    /// The key: an identity with the notification inserted after the event's place.
     private static func identity(of key: [UInt8]) -> DispatchIdentity {
         DispatchIdentity(decoding: Array(key[..<13] + key[29...]))
     }
@@ -125,7 +125,7 @@ package final class RedriveList {
         after key: [UInt8], limit: Int
     ) throws(StoreError) -> [(key: [UInt8], candidate: Candidate)] {
         var found: [StoreEntry] = []
-        // The least key that is greater.
+        // The smallest greater key.
         let first = key + [0]
         try [UInt8]().withStored { prefix throws(StoreError) in
             try first.withStored { first throws(StoreError) in

@@ -5,30 +5,30 @@ import Pipeline
 import StateStore
 import Subscriptions
 
-/// What has changed since the plan of a re-drive was made, and which pushes of its list that is the end of.
+/// What has changed since a re-drive was planned, and which pushes of its list must therefore not be sent.
 ///
-/// Reads no clock and no log: both are given to it. One owner, one thread. What it takes is in scratch stores.
+/// Reads no clock and no log: both are passed in. One owner, one thread. Stores its input in scratch stores.
 final class RedriveNews {
     private let rules: RedriveRules
-    /// By partition, the end of the events that the plan has done again.
+    /// By partition, the end of the events that the plan replayed.
     private let planned: [Int32: Int64]
     private let newer: NewerPushes
     private let dispatched: DispatchIndex?
     private let subscriptions: SubscriptionHistory
-    /// Where the table stood when the re-drive was first planned, by partition.
+    /// By partition of the subscriptions topic, its end when the re-drive was first planned.
     private let table: [Int64]
     private var devices: SubscriptionHistoryReader
     private var events: EventPushes
     private var dispatch: DispatchReader
-    /// Notifications whose payloads were looked into, so that not each device's is.
+    /// Notifications whose payload was already read, so that it is not read again for each device.
     private var seen: Set<Digest> = []
     private static let mostSeen = 10_000
 
     /// - Parameters:
-    ///   - planned: by partition of the events, the end of what the plan has done again.
-    ///   - table: by partition of the subscriptions, where they ended when the re-drive was first planned.
-    ///   - dispatched: what the plan has found in the dispatch topic; nil: that does not matter.
-    ///   - store: an empty one of its own.
+    ///   - planned: by partition of the events topic, the end of what the plan replayed.
+    ///   - table: by partition of the subscriptions topic, its end when the re-drive was first planned.
+    ///   - dispatched: what the plan found in the dispatch topic; nil: pushes already sent do not matter.
+    ///   - store: empty, and used by nobody else.
     init(
         _ rules: RedriveRules, _ configuration: PipelineConfiguration, planned: [Int32: Int64], table: [Int64],
         dispatched: DispatchIndex?, subscriptions: SubscriptionHistory, store: any OrderedStore
@@ -48,20 +48,20 @@ final class RedriveNews {
 
     // MARK: Taking
 
-    /// Takes an event that came behind the plan.
+    /// Takes an event that came after the plan.
     func note(_ event: EventRecord, of batch: borrowing EventBatch) throws {
         try events.visit(event, of: batch) { order, place, messageID in
             if !order.isEmpty { try newer.note(messageID, of: Digest(ofOrder: order, at: place)) }
         }
     }
 
-    /// Takes a record of the dispatch topic that came behind the plan, whoever wrote it: a timer that went is no event.
+    /// Takes a record of the dispatch topic that came after the plan, whoever wrote it: timers leave no event.
     func note(_ record: DispatchRecord, at place: Coordinates) throws {
         guard let identity = dispatch.identity(of: record), let source = record[.source],
             let messageID = record[.messageID]
         else { return }
         try dispatched?.append(record, at: place)
-        // What comes from before is on the list itself, or was replaced by what is.
+        // A push from before the plan's end is on the list, or was replaced by one that is.
         guard let end = planned[identity.partition], identity.offset >= end else { return }
         guard seen.insert(Digest(hashing: Array(source) + [0] + Array(messageID))).inserted else { return }
         guard let payload = PushPayload(value: Array(record.value)), let order = payload["order_id"], !order.isEmpty
@@ -72,12 +72,12 @@ final class RedriveNews {
             Array(messageID), of: Digest(ofOrder: Array(order.utf8), at: Array((payload["place_id"] ?? "").utf8)))
     }
 
-    /// Takes a record of the subscriptions that came behind the plan.
+    /// Takes a record of the subscriptions topic that came after the plan.
     func note(_ record: SubscriptionRecord, at time: Int64) throws {
         try subscriptions.append(record, at: time)
     }
 
-    /// Everything that is there has been taken. To be called before judging.
+    /// Call it after a round of input, before judging.
     func flush() throws {
         try newer.flush()
         try dispatched?.flush()
@@ -89,7 +89,7 @@ final class RedriveNews {
 
     // MARK: Judging
 
-    /// Why a push on the list is not to be sent now; nil: it is.
+    /// Why a push on the list must not be sent now; nil if it may be.
     ///
     /// - Parameter now: the clock, in milliseconds since 1970.
     func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {

@@ -1,9 +1,9 @@
 import Pipeline
 
 extension ReplayInput {
-    /// Checks that it is known what was to be sent for the selected range, and what was sent.
+    /// Checks that the replay is exact: it must be known what was to be sent for the selected range, and what was sent.
     ///
-    /// - Throws: ``ReplayRefusal`` where one of them is not.
+    /// - Throws: ``ReplayRefusal`` if it is not.
     func checkRedrive(to topic: String, includingSent: Bool) throws(ReplayRefusal) {
         if lacksJournal || newerEntries > 0 {
             throw ReplayRefusal(

@@ -1,36 +1,36 @@
 import Pipeline
 
-/// Which of the past's pushes a re-drive sends. Values only; the time is one of them.
+/// Which past pushes a re-drive sends. A pure value; the time is part of it.
 package struct RedriveRules: Sendable {
-    /// By partition, the events that are selected.
+    /// By partition, the selected offsets.
     package var selected: [Int32: Range<Int64>] = [:]
-    /// Which of them; what it does not select still replaces earlier notifications of its order.
+    /// Which of their events; one that it does not select still replaces earlier notifications of its order.
     package var filter = FilterRules()
-    /// What is sent must not be older, by the event's time or when its timer was due; in milliseconds.
+    /// The maximum age of what is sent, by the event's time or the timer's due time; in milliseconds.
     package var maxAge: Int64 = 3_600_000
-    /// Send again what was dispatched already.
+    /// Send pushes that were already dispatched.
     package var includesSent = false
     /// The clock, in milliseconds since 1970.
     package var now: Int64 = 0
-    /// When the re-drive was first started: what the pipeline did after it is its own.
+    /// When the re-drive was first started: later transactions of the pipeline are excluded.
     package var began: Int64 = .max
-    /// The last push that was sent, by its place in the list; empty: none was.
+    /// The last push that was sent, by its position in the list; empty: none.
     package var sentUpTo: [UInt8] = []
 
     package init() {}
 
-    /// Whether the records of an event, or timers that went before it, are selected by their place.
+    /// Whether the records of an event, or timers that fired before it, are selected by their place.
     func selects(_ partition: Int32, _ offset: Int64, isTimer: Bool) -> Bool {
         guard let range = selected[partition], !range.isEmpty else { return false }
         return isTimer ? range.lowerBound < offset && offset <= range.upperBound : range.contains(offset)
     }
 
-    /// Why a notification that is selected is left out whatever else there is; nil: it is not.
+    /// Why a selected notification is excluded regardless of others; nil: it is not.
     ///
     /// - Parameters:
-    ///   - time: of its event, or when its timer was due.
-    ///   - expiresAt: nil: never.
-    ///   - clock: of its transaction; nil: there is none.
+    ///   - time: of its event, or the timer's due time.
+    ///   - expiresAt: nil: it never expires.
+    ///   - clock: of its transaction; nil if there was none.
     func reasonAgainst(time: Int64, expiresAt: Int64?, clock: Int64?) -> RedriveOmission? {
         if time < now - maxAge { return .tooOld }
         if let expiresAt, expiresAt <= now { return .expired }
@@ -38,24 +38,24 @@ package struct RedriveRules: Sendable {
     }
 }
 
-/// Why a push that events give is not sent by a re-drive.
+/// Why a re-drive does not send a push.
 package enum RedriveOmission: String, CaseIterable, Sendable {
     /// Its event is older than `--max-age`.
     case tooOld = "too_old"
-    /// It is past its `expires-at`.
+    /// Its `expires-at` has passed.
     case expired
-    /// The pipeline's transaction is younger than the re-drive, which was resumed.
+    /// The pipeline's transaction is newer than the re-drive, which was resumed.
     case afterStart = "after_start"
-    /// A later notification of the same order took its place.
+    /// A later notification of the same order replaced it.
     case replaced
     /// It is in the dispatch topic, whoever wrote it.
     case alreadySent = "already_sent"
     /// Its device has unsubscribed since the plan was made.
     case unsubscribed
-    /// Its device has its message already, from an event at another place: in a log that was restored from a mirror.
+    /// Its device already has the message, from an event at another place: the log was restored from a mirror.
     case otherSource = "other_source"
 
-    /// For a person, behind a number.
+    /// For a person, after a number.
     package var sentence: String {
         switch self {
         case .tooOld: "older than --max-age"

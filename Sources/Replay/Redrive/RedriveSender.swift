@@ -2,13 +2,13 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// Sends the pushes of a list in their order, a transaction for each second's worth, from where the cursor stands. Before
-/// each transaction it looks again at what may have changed since the plan, and leaves out what that is the end of.
+/// Sends the pushes of a list in order, one transaction for each second's worth, starting at the cursor. Before each
+/// transaction it checks what has changed since the plan, and leaves out the pushes that must no longer be sent.
 struct RedriveSender: ~Copyable {
     private typealias Judged = (entry: RedriveList.Entry, omission: RedriveOmission?)
 
     let list: RedriveList
-    /// By partition, the events that are selected.
+    /// By partition, the selected offsets.
     let ranges: [Int32: Range<Int64>]
     var cursor: RedriveCursor
     var pace: RedrivePace
@@ -17,8 +17,8 @@ struct RedriveSender: ~Copyable {
     let clock: () -> Int64
 
     /// - Parameter progress: called after each transaction.
-    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` and ``RedriveWatch/look(tell:)`` throw; what was committed until
-    ///   then stays.
+    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` and ``RedriveWatch/look(tell:)`` throw; what was committed
+    ///   before remains.
     mutating func send(with producer: inout RedriveProducer, progress: (RedriveCursor) -> Void) throws {
         while true {
             let entries = try list.next(after: cursor.key, limit: pace.recordsAtOnce)
@@ -27,7 +27,7 @@ struct RedriveSender: ~Copyable {
             let before = cursor.sent
             let block = try judge(entries, tell: producer.tell)
             do {
-                // What failed is looked at again: it may have taken long.
+                // Checks again after a failure: it may have taken long.
                 guard try send(block, with: &producer) else { continue }
             } catch is RecordRefused {
                 try sendEach(block, with: &producer)
@@ -37,7 +37,7 @@ struct RedriveSender: ~Copyable {
         }
         var done = cursor
         done.isDone = true
-        // Wherever it came to last; a re-drive without a range has nothing to note.
+        // The partition reached last; a re-drive without a range has no position to commit.
         guard let partition = ranges.keys.min() else { return }
         try producer.send([], reaching: positions(of: [partition: ranges[partition]?.lowerBound ?? 0], done))
         cursor = done
@@ -52,7 +52,7 @@ struct RedriveSender: ~Copyable {
         return block
     }
 
-    /// - Returns: false where nothing was sent, and the cursor stands where it stood.
+    /// - Returns: false if nothing was sent; the cursor is then unchanged.
     private mutating func send(_ block: [Judged], with producer: inout RedriveProducer) throws -> Bool {
         var next = cursor
         var records: [ProducerRecord] = []
@@ -70,11 +70,11 @@ struct RedriveSender: ~Copyable {
         return true
     }
 
-    /// A transaction for each, so that only those are left out that no broker takes.
+    /// One transaction for each push, so that only those that the broker rejects are left out.
     private mutating func sendEach(_ block: [Judged], with producer: inout RedriveProducer) throws {
         for judged in block {
             do {
-                // What is left of the block when one fails has its turn in the next block.
+                // If one fails, the rest of the block is sent with the next block.
                 guard try send([judged], with: &producer) else { return }
             } catch is RecordRefused {
                 var next = cursor

@@ -1,20 +1,20 @@
 import Pipeline
 
-/// What a re-drive is asked for.
+/// The options of a re-drive.
 package struct RedriveRequest: Sendable {
     package var replay = ReplayRequest()
     /// In milliseconds.
     package var maxAge: Int64 = 3_600_000
     package var includesSent = false
-    /// A digest of what decides what is selected, by which a run that goes on knows that it is the same.
+    /// A digest of the options that affect the selection: a resumed run must have the same one.
     package var digest = ""
 
     package init() {}
 }
 
-/// A re-drive: does past events again, finds out which of their pushes nobody was sent, and sends those.
+/// A re-drive: replays past events, finds out which of their pushes were never sent, and sends those.
 ///
-/// Reading comes first and writes nothing; ``send(_:with:pace:clock:progress:)`` is what notifies. One owner, one thread.
+/// Planning only reads; ``send(_:with:pace:clock:progress:)`` is what notifies people. One owner, one thread.
 package struct RedriveSession: ~Copyable {
     private let request: RedriveRequest
     private let resume: RedriveResume?
@@ -22,23 +22,23 @@ package struct RedriveSession: ~Copyable {
     private let list: RedriveList
     private var session: ReplaySession
     private let id: String
-    /// Where ``plan()`` has stopped reading.
+    /// Where ``plan()`` stopped reading.
     private var ends = RedriveWatch.Ends()
-    /// What it has found in the dispatch topic, where that matters.
+    /// What it found in the dispatch topic, if that matters.
     private var dispatched: DispatchIndex?
 
-    /// - Parameter resume: what an interrupted run of the same id has left; nil: there was none.
-    /// - Throws: ``ReplayRefusal`` where the run that is resumed was asked for something else.
+    /// - Parameter resume: what an interrupted run of the same id has committed; nil: there was none.
+    /// - Throws: ``ReplayRefusal`` if the resumed run was started with other options.
     package init(
         _ context: ReplayContext, _ request: RedriveRequest, id: String, resuming resume: RedriveResume?
     ) throws {
         try resume?.check(request, id: id)
         var replay = request.replay
         let filter = replay.filter
-        // What is not selected may still replace what is, so all of it is done again.
+        // Events that are not selected may still replace selected ones, so all are replayed.
         replay.filter = FilterRules()
         var log = try KafkaLog(context)
-        // Before anything else is read: what these cover is then in the journal and in the dispatch topic.
+        // Read first: everything below these ends is then in the journal and in the dispatch topic.
         replay.committed = try log.committed(
             of: context.configuration.topics.events, by: context.configuration.groupID)
         if let resume {
@@ -64,9 +64,9 @@ package struct RedriveSession: ~Copyable {
         self.id = id
     }
 
-    /// Finds out what is to be sent. Notifies nobody.
+    /// Determines what is to be sent. Notifies nobody.
     ///
-    /// - Throws: ``ReplayRefusal`` where that cannot be known.
+    /// - Throws: ``ReplayRefusal`` if that cannot be determined.
     package mutating func plan() throws -> RedrivePlan {
         try noteEnds()
         try session.prepare()
@@ -85,7 +85,7 @@ package struct RedriveSession: ~Copyable {
         var plan = try session.run(into: sink, with: nil).finish(
             dispatched: rules.includesSent ? nil : dispatched)
         plan.input = session.input
-        // What was done again behind the selection is not what was asked for.
+        // Steps after the selection do not count as selected.
         plan.input.ranges = session.input.selected
         let left = (resume?.cursor.devices ?? plan.devices) - (resume?.cursor.settled ?? 0)
         guard plan.devices <= left else {
@@ -96,7 +96,7 @@ package struct RedriveSession: ~Copyable {
         return plan
     }
 
-    /// Where the topics end, before any of them is read: what comes behind is looked at again before it is sent.
+    /// The ends of the topics, before any of them is read: later records are checked again before each send.
     private mutating func noteEnds() throws {
         let topics = session.configuration.topics
         ends.dispatch = try session.log.bounds(of: topics.dispatch).mapValues(\.upperBound)
@@ -104,13 +104,13 @@ package struct RedriveSession: ~Copyable {
         ends.eventPartitions = try session.log.bounds(of: topics.events).count
     }
 
-    /// Sends what ``plan()`` has found, and what was confirmed, each once whatever happens, but for what has changed since:
-    /// before each slice it looks again.
+    /// Sends what ``plan()`` found and a person confirmed, each push exactly once. Before each slice it checks what has
+    /// changed since the plan.
     ///
     /// - Parameters:
-    ///   - devices: that were confirmed, of the whole.
+    ///   - devices: the confirmed number, of all runs of this id.
     ///   - clock: in milliseconds since 1970.
-    ///   - progress: how many of them were sent and left out.
+    ///   - progress: how many were sent and left out so far.
     package mutating func send(
         _ devices: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
         progress: (RedriveCursor) -> Void
@@ -122,7 +122,7 @@ package struct RedriveSession: ~Copyable {
             cursor.from = request.replay.from
             cursor.began = session.context.now
             cursor.devices = devices
-            // Whoever goes on has to know the ranges and the number before anything is sent.
+            // A resumed run needs the ranges and the number, so they are committed before anything is sent.
             var positions: [Int32: RedrivePosition] = [:]
             for (partition, range) in selected {
                 cursor.range = range
@@ -138,7 +138,7 @@ package struct RedriveSession: ~Copyable {
     private mutating func makeWatch(_ selected: [Int32: Range<Int64>]) throws -> RedriveWatch {
         let configuration = session.configuration
         var ends = ends
-        // The plan has done everything again up to what the group had committed.
+        // The plan replayed everything up to the group's committed offsets.
         ends.events = selected.keys.reduce(into: [:]) { $0[$1] = session.input.ranges[$1]?.upperBound }
         var table = ends.subscriptions
         if let began = resume?.cursor.began {
@@ -155,9 +155,9 @@ package struct RedriveSession: ~Copyable {
 }
 
 extension ReplaySession {
-    /// What was sent of the range.
+    /// The pushes of the range that were already sent.
     ///
-    /// - Throws: ``ReplayRefusal`` where the first records are gone that may have been of it.
+    /// - Throws: ``ReplayRefusal`` if first records that may belong to the range have expired.
     fileprivate mutating func readDispatched() throws -> DispatchIndex {
         let topic = configuration.topics.dispatch
         let cut = try log.bounds(of: topic).filter { $0.value.lowerBound > 0 }

@@ -3,10 +3,10 @@ import Events
 import Pipeline
 import StateStore
 
-/// Puts the pushes on the list that a re-drive may send, and notes the latest notification of each order, whether that is
-/// selected or not. Reads no clock.
+/// Lists the pushes that a re-drive may send, and records the latest notification of each order, selected or not. Reads
+/// no clock.
 package struct RedriveSink: ~Copyable, ReplaySink {
-    /// What is known of a notification, whose records come together.
+    /// The state of the current notification, whose records come together.
     private struct Current {
         var messageID: [UInt8]
         var source: [UInt8]
@@ -26,10 +26,10 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     private var areTimers = false
     private var clock: Int64?
     private var current: Current?
-    /// Devices that are selected and left out, by reason.
+    /// Selected devices that are left out, by reason.
     package private(set) var omitted: [RedriveOmission: Int] = [:]
 
-    /// - Parameter scratch: empty stores: of the latest notifications, and of the list.
+    /// - Parameter scratch: for two stores: the latest notifications, and the list.
     package init(
         _ rules: RedriveRules, _ configuration: PipelineConfiguration, list: RedriveList, latest: any OrderedStore
     ) throws {
@@ -88,7 +88,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         }
         let payload = PushPayload(value: Array(record.value))
         let order = payload?["order_id"] ?? ""
-        // Pushes without an order's id have nothing to do with each other.
+        // Pushes without an order id are unrelated to each other.
         let subject = order.isEmpty ? Array(source) + Array(messageID) : Array(order.utf8)
         let digest = Digest(hashing: Array(source) + [0] + Array(messageID))
         let time = notification.eventTime.milliseconds
@@ -108,17 +108,17 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         return found
     }
 
-    /// Everything has come: takes off the list what is not to be sent.
+    /// Call it after the last record: removes from the list what must not be sent.
     ///
-    /// A notification that was replaced is off it whether the one in its place was sent or not.
-    /// - Parameter dispatched: what was sent already; nil: that does not matter.
+    /// A replaced notification is removed whether the one that replaced it was sent or not.
+    /// - Parameter dispatched: what was already sent; nil: that does not matter.
     package consuming func finish(dispatched: DispatchIndex?) throws -> RedrivePlan {
         try latest.flush()
         try list.flush()
         var plan = RedrivePlan(omitted: omitted)
         var last: Digest?
         try list.filter { key, identity, candidate in
-            // What this re-drive has sent before it was interrupted.
+            // Sent by this re-drive before it was interrupted.
             if !rules.sentUpTo.isEmpty, !rules.sentUpTo.lexicographicallyPrecedes(key) { return false }
             guard try latest.isLatest(candidate.notification, of: candidate.order) else {
                 plan.omitted[.replaced, default: 0] += 1
@@ -149,18 +149,18 @@ package struct RedrivePlan: Sendable {
     package var plan = ReplayPlan()
     /// Devices, by reason.
     package var omitted: [RedriveOmission: Int] = [:]
-    /// What was decided before anything was read again.
+    /// What was determined before the replay.
     package var input = ReplayInput()
 
     package init(omitted: [RedriveOmission: Int] = [:]) {
         self.omitted = omitted
     }
 
-    /// How many pushes are to be sent.
+    /// The number of pushes to send.
     package var devices: Int { plan.devices }
 }
 
 extension Digest {
-    /// Of an order at a place.
+    /// The identity of an order at a place.
     init(ofOrder order: [UInt8], at place: [UInt8]) { self.init(hashing: order + [0] + place) }
 }

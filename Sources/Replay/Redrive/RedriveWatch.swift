@@ -5,18 +5,18 @@ import KafkaClient
 import Pipeline
 import Subscriptions
 
-/// Looks again, before each slice of a re-drive: reads what has come behind the plan, and judges pushes by it and by the
+/// Reads what came after the plan, before each slice of a re-drive, and judges pushes by it and by the
 /// clock.
 ///
-/// A look costs some questions to the broker, and the records that came since the last one; the first one also those that
-/// the pipeline had not committed when the plan was made. One owner, one thread.
+/// Cost of a look: a few requests to the broker, and the records since the last look; the first one also reads those
+/// that the pipeline had not committed when the plan was made. One owner, one thread.
 struct RedriveWatch: ~Copyable {
-    /// Where a plan has stopped reading: by partition of each topic, the next offset.
+    /// Where a plan stopped reading: by partition of each topic, the next offset.
     struct Ends {
         var events: [Int32: Int64] = [:]
         var dispatch: [Int32: Int64] = [:]
         var subscriptions: [Int32: Int64] = [:]
-        /// How many partitions the events' topic has.
+        /// The number of partitions of the events topic.
         var eventPartitions = 0
     }
 
@@ -43,7 +43,7 @@ struct RedriveWatch: ~Copyable {
         self.news = news
     }
 
-    /// Takes what has come since the last look.
+    /// Reads what was appended since the last look.
     ///
     /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
@@ -76,7 +76,7 @@ struct RedriveWatch: ~Copyable {
         try news.flush()
     }
 
-    /// Why a push is not to be sent now; nil: it is.
+    /// Why a push must not be sent now; nil if it may be.
     ///
     /// - Parameter now: the clock, in milliseconds since 1970.
     func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {

@@ -2,9 +2,9 @@ import DispatchRecords
 import Pipeline
 import StateStore
 
-/// Which devices have which messages, whatever the source of the record says, in a scratch store. One owner, one thread.
+/// Which devices have which messages, whatever the source of the record, in a scratch store. One owner, one thread.
 ///
-/// In a log that was restored from a mirror events have other offsets, so their pushes look as if nobody had sent them.
+/// In a log that was restored from a mirror, events have other offsets, so their pushes look unsent.
 package final class SentPushes {
     private static let flushLimit = 100_000
 
@@ -12,20 +12,20 @@ package final class SentPushes {
     private let reader: any StoreReader
     private var pending: Set<Digest> = []
 
-    /// - Parameter store: an empty one of its own.
+    /// - Parameter store: empty, and used by nobody else.
     package init(store: any OrderedStore) throws(StoreError) {
         self.store = store
         reader = try store.makeReader()
     }
 
-    /// Takes a record of the dispatch topic; one without a message id says nothing.
+    /// Takes a record of the dispatch topic; ignores one without a message id.
     func append(_ record: DispatchRecord) throws(StoreError) {
         guard let messageID = record[.messageID] else { return }
         pending.insert(Self.digest(messageID, record.key))
         if pending.count >= Self.flushLimit { try flush() }
     }
 
-    /// Writes what was appended. To be called before asking.
+    /// Writes what was appended. Call it before querying.
     func flush() throws(StoreError) {
         guard !pending.isEmpty else { return try reader.begin() }
         let entries = pending.map { (key: $0.bytes, value: [UInt8(1)]) }

@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// The two clients of a ``RedriveProducer``: one that writes, and one that asks what the group has committed.
+/// The two clients of a ``RedriveProducer``: one writes, the other queries the group's committed offsets.
 struct RedriveClient: ~Copyable {
     var producer: Producer
     let topic: ProducerTopic
@@ -13,7 +13,7 @@ struct RedriveClient: ~Copyable {
         let timeout = configuration.transactionTimeout.wholeMilliseconds
         var settings = configuration.kafka
         settings["transaction.timeout.ms"] = String(timeout)
-        // librdkafka wants it no longer than the transaction's.
+        // librdkafka requires it not to exceed the transaction's.
         if settings["socket.timeout.ms"] == nil { settings["socket.timeout.ms"] = String(min(10_000, timeout)) }
         let reader = try Self.reader(id, configuration, "read_committed", sink)
         var producer = try Producer(settings: settings, transactionalID: Self.name(id), logger: sink)
@@ -23,12 +23,12 @@ struct RedriveClient: ~Copyable {
         self.topic = topic
     }
 
-    /// Of the group, and of the transactions.
+    /// The name of the group, and of the transactional id.
     static func name(_ id: String) -> String { "carillon-replay-\(id)" }
 
-    /// A reader that asks in the group's name.
+    /// A consumer that queries on behalf of the group.
     ///
-    /// - Parameter isolation: `read_committed` waits for the end of a transaction that is open.
+    /// - Parameter isolation: `read_committed` waits until an open transaction ends.
     static func reader(
         _ id: String, _ configuration: PipelineConfiguration, _ isolation: String, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> Consumer {

@@ -1,32 +1,33 @@
 import Foundation
 
-/// Where a re-drive stands, and what it takes to go on: the text of its positions. The one with the most that was sent has the
-/// latest word; the ranges are each partition's own.
+/// How far a re-drive is, and what it needs to resume: the text of its positions. The counts of the cursor with the
+/// most pushes are current; the ranges are each partition's own.
 package struct RedriveCursor: Equatable, Sendable {
-    /// Of what was asked for: a digest of the options and the rules.
+    /// A digest of the options and the rules.
     package var request = ""
-    /// The events of the partition that are selected.
+    /// The selected events of the partition.
     package var range: Range<Int64> = 0..<0
-    /// From when on the dispatch topic has what they gave; nil: from its beginning. Milliseconds since 1970.
+    /// The earliest time at which the dispatch topic has their pushes; nil: from its beginning. Milliseconds since
+    /// 1970.
     package var from: Int64?
     /// When it was first started.
     package var began: Int64 = 0
     /// The number of devices that a person has confirmed.
     package var devices = 0
     package var sent = 0
-    /// What no broker takes.
+    /// Pushes that the broker rejects.
     package var refused = 0
-    /// What was on the list and was left out when its turn came, by reason.
+    /// Pushes that were left out when their turn came, by reason.
     package var leftOut: [RedriveOmission: Int] = [:]
-    /// The last push that was sent, by its place in the list; empty: none was.
+    /// The last push that was sent, by its position in the list; empty: none.
     package var key: [UInt8] = []
     package var isDone = false
 
     package init() {}
 
-    /// What the list is behind: sent, refused or left out.
+    /// Pushes of the list that are done: sent, rejected or left out.
     package var settled: Int { sent + refused + leftOut.values.reduce(0, +) }
-    /// What was confirmed and is on no list any more: it changed while the re-drive was interrupted. Once all is done.
+    /// Confirmed pushes that are missing from the list of the resumed run. Set once all is done.
     package var dropped: Int { isDone ? max(0, devices - settled) : 0 }
 
     package var text: String {
@@ -42,7 +43,7 @@ package struct RedriveCursor: Equatable, Sendable {
         return words.joined(separator: " ")
     }
 
-    /// - Returns: nil for what is none. Words of later versions are passed over.
+    /// - Returns: nil if the text is no cursor. Ignores words of later versions.
     package init?(_ text: String) {
         var words: [Substring: Substring] = [:]
         for word in text.split(separator: " ") {
@@ -93,14 +94,14 @@ package struct RedriveCursor: Equatable, Sendable {
     }
 }
 
-/// What a re-drive that was interrupted has left behind.
+/// What an interrupted re-drive has committed.
 package struct RedriveResume: Equatable, Sendable {
-    /// The latest word.
+    /// The current counts.
     package var cursor: RedriveCursor
-    /// By partition, the events that are selected.
+    /// By partition, the selected offsets.
     package var ranges: [Int32: Range<Int64>]
 
-    /// - Returns: nil where nothing was ever sent under the id.
+    /// - Returns: nil if nothing was ever sent under the id.
     /// - Throws: ``ReplayRefusal`` for positions of another command or another version.
     package init?(_ positions: [Int32: RedrivePosition], id: String) throws(ReplayRefusal) {
         ranges = [:]
@@ -120,10 +121,10 @@ package struct RedriveResume: Equatable, Sendable {
         cursor = latest
     }
 
-    /// - Throws: ``ReplayRefusal`` where it was begun with something else.
+    /// - Throws: ``ReplayRefusal`` if it was started with other options.
     package func check(_ request: RedriveRequest, id: String) throws(ReplayRefusal) {
         guard cursor.request != request.digest else { return }
         throw ReplayRefusal(
-            "--id \(id) was begun with other options or other rules: give the same ones to go on, or another --id")
+            "--id \(id) was started with other options or rules: resume it with the same ones, or choose another --id")
     }
 }

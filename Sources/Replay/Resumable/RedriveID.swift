@@ -1,10 +1,10 @@
-/// The name of a re-drive: what goes on under it, and the value of the header `replay`.
+/// The name of a re-drive: an interrupted run resumes by it, and it is the value of the header `replay`.
 package struct RedriveID: Equatable, Sendable {
     package static let rule = "1 to 100 of the characters A-Z a-z 0-9 . _ -"
 
     package let text: String
 
-    /// - Returns: nil for what breaks ``rule``.
+    /// - Returns: nil if it breaks ``rule``.
     package init?(_ text: String) {
         let isAllowed = text.utf8.allSatisfy { byte in
             switch byte {
@@ -18,7 +18,7 @@ package struct RedriveID: Equatable, Sendable {
         self.text = text
     }
 
-    /// One that nobody has: from the time, so that a person knows it again, and at random.
+    /// A new id: the time, for a person to recognize, and a random part.
     ///
     /// - Parameter time: such as `2026-11-22T05:30:00.000Z`.
     package init(time: String, random: UInt32) {

@@ -1,10 +1,10 @@
 import KafkaClient
 
-/// Where a re-drive stands in one partition of what it reads. It is committed in the transaction that sent what is before it.
+/// Position of a re-drive in one partition of its input, committed in the transaction that sent everything before it.
 package struct RedrivePosition: Equatable, Sendable {
-    /// An offset that the partition has or had, for tools that show the group.
+    /// An offset that exists or existed in the partition, for tools that show the group.
     package var offset: Int64
-    /// What it takes to go on from here, in the words of whoever sends; at most 3,900 bytes.
+    /// What is needed to resume, as text defined by the sender; at most 3,900 bytes.
     package var text: String
 
     package init(offset: Int64, text: String) {
@@ -13,14 +13,14 @@ package struct RedrivePosition: Equatable, Sendable {
     }
 }
 
-/// A position as the group has it: with the process that committed it.
+/// A position as committed by the group, with the process that committed it.
 struct OwnedPosition: Equatable {
-    /// Told from the offset metadata of pipelines, and of later versions.
+    /// Distinguishes it from the offset metadata of pipelines and of later versions.
     private static let version = "carillon-replay/1"
     private static let mostBytes = 4_096
 
     var position: RedrivePosition
-    /// A word that no other process has.
+    /// A text unique to the process.
     var owner: String
 
     init(_ position: RedrivePosition, owner: String) {
@@ -28,7 +28,7 @@ struct OwnedPosition: Equatable {
         self.owner = owner
     }
 
-    /// - Throws: ``ReplayRefusal`` for what this version has not written.
+    /// - Throws: ``ReplayRefusal`` for a position that this version did not write.
     init(_ committed: CommittedOffset, group: String) throws(ReplayRefusal) {
         let words = committed.metadata.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard words.count == 3, words[0] == Self.version else {
@@ -39,7 +39,7 @@ struct OwnedPosition: Equatable {
         position = RedrivePosition(offset: committed.offset.value, text: String(words[2]))
     }
 
-    /// - Throws: ``ReplayRefusal`` where the broker would not take it.
+    /// - Throws: ``ReplayRefusal`` if the broker would not accept it.
     func committed() throws(ReplayRefusal) -> CommittedOffset {
         let text = "\(Self.version) \(owner) \(position.text)"
         guard text.utf8.count <= Self.mostBytes else {
@@ -49,7 +49,7 @@ struct OwnedPosition: Equatable {
     }
 }
 
-/// Another process was started with the same id: it goes on, this one sends nothing more.
+/// Another process was started with the same id: it continues, and this one sends nothing more.
 package struct RedriveTakenOver: Error, CustomStringConvertible {
     package var id: String
 
@@ -58,11 +58,11 @@ package struct RedriveTakenOver: Error, CustomStringConvertible {
     }
 
     package var description: String {
-        "replay \(id) is in use: another process was started with the same --id and goes on with it; this one sends nothing more"
+        "replay \(id) is in use: another process was started with the same --id and continues it; this one sends nothing more"
     }
 }
 
-/// A record that no broker will take, such as one that is too large. Nothing of its transaction was sent.
+/// A record that the broker rejects, such as one that is too large. Nothing of its transaction was sent.
 package struct RecordRefused: Error {
     package var error: KafkaError
 }

@@ -3,13 +3,13 @@ import Foundation
 import KafkaClient
 import Pipeline
 
-/// Writes records to a live topic exactly once, over crashes, lost answers and second starts: each transaction carries records
-/// and the position behind them, and the position of the last one that was committed is where the next process goes on.
+/// Writes records to a live topic exactly once, across crashes, lost responses and concurrent starts: each transaction
+/// carries records and the position after them, and the next process resumes at the last committed position.
 ///
-/// Both names are `carillon-replay-<id>`: the `transactional.id`, whose next producer shuts this one out, and the group
+/// Both names are `carillon-replay-<id>`: the `transactional.id`, whose next producer fences this one, and the group
 /// that the positions are committed under, which nobody joins. One owner, one thread.
 package struct RedriveProducer: ~Copyable {
-    /// What it tells a person who waits, a line each time.
+    /// Receives progress messages for a waiting person, one line each.
     package typealias Tell = (String) -> Void
 
     /// The header with the id, on every record that it writes, whatever the topic.
@@ -21,12 +21,12 @@ package struct RedriveProducer: ~Copyable {
     private let target: String
     let tell: Tell
     private let owner: String
-    /// Who may have committed what is there: this process, and whom it took over from.
+    /// The processes that may have committed the current positions: this one, and the one that it took over from.
     private var owners: Set<String>
     private var client: RedriveClient
     private var positions: [Int32: RedrivePosition] = [:]
     private var began = ContinuousClock.now
-    /// Transactions that were aborted one after the other. An abort does not always heal the client's sequence of records;
+    /// Transactions aborted in a row. An abort does not always repair the client's sequence numbers;
     /// a new client does.
     private var aborts = 0
     private static let mostAborts = 3
@@ -34,7 +34,7 @@ package struct RedriveProducer: ~Copyable {
     /// - Parameters:
     ///   - id: see ``RedriveID``.
     ///   - source: the topic whose positions it commits.
-    ///   - target: the topic that it writes to, partitions as the pipeline chooses them.
+    ///   - target: the topic that it writes to, partitioned as the pipeline does.
     package init(
         id: String, from source: String, to target: String, _ context: ReplayContext, tell: @escaping Tell
     ) throws {
@@ -50,32 +50,33 @@ package struct RedriveProducer: ~Copyable {
         self.client = client
     }
 
-    /// Shuts out a process with the same id, ends what it had open, and takes its place. Before anything else.
+    /// Fences a process with the same id, ends its open transaction, and takes its place. Call it first.
     ///
-    /// - Returns: by partition, where it stands; empty: nothing was ever sent under this id, or the broker has forgotten it.
+    /// - Returns: its position in each partition; empty: nothing was ever sent under this id, or the positions have
+    ///   expired.
     package mutating func takeOver() throws -> [Int32: RedrivePosition] {
         try untilItWorks { me throws in try me.client.producer.initTransactions(deadline: .seconds(2)) }
         let found = try readPositions()
         owners.formUnion(found.values.map(\.owner))
         positions = found.mapValues(\.position)
-        // So that the one before knows whom it lost them to.
+        // Tells the fenced process who took over.
         if !positions.isEmpty { try send([], reaching: positions) }
         return positions
     }
 
-    /// Writes records and moves to these positions, both or neither, whatever happens on the way; tries until it is done.
+    /// Writes records and commits these positions atomically; retries until it succeeds.
     ///
-    /// Each record gets ``header`` behind its own.
-    /// - Parameter next: by partition; what is not in it stays.
-    /// - Throws: ``RecordRefused``, ``RedriveTakenOver``, ``ReplayStopped``, and what waiting does not mend. The last
-    ///   transaction may then have been committed all the same: only ``takeOver()`` tells.
+    /// Appends ``header`` to the headers of each record.
+    /// - Parameter next: by partition; missing partitions keep their position.
+    /// - Throws: ``RecordRefused``, ``RedriveTakenOver``, ``ReplayStopped``, and errors that a retry cannot resolve.
+    ///   The last transaction may nevertheless have been committed: only ``takeOver()`` shows it.
     package mutating func send(_ records: [ProducerRecord], reaching next: [Int32: RedrivePosition]) throws {
         while try !sendOnce(records, reaching: next) {}
     }
 
-    /// The same with one transaction, for a caller that looks again before the next one.
+    /// The same with one transaction, for a caller that checks again before the next one.
     ///
-    /// - Returns: false where nothing was written and the positions are as they were.
+    /// - Returns: false if nothing was written and the positions are unchanged.
     mutating func sendOnce(_ records: [ProducerRecord], reaching next: [Int32: RedrivePosition]) throws -> Bool {
         do {
             try attempt(records, next)
@@ -90,7 +91,7 @@ package struct RedriveProducer: ~Copyable {
         return true
     }
 
-    /// Waits between two transactions, serving what comes meanwhile; ends early when it is stopped.
+    /// Waits between two transactions and serves client events meanwhile; returns early when it is stopped.
     package mutating func wait(until time: ContinuousClock.Instant) {
         while .now < time, !context.isStopped() {
             client.producer.poll(timeout: min(.milliseconds(100), time - .now))
@@ -124,7 +125,7 @@ package struct RedriveProducer: ~Copyable {
         try commit()
     }
 
-    /// In slices, so that a person hears of a broker that is away.
+    /// In slices, so that a person is told when the broker is unreachable.
     private mutating func commit() throws {
         let deadline = ContinuousClock.now + context.configuration.transactionTimeout + .seconds(10)
         while true {
@@ -138,9 +139,9 @@ package struct RedriveProducer: ~Copyable {
         }
     }
 
-    /// Ends a transaction that went wrong.
+    /// Ends a failed transaction.
     ///
-    /// - Returns: whether it was committed all the same.
+    /// - Returns: whether it was committed after all.
     private mutating func settle(_ error: KafkaError, _ next: [Int32: RedrivePosition]) throws -> Bool {
         client.producer.poll(timeout: .zero)
         let failures = client.producer.takeFailures().map(\.error) + [error]
@@ -148,7 +149,7 @@ package struct RedriveProducer: ~Copyable {
             try abort(after: refusal)
             throw RecordRefused(error: refusal)
         }
-        // A transaction that the broker ended for its age looks the same as a successor.
+        // A transaction that the broker timed out looks like one fenced by a successor.
         if error.kind == .fenced, .now - began < context.configuration.transactionTimeout {
             throw RedriveTakenOver(id: id)
         }
@@ -158,7 +159,7 @@ package struct RedriveProducer: ~Copyable {
             return try renew(after: "\(error)", reaching: next)
         }
         aborts += 1
-        tell("\(error); tried again")
+        tell("\(error); retrying")
         try abort(after: error)
         return false
     }
@@ -171,15 +172,15 @@ package struct RedriveProducer: ~Copyable {
         }
     }
 
-    // MARK: After an outcome that is not known
+    // MARK: After an unknown outcome
 
-    /// Makes the producer anew, which ends whatever its predecessor left open, and finds out what became of that.
+    /// Recreates the producer, which ends whatever its predecessor left open, and finds out what became of that.
     ///
-    /// - Returns: whether the group has come to `next`.
+    /// - Returns: whether the group has reached `next`.
     private mutating func renew(after reason: String, reaching next: [Int32: RedrivePosition]?) throws -> Bool {
         tell("recreates its producer after: \(reason)")
         try untilItWorks { me throws in
-            // Who has taken it over is not to be shut out in turn.
+            // A process that has taken over must not be fenced in turn.
             let reader = try RedriveClient.reader(
                 me.id, me.context.configuration, "read_uncommitted", me.context.logger)
             let found = try RedriveClient.positions(of: me.source, reader, me.id)

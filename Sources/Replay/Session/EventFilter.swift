@@ -4,7 +4,7 @@ import JSONReader
 import NotificationPayload
 import Pipeline
 
-/// Which events a replay is about, beside the range of offsets. Empty: all.
+/// Which events a replay selects, in addition to the range of offsets. Empty: all.
 package struct FilterRules: Equatable, Sendable {
     /// Order ids, as the event or its push has them.
     package var orders: Set<String> = []
@@ -17,7 +17,7 @@ package struct FilterRules: Equatable, Sendable {
 
     package var isEmpty: Bool { orders.isEmpty && places.isEmpty && types.isEmpty && statuses.isEmpty }
 
-    /// The pushes' name of a type in any of the spellings that events have; nil where there is none such.
+    /// The type's name in pushes, from any of the spellings that events use; nil for an unknown type.
     package static func typeName(_ text: String) -> String? {
         let name = String(text.lowercased().map { $0 == "." ? "_" : $0 })
         let wanted = name.hasPrefix("event_") ? name : "event_" + name
@@ -25,16 +25,16 @@ package struct FilterRules: Equatable, Sendable {
     }
 }
 
-/// What an event says of itself, whether it is sent or not.
+/// The members of an event that filters and explanations use, whether it is sent or not.
 package struct EventReading: Equatable, Sendable {
-    /// The order's id and the id that people see; of a list the ids in it.
+    /// The order's id and its visible id; for a list, the ids in it.
     package var orders: [String] = []
     package var places: [String] = []
     package var types: [String] = []
     package var status: String?
-    /// When it happened; nil where it cannot be read.
+    /// Time of the event; nil if it is missing or invalid.
     package var time: EventTime?
-    /// What becomes of it by the rules alone, whatever its order's past and the subscriptions say.
+    /// Its dead letter by the rules alone, regardless of the order's state and the subscriptions.
     package var deadLetter: DeadLetter?
 }
 
@@ -69,7 +69,7 @@ struct EventReader: ~Copyable {
     }
 }
 
-/// Judges events by what the extraction reads in them. One owner.
+/// Selects events by what the extraction reads in them. One owner.
 struct EventFilter: ~Copyable {
     private let rules: FilterRules
     private var reader: EventReader
@@ -89,7 +89,7 @@ struct EventFilter: ~Copyable {
     }
 }
 
-/// Notes what an event says of its order; to it, every event stands for itself.
+/// Records the facts of an event; its order history is always empty.
 private struct FactsRecorder: OrderHistory {
     var reading = EventReading()
 
@@ -106,15 +106,15 @@ private struct FactsRecorder: OrderHistory {
     mutating func apply(_ event: OrderFacts) {}
 }
 
-/// Judges timers: by their type, the key of their record, which is the order id, and what their push says.
+/// Selects timers by their type, the key of their record, which is the order id, and the payload of their push.
 struct TimerFilter {
     let rules: FilterRules
 
     /// - Parameters:
-    ///   - type: nil for a dead letter, which does not say.
-    ///   - value: of the push; nil for a timer that is not sent, which has no place that could be asked for.
+    ///   - type: nil for a dead letter, which does not name it.
+    ///   - value: of the push; nil for a timer that is not sent, whose place is therefore unknown.
     func selects(_ timer: EventRecord, _ type: EventType?, _ value: UnsafeRawBufferPointer?) -> Bool {
-        // A timer is no change of status.
+        // A timer is not a change of status.
         guard rules.statuses.isEmpty, rules.types.isEmpty || type.map({ rules.types.contains($0.rawValue) }) ?? true
         else { return false }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""

@@ -4,8 +4,8 @@ import Pipeline
 import StateStore
 import Subscriptions
 
-/// A replay from files of JSON lines, as `kcat -J` prints them: each record by itself, timers at the moment at which they are
-/// due, the subscriptions as a file has them. Always approximate. One owner, one thread.
+/// A replay from files of JSON lines, as `kcat -J` prints them: each record by itself, timers when they are
+/// due, the subscriptions from a file. Always approximate. One owner, one thread.
 package struct FileReplay: ~Copyable, ReplaySource {
     private let context: ReplayContext
     private let request: ReplayRequest
@@ -14,8 +14,8 @@ package struct FileReplay: ~Copyable, ReplaySource {
     package private(set) var input = ReplayInput()
 
     /// - Parameters:
-    ///   - files: `-` is standard input, which can be read once only.
-    ///   - subscriptions: a file of them. Timers go until the clock of the context.
+    ///   - files: `-` is standard input, which can be read only once.
+    ///   - subscriptions: a file of them. Timers fire up to the clock of the context.
     package init(
         _ context: ReplayContext, _ request: ReplayRequest, files: [String], subscriptions: String
     ) throws {
@@ -77,7 +77,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
             ReplaySpan(partition: partition, range: range, foldFrom: 0, end: .max, approximateBelow: .max))
     }
 
-    /// What is done ends with the last record that is in the range.
+    /// The replay ends with the last record in the range.
     private mutating func note(_ partition: Int32, _ offset: Int64) {
         guard let range = input.ranges[partition], request.offsets?.contains(offset) ?? true else { return }
         let end = max(range.upperBound, offset + 1)

@@ -7,7 +7,7 @@ import Pipeline
 package struct KafkaLog: ~Copyable {
     private let configuration: PipelineConfiguration
     private let sink: ClientLog.Sink
-    /// Asked between two batches; true ends the reading with ``ReplayStopped``.
+    /// Called between two batches; true ends the reading with ``ReplayStopped``.
     private let isStopped: @Sendable () -> Bool
     private var asker: Consumer
     private static let patience: Duration = .seconds(30)
@@ -26,7 +26,7 @@ package struct KafkaLog: ~Copyable {
         asker = try Consumer(assigning: configuration.kafka, logger: sink)
     }
 
-    /// The first offset and the last stable one of each partition of a topic.
+    /// The first offset and the last stable offset of each partition of a topic.
     package mutating func bounds(of topic: String) throws(KafkaError) -> [Int32: Range<Int64>] {
         try asker.explaining { consumer throws(KafkaError) in
             let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
@@ -42,10 +42,10 @@ package struct KafkaLog: ~Copyable {
         }
     }
 
-    /// The cluster's id; nil where the broker does not tell.
+    /// The cluster's id; nil if the broker does not report it.
     package func clusterID() -> String? { asker.clusterID(timeout: Self.patience) }
 
-    /// What a group has committed in each partition of a topic where it has.
+    /// The group's committed offset of each partition of a topic that has one.
     package mutating func committed(of topic: String, by group: String) throws(KafkaError) -> [Int32: Int64] {
         var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)
         let patience = configuration.transactionTimeout + .seconds(10)
@@ -57,13 +57,13 @@ package struct KafkaLog: ~Copyable {
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
     }
 
-    /// The timestamps of the first records that are left in ranges of a topic, in milliseconds since 1970; none where a range has
-    /// none near its start.
+    /// The timestamps of the first remaining records in ranges of a topic, in milliseconds since 1970; none for a range
+    /// without records near its start.
     package func firstTimestamps(
         of topic: String, in ranges: [Int32: Range<Int64>]
     ) throws -> [Int32: Int64] {
         var found: [Int32: Int64] = [:]
-        // Markers of transactions take offsets, too.
+        // Transaction markers take offsets, too.
         let starts = ranges.mapValues { $0.clamped(to: $0.lowerBound..<$0.lowerBound + 1_000) }
         try read(starts, of: topic, headers: false) { records, indices in
             for index in indices where found[records[index].partition] == nil {
@@ -73,7 +73,7 @@ package struct KafkaLog: ~Copyable {
         return found
     }
 
-    /// The first offset of each partition at or after a time; the end where there is none.
+    /// The first offset of each partition at or after a time; the end offset if there is none.
     package mutating func offsets(
         of topic: String, at times: [Int32: Int64]
     ) throws(KafkaError) -> [Int32: Int64] {
@@ -88,8 +88,8 @@ package struct KafkaLog: ~Copyable {
     /// Reads ranges of a topic.
     ///
     /// - Parameters:
-    ///   - take: gets the records as they come, by partition in the order of offsets; only those in the ranges.
-    ///   - progress: how many records came, and the fraction that was read.
+    ///   - take: receives the records of the ranges, in offset order of each partition.
+    ///   - progress: the number of records so far, and the fraction that was read.
     package func read(
         _ ranges: [Int32: Range<Int64>], of topic: String, headers: Bool = true,
         take: (borrowing RecordBatch, [Int]) throws -> Void, progress: (Int, Double) -> Void = { _, _ in }
@@ -121,10 +121,10 @@ package struct KafkaLog: ~Copyable {
         }
     }
 
-    /// From where the state of orders is to be folded so that it is whole at an offset: two horizons before the newest
-    /// record below it. A record that is older than others before it only makes that earlier.
+    /// Where to start folding so that the state of orders is complete at an offset: two horizons before the newest
+    /// record below it. An out-of-order record only makes that earlier.
     ///
-    /// - Returns: by partition, the offset, and whether the log still reaches so far back.
+    /// - Returns: by partition, the offset, and whether the log still reaches that far back.
     package mutating func foldStarts(
         _ offsets: [Int32: Int64], bounds: [Int32: Range<Int64>]
     ) throws -> [Int32: (offset: Int64, isWhole: Bool)] {
@@ -149,7 +149,7 @@ package struct KafkaLog: ~Copyable {
                 if let time = latest[partition] {
                     times[partition] = time
                 } else if offset - window <= start {
-                    // Nothing is before it.
+                    // No record precedes it.
                     found[partition] = (min(start, offset), start == 0)
                 } else {
                     continue
@@ -162,20 +162,20 @@ package struct KafkaLog: ~Copyable {
         for (partition, offset) in try self.offsets(of: topic, at: times.mapValues { $0 - horizons }) {
             let start = bounds[partition]?.lowerBound ?? 0
             let from = min(max(offset, start), offsets[partition] ?? offset)
-            // A record older than two horizons is still there.
+            // A record older than two horizons still exists.
             found[partition] = (from, from > start || start == 0)
         }
         return found
     }
 
-    /// The settings of a topic.
+    /// The configuration of a topic.
     package func settings(of topic: String) throws(KafkaError) -> [String: String] {
         try Admin(settings: configuration.kafka).describe(topics: [topic]).first?.configuration ?? [:]
     }
 
-    /// Waits until every transaction that has written to a topic so far has ended, so that what it wrote can be read.
+    /// Waits until every transaction that has written to a topic so far has ended, so that its records can be read.
     ///
-    /// - Returns: the ends then.
+    /// - Returns: the end offsets then.
     package mutating func settledBounds(of topic: String, timeout: Duration) throws -> [Int32: Range<Int64>] {
         var settings = configuration.kafka
         settings["isolation.level"] = "read_uncommitted"
@@ -192,9 +192,9 @@ package struct KafkaLog: ~Copyable {
             if isSettled { return bounds }
             if isStopped() { throw ReplayStopped() }
             guard .now < deadline else {
-                throw ReplayRefusal("\(topic): a transaction stays open, and what is behind it cannot be read")
+                throw ReplayRefusal("\(topic): a transaction stays open, and the records after it cannot be read")
             }
-            // The broker keeps no queue of such questions: asking is the only way to know.
+            // The broker does not notify: polling is the only way to know.
             usleep(50_000)
         }
     }

@@ -1,22 +1,23 @@
 import KafkaClient
 import Pipeline
 
-/// Follows topics from given offsets to their ends, again and again: what has come since. Committed records only.
+/// Follows topics from given offsets: each call reads what has been appended since the last one. Committed records
+/// only.
 ///
-/// One owner, one thread. Each look costs one question for the ends and one for each topic's partitions; nothing is read
-/// twice.
+/// One owner, one thread. Each call costs one request for the end offsets and one for each topic's partitions; nothing
+/// is read twice.
 struct LogFollower: ~Copyable {
     private static let patience: Duration = .seconds(10)
 
     private var consumer: Consumer
     private var positions: [TopicPartition: Offset]
-    /// Of each topic.
+    /// By topic.
     private let partitionCounts: [String: Int]
     private let isStopped: @Sendable () -> Bool
 
     /// - Parameters:
-    ///   - starts: where to begin; partitions that are not in it are not read.
-    ///   - partitionCounts: how many partitions each of the topics is known to have.
+    ///   - starts: where to begin; missing partitions are not read.
+    ///   - partitionCounts: the known number of partitions of each topic.
     init(
         _ starts: [TopicPartition: Offset], partitionCounts: [String: Int], _ context: ReplayContext
     ) throws {
@@ -30,12 +31,13 @@ struct LogFollower: ~Copyable {
         isStopped = context.isStopped
     }
 
-    /// Reads up to the ends seen now. Waits for a broker that is away.
+    /// Reads up to the current end offsets. Waits for an unreachable broker.
     ///
     /// - Parameters:
-    ///   - take: gets the records as they come, by partition in the order of offsets.
-    ///   - tell: what a person who waits is told, a line each time.
-    /// - Throws: ``ReplayRefusal`` where a topic has got more partitions, ``ReplayStopped``, and what waiting does not mend.
+    ///   - take: receives the records, in offset order of each partition.
+    ///   - tell: receives messages for a waiting person, one line each.
+    /// - Throws: ``ReplayRefusal`` if a topic has got more partitions, ``ReplayStopped``, and errors that a retry
+    ///   cannot resolve.
     mutating func advance(
         tell: (String) -> Void, take: (borrowing RecordBatch) throws -> Void
     ) throws {
@@ -51,7 +53,7 @@ struct LogFollower: ~Copyable {
                 let record = records[index]
                 move(TopicPartition(topic: record.topic, partition: record.partition), to: Offset(record.offset + 1))
             }
-            // Behind the last record may be markers of transactions.
+            // Transaction markers may follow the last record.
             for (partition, offset) in records.endsOfPartition { move(partition, to: offset) }
             if let error = records.errors.first(where: { $0.recovery == .giveUp || $0.needsAPerson }) { throw error }
             if let error = records.errors.last, .now - lastTold > .seconds(10) {
@@ -84,7 +86,7 @@ struct LogFollower: ~Copyable {
                     try consumer.endOffsets(positions.keys.sorted(), timeout: Self.patience)
                 }
             } catch let error as KafkaError {
-                // A broker that has only just come back may not know its topics yet.
+                // A broker that has just restarted may not know its topics yet.
                 let isComingBack = error.kind == .unknownTopicOrPartition
                 if !isComingBack, error.needsAPerson || error.recovery == .giveUp { throw error }
                 if isStopped() { throw ReplayStopped() }

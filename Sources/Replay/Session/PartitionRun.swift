@@ -2,23 +2,23 @@ import Events
 import Pipeline
 import StateStore
 
-/// How far a ``Reexecution`` is in one partition.
+/// Progress of a ``Reexecution`` in one partition.
 final class PartitionRun {
     let span: ReplaySpan
     private var cursor: JournalCursor
-    /// The step that is done, or the next one.
+    /// The current step, or the next one.
     private(set) var step: JournalStep?
-    /// Whether some of ``step`` has been done.
+    /// Whether part of ``step`` has been replayed.
     var isBegun = false
-    /// The next offset that is taken.
+    /// The next offset to process.
     var position: Int64
-    /// Where rules look at whole transactions, the records of the step so far, with bytes of their own.
+    /// If rules look at whole transactions: copies of the step's records so far.
     let held: RecordsAtHand?
-    /// Without a journal: whether a record was done, and the offset behind the last one.
+    /// Without a journal: whether a record was processed, and the offset after the last one.
     var hasApproximated = false
     var reached: Int64 = 0
 
-    /// - Parameter topic: of the events, where whole transactions are to be held; else nil.
+    /// - Parameter topic: of the events, if whole transactions are to be held; else nil.
     init(_ span: ReplaySpan, journal: JournalIndex, holding topic: String?) throws(StoreError) {
         self.span = span
         cursor = try journal.cursor(of: span.partition, in: span.range)
@@ -27,7 +27,7 @@ final class PartitionRun {
         try advance()
     }
 
-    /// Goes on to the next step of the lane.
+    /// Moves to the next step of the lane.
     func advance() throws(StoreError) {
         isBegun = false
         step = nil
@@ -48,9 +48,9 @@ final class RecordsAtHand {
         batch = EventBatch(topic: topic)
     }
 
-    /// Adds a record with bytes of its own.
+    /// Adds a copy of a record.
     ///
-    /// - Parameter headers: of the batch that it comes from.
+    /// - Parameter headers: of its batch.
     func hold(_ record: EventRecord, headers: [EventHeader]) {
         var record = record
         let first = batch.headers.count
@@ -63,14 +63,14 @@ final class RecordsAtHand {
         batch.records.append(record)
     }
 
-    /// Forgets the records and gives their bytes up.
+    /// Removes the records and frees their memory.
     func removeAll() {
         batch.removeAll()
         copies.removeAll()
     }
 }
 
-/// Copies of bytes, which stay where they are until they are given up.
+/// Copies of bytes, whose addresses are stable until they are freed.
 final class ByteCopies {
     private var runs: [UnsafeMutableRawBufferPointer] = []
 

@@ -1,13 +1,13 @@
 import JSONReader
 import Subscriptions
 
-/// The value of a dispatch record taken apart into its members, for comparing and for people: by path, the members of the
-/// app's own payload by their bare names. Off the hot path.
+/// The value of a dispatch record split into its members, for comparisons and for people: by path; members of the
+/// app's own payload by their bare names. Not for the hot path.
 package struct PushPayload: Equatable {
-    /// In the order of the document.
+    /// In document order.
     package private(set) var members: [(name: String, value: String)] = []
 
-    /// - Returns: nil where the value is no JSON object.
+    /// - Returns: nil if the value is no JSON object.
     package init?(value: [UInt8]) {
         var reader = JSONReader()
         let isRead = value.withUnsafeBytes { bytes in
@@ -35,7 +35,7 @@ package struct PushPayload: Equatable {
         left.members.elementsEqual(right.members) { $0 == $1 }
     }
 
-    /// Puts the members of the payload, which stands in a string, in the place of it.
+    /// Replaces the payload, a string, by its members.
     private mutating func open(_ index: Int) {
         var reader = JSONReader()
         var inner: [(name: String, value: String)] = []

@@ -5,18 +5,18 @@ import Pipeline
 import StateStore
 import Subscriptions
 
-/// A part of a partition that is done again in one pass over the log.
+/// A part of a partition that is replayed in one pass over the log.
 package struct ReplaySpan: Equatable, Sendable {
     package var partition: Int32
-    /// What is selected. Transactions that reach over its ends are done whole, and written as far as they are in it.
+    /// The selected offsets. Transactions that extend beyond them are replayed whole, but written only within them.
     package var range: Range<Int64>
-    /// Which of the journal's lanes; the records without a journal go with the first one.
+    /// The lane of the journal; records without a journal belong to the first one.
     package var lane: Int
-    /// The first offset that is read: two horizons before the first one that is done again.
+    /// The first offset to read: two horizons before the first one to replay.
     package var foldFrom: Int64
-    /// The end of what is done again.
+    /// The end of what is replayed.
     package var end: Int64
-    /// The records of the range below this have no journal.
+    /// Records of the range below this offset have no journal entries.
     package var approximateBelow: Int64
 
     package init(
@@ -31,19 +31,19 @@ package struct ReplaySpan: Equatable, Sendable {
     }
 }
 
-/// Does the transactions of the journal again: the same events, the same table, the same ticks, through the pipeline's own
-/// core, so that what it writes is what was written.
+/// Replays the transactions of the journal: the same events, table and ticks, through the pipeline's own
+/// core, so that the output is what the pipeline wrote.
 ///
-/// Everything before a transaction is folded in silence, as a worker does that starts there. Where there is no journal each
-/// record stands for itself, and the timers go as in `carillon render --until`.
-/// Partitions do not depend on each other: a step is done when its own partition's records have come. One owner; reads no
-/// clock. Memory holds the state of the orders, and with `dispatch.supersede` a transaction's records.
+/// Everything before a transaction is folded without output, as by a worker that starts there. Without a journal, each
+/// record stands alone, and timers fire as in `carillon render --until`.
+/// Partitions are independent: a step is replayed when its own partition's records have been read. One owner; reads no
+/// clock. Memory holds the state of the orders, and with `dispatch.supersede` one transaction's records.
 package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private var core: PipelineCore
     private let history: SubscriptionHistoryReader
     private let journal: JournalIndex
     private let topics: PipelineConfiguration.Topics
-    /// Of the events, where whole transactions have to be held.
+    /// Of the events, if whole transactions are to be held.
     private let heldTopic: String?
     private var sink: SelectedSink<Base>
     private var filter: EventFilter?
@@ -51,11 +51,11 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private let work: RecordsAtHand
     private var kind = Kind.fold
     private var current: PartitionRun?
-    /// Table positions that nothing is behind: more partitions than a topic has.
+    /// Table positions beyond every record: more partitions than a topic has.
     private let everything = [Int64](repeating: .max, count: 10_000)
-    /// Until when timers go where there is no journal, in milliseconds since 1970.
+    /// Timers fire up to this time if there is no journal, in milliseconds since 1970.
     private let until: Int64
-    /// The records of the ranges that were done again.
+    /// The number of replayed records of the ranges.
     package private(set) var events = 0
 
     private enum Kind { case fold, execute, approximate }
@@ -89,15 +89,15 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         work = RecordsAtHand(topic: configuration.topics.events)
     }
 
-    /// Begins a partition that was not known at the start.
+    /// Adds a partition that was not known at the start.
     package mutating func begin(_ span: ReplaySpan) throws {
         core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
         runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
     }
 
-    /// Takes records in the order of the log, of any of the partitions.
+    /// Takes records in log order, of any partition.
     ///
-    /// - Throws: ``ReplayRefusal`` where the log is not the one that the journal was written for.
+    /// - Throws: ``ReplayRefusal`` if the log is not the one that the journal was written for.
     package mutating func take(_ records: borrowing EventBatch) throws {
         work.batch.removeAll()
         work.batch.headers.append(contentsOf: records.headers)
@@ -105,7 +105,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         try flush()
     }
 
-    /// Nothing below the offset is left to come: what ends there is ended.
+    /// No record below the offset remains: completes the steps that end there.
     package mutating func reach(_ partition: Int32, _ offset: Int64) throws {
         try flush()
         guard let run = runs[partition] else { return }
@@ -114,7 +114,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     /// Ends the input.
     ///
-    /// - Returns: the sink with everything in it.
+    /// - Returns: the sink with the complete output.
     package consuming func finish() throws -> Base {
         for (partition, run) in runs.sorted(by: { $0.key < $1.key }) {
             try reach(partition, .max)
@@ -184,7 +184,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         core.commit()
     }
 
-    /// Begins a transaction, or goes on with it: it may come in pieces, between those of other partitions.
+    /// Begins a transaction, or continues it: it may come in pieces, between those of other partitions.
     private mutating func enter(_ step: JournalStep, of run: PartitionRun, areTimers: Bool) throws {
         history.positions = step.table ?? everything
         begin(step, areTimers: areTimers)
@@ -252,7 +252,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         begin(nil, areTimers: false)
         try core.beginTransaction()
         if !run.hasApproximated {
-            // What was due before the range has gone, or never will.
+            // Timers due before the range have fired already, or never will.
             core.resume(partition, watermark: TimerWatermark(core.newest(in: partition)))
             run.hasApproximated = true
         }
@@ -270,7 +270,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         run.reached = work.batch.records[0].offset + 1
     }
 
-    /// Lets the timers go that are due, each at its moment.
+    /// Fires the timers that are due, each at its time.
     private mutating func play(_ run: PartitionRun, until time: Int64) throws {
         begin(nil, areTimers: true)
         try core.play(run.span.partition, until: time, offset: run.reached, into: &sink)
@@ -279,7 +279,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 }
 
 extension ReplayRefusal {
-    /// A record stands where the journal says that another one stood.
+    /// A record differs from the one that the journal names at its offset.
     fileprivate init(contradicting step: JournalStep, _ record: EventRecord, _ topics: PipelineConfiguration.Topics) {
         self.init(
             "\(topics.events)/\(record.partition): at offset \(record.offset) stands another record than \(topics.journal)/"

@@ -1,10 +1,10 @@
 import KafkaClient
 import Pipeline
 
-/// What every replay is given, whatever it does with past events: settings, room on the disk, the time, a log, and how it
-/// shows its progress and is stopped.
+/// What every replay needs: settings, disk space, the time, a log, and callbacks for
+/// progress and cancellation.
 package struct ReplayContext {
-    /// What is being read.
+    /// The current stage.
     package enum Stage: String, Sendable {
         case journal = "journal records"
         case subscriptions = "subscriptions"
@@ -19,9 +19,9 @@ package struct ReplayContext {
     /// The wall clock when the command began, in milliseconds since 1970.
     package var now: Int64
     package var logger: ClientLog.Sink
-    /// Asked between two batches, and while a broker is waited for; true ends the work with ``ReplayStopped``.
+    /// Called between two batches, and while waiting for a broker; true ends the work with ``ReplayStopped``.
     package var isStopped: @Sendable () -> Bool
-    /// How many were read of a stage, and the fraction of it that is done.
+    /// The number of items read in a stage, and the fraction of the stage that is done.
     package var progress: (Stage, Int, Double) -> Void
 
     package init(

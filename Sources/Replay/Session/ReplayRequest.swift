@@ -7,26 +7,27 @@ package struct ReplayRequest: Sendable {
     /// Times of records, in milliseconds since 1970: from the first one at or after `from` to the last one before `to`.
     package var from: Int64?
     package var to: Int64?
-    /// Offsets, in place of times.
+    /// Offsets, instead of times.
     package var offsets: Range<Int64>?
     /// Nil: all.
     package var partitions: Set<Int32>?
     package var filter = FilterRules()
     package var view = SubscriptionHistory.View.both
-    /// As if there were no journal.
+    /// Ignore the journal.
     package var ignoresJournal = false
-    /// What becomes of the journal's entries that name no group; nil: see ``JournalSelection``.
+    /// How to treat the journal's entries without a group; nil: see ``JournalSelection``.
     package var ungrouped: UngroupedEntries?
-    /// By partition, what is selected, where that is known already: in place of times, offsets and partitions.
+    /// By partition, the selected offsets, if they are known already: instead of times, offsets and partitions.
     package var known: [Int32: Range<Int64>]?
-    /// By partition, what a group has committed: nothing from there on is selected, and everything below is done again behind
-    /// what is selected, since it may replace it. Nil: what is selected ends by itself.
+    /// By partition, the group's committed offsets: nothing from there on is selected, and everything between the
+    /// selection and them is replayed too, since it may replace selected pushes. Nil: the replay ends with the
+    /// selection.
     package var committed: [Int32: Int64]?
 
     package init() {}
 }
 
-/// Why a replay cannot be done, in a sentence for a person.
+/// Why a replay is impossible, in a sentence for a person.
 package struct ReplayRefusal: Error, CustomStringConvertible {
     package var description: String
 
@@ -35,39 +36,39 @@ package struct ReplayRefusal: Error, CustomStringConvertible {
     }
 }
 
-/// It was stopped from outside.
+/// The replay was cancelled.
 package struct ReplayStopped: Error {
     package init() {}
 }
 
-/// What a replay has found out about its input before it renders anything.
+/// What a replay knows about its input before it renders anything.
 package struct ReplayInput: Sendable {
-    /// By partition, what is asked for; where it is done again up to a group's committed offsets, up to there; without what
-    /// is before the group's first entry in the journal.
+    /// By partition, the offsets to replay: to the group's committed offsets if those were requested; without those
+    /// before the group's first entry in the journal.
     package var ranges: [Int32: Range<Int64>] = [:]
-    /// By partition, what of that is selected.
+    /// By partition, the selected part of them.
     package var selected: [Int32: Range<Int64>] = [:]
     package var spans: [ReplaySpan] = []
     package var surveys: [Int32: JournalSurvey] = [:]
-    /// Whose steps are done again.
+    /// The group whose steps are replayed.
     package var group = ""
-    /// Records of the journal that a later version wrote.
+    /// Journal entries that a later version wrote.
     package var newerEntries = 0
-    /// Why what follows is not sure to be what the pipeline did; empty: it is.
+    /// Why the result may differ from what the pipeline did; empty: it is exact.
     package var approximations: [String] = []
-    /// What else is worth to know.
+    /// Further notes for a person.
     package var notes: [String] = []
 
     package init() {}
 
     package var isApproximate: Bool { !approximations.isEmpty }
-    /// How many steps of the journal were written under each hash of the rules.
+    /// The number of steps of the journal by the hash of their rules.
     package var stepsByRules: [String: Int] { sum(of: \.stepsByRules) }
-    /// How many were done in each cluster, as far as the journal says it.
+    /// The number of steps by cluster, if the journal names it.
     package var stepsByCluster: [String: Int] { sum(of: \.stepsByCluster) }
-    /// How many wrote to each dispatch topic, as far as the journal says it.
+    /// The number of steps by dispatch topic, if the journal names it.
     package var stepsByDispatch: [String: Int] { sum(of: \.stepsByDispatch) }
-    /// Whether some of what is selected has no journal.
+    /// Whether some selected records have no journal entries.
     package var lacksJournal: Bool {
         selected.contains { partition, selected in
             guard !selected.isEmpty else { return false }
@@ -75,7 +76,7 @@ package struct ReplayInput: Sendable {
                 || spans.contains { $0.partition == partition && $0.approximateBelow > selected.lowerBound }
         }
     }
-    /// Whether some of what is selected was done while the state of orders may have lacked something.
+    /// Whether some selected records were processed while the state of orders may have been incomplete.
     package var isIncomplete: Bool {
         selected.contains { partition, selected in
             guard !selected.isEmpty, let extent = surveys[partition]?.incomplete else { return false }
@@ -85,9 +86,9 @@ package struct ReplayInput: Sendable {
     }
     package var steps: Int { surveys.values.reduce(0) { $0 + $1.steps } }
     package var lanes: Int { (spans.map(\.lane).max() ?? -1) + 1 }
-    /// How many offsets are read, folded ones too.
+    /// The number of offsets to read, including those that are only folded.
     package var offsets: Int64 { spans.reduce(0) { $0 + max(0, $1.end - $1.foldFrom) } }
-    /// By partition, what is done again: up to the last transaction, as far as it was asked for.
+    /// By partition, the offsets to replay: up to the last transaction, within the request.
     package var done: [Int32: Range<Int64>] {
         var found: [Int32: Range<Int64>] = [:]
         for span in spans {
@@ -104,7 +105,7 @@ package struct ReplayInput: Sendable {
         return Set(groups).sorted()
     }
 
-    /// - Throws: where what is in a dispatch topic cannot be told apart.
+    /// - Throws: if the groups' pushes in a dispatch topic cannot be told apart.
     func checkIsAlone(in topic: String) throws(ReplayRefusal) {
         let others = groupsSharing(topic)
         guard !others.isEmpty else { return }

@@ -3,9 +3,9 @@ import KafkaClient
 import Pipeline
 import Subscriptions
 
-/// The questions to the log that decide what is done again.
+/// The queries to the log that decide what is replayed.
 extension ReplaySession {
-    /// What a group has committed of ranges, where that counts.
+    /// The group's committed part of ranges, if it matters.
     func committed(_ asked: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
         guard let committed = request.committed else { return asked }
         return asked.reduce(into: [:]) { ranges, each in
@@ -31,7 +31,7 @@ extension ReplaySession {
         }
     }
 
-    /// What is done again for it.
+    /// The ranges to replay for them.
     func reach(_ selected: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
         guard let committed = request.committed else { return selected }
         return selected.reduce(into: [:]) { ranges, each in
@@ -61,11 +61,11 @@ extension ReplaySession {
         return ranges
     }
 
-    /// - Returns: whether the first records of the journal are gone.
+    /// - Returns: whether the first records of the journal have expired.
     mutating func readJournal() throws -> Bool {
         guard !request.ignoresJournal else { return true }
         let topic = configuration.topics.journal
-        // What is committed is in the journal, but may stand behind the marker of a transaction that is still on its way.
+        // What is committed is in the journal, but maybe after the marker of a transaction that is not yet visible.
         journalRead =
             try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
         var parser = JournalParser(topic: configuration.topics.events)
@@ -128,7 +128,7 @@ extension ReplaySession {
         }
     }
 
-    /// What else the transactions were done with than what is there now.
+    /// How the settings of the transactions differ from the present ones.
     mutating func noteOrigins() {
         for (hash, steps) in input.stepsByRules.sorted(by: { $0.key < $1.key }) where hash != configuration.rulesHash {
             input.notes.append(

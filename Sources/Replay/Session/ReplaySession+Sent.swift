@@ -3,11 +3,11 @@ import Events
 import KafkaClient
 import Pipeline
 
-/// What was sent, beside what is done again.
+/// The pushes that were sent, beside the replay.
 extension ReplaySession {
-    /// Reads the dispatch topic, and compares what is done again with it.
+    /// Reads the dispatch topic, and compares the replay with it.
     ///
-    /// - Throws: ``ReplayRefusal`` where another group has written to it for the same events.
+    /// - Throws: ``ReplayRefusal`` if another group has written to it for the same events.
     package mutating func diff(against topic: String) throws -> (report: DiffReport, foreign: Int) {
         try input.checkIsAlone(in: topic)
         let index = try readDispatch(topic)
@@ -21,7 +21,7 @@ extension ReplaySession {
         return (report, index.foreign)
     }
 
-    /// Tells of each event and timer what became of it, and where its records stand in the dispatch topic.
+    /// Explains each event and timer, and names the places of its records in the dispatch topic.
     package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
         let topic = configuration.topics.dispatch
         let others = input.groupsSharing(topic)
@@ -38,9 +38,9 @@ extension ReplaySession {
         ).finish()
     }
 
-    /// The records of the dispatch topic that come from the range.
+    /// The records of the dispatch topic whose events are in the range.
     ///
-    /// - Parameter sent: gets all of them, whatever their source.
+    /// - Parameter sent: receives all of them, whatever their source.
     mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
         let index = try DispatchIndex(
             store: try context.scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
@@ -68,7 +68,7 @@ extension ReplaySession {
         return index
     }
 
-    /// What the broker refused of the range; it is told by the dead letters alone.
+    /// What the broker rejected of the range; only the dead letters show it.
     private mutating func readRefusals() throws -> Refusals {
         let topic = configuration.topics.deadLetters
         var refusals = Refusals(eventsTopic: configuration.topics.events)
@@ -85,15 +85,15 @@ extension ReplaySession {
         return refusals
     }
 
-    /// The bounds of a topic that the pipeline writes to, with everything that has been written to it so far, and the part
-    /// of it where what the range of events gave can stand.
+    /// The bounds of a topic that the pipeline writes to, with everything written to it so far, and the part
+    /// of it that can hold the output of the range of events.
     private mutating func written(
         to topic: String
     ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
         let bounds = try log.settledBounds(of: topic, timeout: settling)
         guard let from = request.from else { return (bounds, bounds) }
         var ranges = bounds
-        // What an event gives is written after it, by a clock that its record may be ahead of.
+        // The output of an event is written after it, by a clock that its timestamp may be ahead of.
         let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
         for (partition, range) in bounds {
             ranges[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
@@ -122,7 +122,7 @@ extension ReplaySession {
         report = found
     }
 
-    /// The offsets at which timers have gone since the journal was read.
+    /// The offsets at which timers have fired since the journal was read.
     private mutating func laterTimers() throws -> Set<Coordinates> {
         let topic = configuration.topics.journal
         let bounds = try log.settledBounds(of: topic, timeout: settling)

@@ -5,9 +5,10 @@ import Pipeline
 import StateStore
 import Subscriptions
 
-/// A replay from Kafka: finds out what was done (``prepare(_:)``), then does it again into a sink, once or more often.
+/// A replay from Kafka: finds out what the pipeline did (``prepare(_:)``), then replays it into a sink, once or more
+/// often.
 ///
-/// Writes nothing to Kafka. What it has to look up is in a ``Scratch``. One owner, one thread.
+/// Writes nothing to Kafka. Lookup data is stored in a ``Scratch``. One owner, one thread.
 package struct ReplaySession: ~Copyable, ReplaySource {
     let context: ReplayContext
     let request: ReplayRequest
@@ -17,9 +18,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     var journalRead: [Int32: Range<Int64>] = [:]
     package internal(set) var input = ReplayInput()
 
-    /// Less than the clocks of a cluster are apart.
+    /// An upper bound of the clock skew within a cluster.
     static let skew: Int64 = 60_000
-    /// By how much a record of the events may be ahead of the clock (`message.timestamp.after.max.ms`).
+    /// How far the timestamp of an event may be ahead of the clock (`message.timestamp.after.max.ms`).
     static let mostAhead: Int64 = 3_600_000
 
     var configuration: PipelineConfiguration { context.configuration }
@@ -37,9 +38,9 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         self.log = log
     }
 
-    /// Reads the journal and the subscriptions, and decides what is done again.
+    /// Reads the journal and the subscriptions, and decides what is replayed.
     ///
-    /// - Throws: ``ReplayRefusal`` where the subscriptions as of the events are no longer known.
+    /// - Throws: ``ReplayRefusal`` if the subscriptions as of the events are no longer known.
     package mutating func prepare() throws {
         let topics = configuration.topics
         let bounds = try log.bounds(of: topics.events)

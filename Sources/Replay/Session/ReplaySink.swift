@@ -5,9 +5,9 @@ import NotificationPayload
 import OrderState
 import Pipeline
 
-/// Where a replay writes to: what the pipeline would write, told which transaction it belongs to.
+/// The output of a replay: receives what the pipeline would write, and the transaction that it belongs to.
 package protocol ReplaySink: RecordSink, ~Copyable {
-    /// What follows belongs to this step of the journal; nil: there is none, each record stands for itself.
+    /// What follows belongs to this step of the journal; nil: there is none, each record stands alone.
     ///
     /// - Parameter areTimers: what follows are timers, not events.
     mutating func begin(_ step: JournalStep?, areTimers: Bool)
@@ -15,13 +15,13 @@ package protocol ReplaySink: RecordSink, ~Copyable {
     /// Whether ``see(_:in:)`` is to be called.
     var seesEvents: Bool { get }
 
-    /// A record of the range that is selected, before what becomes of it.
+    /// A selected record of the range, before its output.
     mutating func see(_ event: EventRecord, in batch: borrowing EventBatch)
 
-    /// A record of the range that the filter does not select; whatever it gives is not written.
+    /// A record of the range that the filter rejects; its output is dropped.
     mutating func passOver(_ event: EventRecord) throws
 
-    /// A timer's push that the filter does not select.
+    /// A timer's push that the filter rejects.
     mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws
 }
 
@@ -33,12 +33,12 @@ extension ReplaySink where Self: ~Copyable {
     package mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws {}
 }
 
-/// Hands on what is selected. The engine says for each event whether it is; a timer is judged by its push.
+/// Forwards what is selected. The engine reports for each event whether it is; a timer is judged by its push.
 struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
     var base: Base
-    /// Nothing is handed on.
+    /// Nothing is forwarded.
     var isMuted = false
-    /// What comes now are timers, judged by this; nil: all are selected.
+    /// What follows are timers, judged by this; nil: all are selected.
     var timers: TimerFilter?
     var hasTimers = false
 

@@ -1,18 +1,18 @@
 import Pipeline
 
-/// What can be done again, wherever its records come from.
+/// What can be replayed, wherever its records come from.
 package protocol ReplaySource: ~Copyable {
-    /// What is known of the input; of files after it was read.
+    /// What is known about the input; for files only after reading.
     var input: ReplayInput { get }
 
-    /// Does everything again.
+    /// Replays everything.
     ///
-    /// - Parameter other: rules in place of its own; nil: its own.
+    /// - Parameter other: rules instead of its own; nil: its own.
     mutating func run<Sink: ReplaySink & ~Copyable>(
         into sink: consuming Sink, with other: PipelineConfiguration?
     ) throws -> Sink
 
-    /// Compares what its own rules give with what others give. "There" is what its own give.
+    /// Compares the output of its own rules with that of others. "There" is the output of its own.
     mutating func diff(with other: PipelineConfiguration) throws -> DiffReport
 }
 

@@ -1,6 +1,6 @@
 import StateStore
 
-/// The bytes of a number, the most significant first: they sort as the numbers do.
+/// The bytes of a number, most significant first: they sort as the numbers do.
 func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
     withUnsafeBytes(of: number.bigEndian) { Array($0) }
 }
@@ -16,7 +16,7 @@ extension [UInt8] {
 }
 
 extension StoreWriter {
-    /// Writes entries in the order of their keys, which a store takes fastest.
+    /// Writes entries in key order, which is fastest.
     func put(_ entries: [(key: [UInt8], value: [UInt8])]) throws(StoreError) {
         for (key, value) in entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             try key.withStored { key throws(StoreError) in

@@ -2,10 +2,10 @@ import FanOut
 import KafkaClient
 import Pipeline
 
-/// Loads the versions of the subscriptions, and finds out from which position of the table on they are all there.
+/// Loads the versions of the subscriptions, and finds the position of the table from which on they are complete.
 ///
-/// A compacted topic loses a version when a newer one of its key is older than `min.compaction.lag.ms`. So the table at a
-/// position is exact where nothing was ever lost, or where every record behind the position is younger than that.
+/// A compacted topic loses a version if a newer one of its key is older than `min.compaction.lag.ms`. So the table at a
+/// position is exact if nothing was ever lost, or if every record after the position is younger than that.
 struct SubscriptionLog {
     private(set) var exactFrom: [Int64]
     private var isWhole: [Bool]
@@ -25,29 +25,30 @@ struct SubscriptionLog {
         self.youngFrom = youngFrom
     }
 
-    /// Takes a record in the order of its partition's offsets.
+    /// Takes records in offset order of their partition.
     mutating func note(partition: Int32, offset: Int64, timestamp: Int64?) {
         let index = Int(partition)
         if offset != next[index] {
             isWhole[index] = false
-            // Records are missing behind old ones: they may have been old as well.
+            // Records are missing after old ones: they may have been old as well.
             if exactFrom[index] >= next[index] { exactFrom[index] = offset }
         }
         if (timestamp ?? .min) < youngFrom { exactFrom[index] = offset + 1 }
         next[index] = offset + 1
     }
 
-    /// Everything up to the ends has been read.
+    /// Call it after everything up to the ends has been read.
     mutating func finish(bounds: [Int32: Range<Int64>]) {
         for (partition, range) in bounds where next[Int(partition)] < range.upperBound {
-            // Markers of transactions, or records that were lost.
+            // Transaction markers, or records that were lost.
             isWhole[Int(partition)] = false
             if exactFrom[Int(partition)] >= next[Int(partition)] { exactFrom[Int(partition)] = range.upperBound }
         }
         for index in exactFrom.indices where isWhole[index] { exactFrom[index] = 0 }
     }
 
-    /// Why the table at these positions may have been another one; nil: it was not. No positions: those of an empty table.
+    /// Why the table at these positions may have been different; nil: it was not. No positions: those of an empty
+    /// table.
     func problem(at known: [Int64], topic: String, lag: Int64?) -> String? {
         let positions = known.isEmpty ? exactFrom.map { _ in 0 } : known
         guard positions.count == exactFrom.count else {

@@ -16,7 +16,7 @@ package struct LineSink: ~Copyable, ReplaySink {
         eventsTopic = topics.events
     }
 
-    /// Writes what is left.
+    /// Writes what is buffered.
     package mutating func flush() throws { try writer.flush() }
 
     package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
@@ -58,13 +58,13 @@ package struct TopicSink: ~Copyable, ReplaySink {
     private let id: [UInt8]
     private var headers: [HeaderView] = []
     package private(set) var records = 0
-    /// How many of the last offsets of each partition are looked at.
+    /// How many of the last offsets of each partition are checked.
     private static let tailLength: Int64 = 100
 
     /// - Parameters:
     ///   - name: of a topic that nobody delivers from.
     ///   - id: of the replay, for the header.
-    /// - Throws: ``ReplayRefusal`` for a topic that is the pipeline's own, or that others write to.
+    /// - Throws: ``ReplayRefusal`` for a topic of the pipeline itself, or one that others write to.
     package init(_ name: String, id: String, _ configuration: PipelineConfiguration, logger: @escaping ClientLog.Sink)
         throws
     {
@@ -105,7 +105,7 @@ package struct TopicSink: ~Copyable, ReplaySink {
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) {}
 
-    /// The settings may be those of another pipeline than the one whose topic it is, so what is in it counts.
+    /// The settings may be those of another pipeline than the one that owns the topic, so its contents decide.
     private static func checkRecords(
         of name: String, _ configuration: PipelineConfiguration, _ logger: @escaping ClientLog.Sink
     ) throws {

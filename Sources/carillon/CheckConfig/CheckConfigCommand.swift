@@ -33,7 +33,7 @@ struct CheckConfigCommand: ParsableCommand {
     }
 }
 
-/// The document of `check-config --json`. Scripts read its member names as they are: `ignoredVariables`.
+/// The document of `check-config --json`. Scripts rely on its member names: `ignoredVariables`.
 private struct ConfigurationReport: Encodable {
     struct Entry: Encodable {
         var key: String

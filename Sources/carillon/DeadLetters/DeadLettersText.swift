@@ -34,7 +34,7 @@ struct DeadLettersText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// For a person, behind a number.
+    /// For a person, after a number.
     static func sentence(
         of reason: DeadLetterLeft, _ stillDead: [String: Int], _ configuration: PipelineConfiguration
     ) -> String {
@@ -42,17 +42,17 @@ struct DeadLettersText {
         case .stillDead:
             "would be dead letters again: "
                 + stillDead.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-        case .untried: "whose event does not tell whether it would be taken now (--code puts them back)"
-        case .truncated: "of whose value only the beginning is there (--repaired)"
+        case .untried: "whose event alone does not show whether it would be accepted now (--code puts them back)"
+        case .truncated: "that hold only the beginning of their value (--repaired)"
         case .otherTopic: "of timers, or of another topic than \(configuration.topics.events)"
-        case .foreign: "that no carillon has written"
+        case .foreign: "that no Carillon pipeline wrote"
         case .tooOld: "happened longer ago than --max-age"
-        case .putBack: "have been put back before"
-        case .late: "whose order has had newer events (--include-late)"
+        case .putBack: "were put back before"
+        case .late: "whose order has newer events (--include-late)"
         case .moved:
-            "whose key has moved since partitions were added, and not by murmur2: which one it has now cannot be told"
-        case .refused: "whose event the broker refuses"
-        case .passed: "that this run has left already"
+            "whose key may have moved since partitions were added, and not by murmur2: its partition now is unknown"
+        case .refused: "whose event the broker rejects"
+        case .passed: "that this run already skipped"
         }
     }
 

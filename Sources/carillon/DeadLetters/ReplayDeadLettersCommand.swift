@@ -8,12 +8,12 @@ import Replay
 struct ReplayDeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
-        abstract: "Put dead letters back into the events once they are mended. Notifies people.",
+        abstract: "Put dead letters back into the events after a repair. Notifies people.",
         discussion: """
-            Tries every dead letter of an event with the present settings. Those that would be taken now are written back \
-            into the events' topic as they came, into the partition of their key, and the running pipeline treats them \
-            like any other event. What the settings alone cannot mend is put back with its code named by --code, or with a \
-            value that a person has mended, by --repaired. Each goes back once, also over crashes: the same --id goes on.
+            Tries every dead letter of an event with the present settings. Those that would be accepted now are written \
+            back unchanged to the events topic, to the partition of their key, and the running pipeline processes them \
+            like any other event. To put back what the settings alone cannot repair, name its code with --code, or give \
+            the repaired value with --repaired. Each is put back once, even across crashes: resume with the same --id.
             """,
         examples: [
             ("carillon replay dead-letters --dry-run", "What could be put back, and why the rest cannot."),
@@ -22,8 +22,8 @@ struct ReplayDeadLettersCommand: ParsableCommand {
                 "After an upgrade that knows the type."
             ),
             (
-                "carillon replay dead-letters --repaired mended.jsonl --i-understand-this-notifies-people",
-                "With values mended by hand."
+                "carillon replay dead-letters --repaired repaired.jsonl --i-understand-this-notifies-people",
+                "With values repaired by hand."
             ),
         ])
 
@@ -38,15 +38,15 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         help: "Those in this file alone, with its values: JSON lines as kcat -J prints dead letters.",
         valueName: "file", completion: .file)
     var repaired: String?
-    @Flag(help: "Put back too what newer events of its order have overtaken.") var includeLate: Bool
+    @Flag(help: "Also put back events whose order has newer events.") var includeLate: Bool
     @Option(help: "Leave out what happened longer ago: 1h by default.", valueName: "duration") var maxAge: String?
     @Option(help: "Refuse to put back more: 10000 by default.", valueName: "n") var maxEvents: Int?
-    @Option(help: "Events a second: 100 by default.", valueName: "n") var rate: Int?
+    @Option(help: "Events per second: 100 by default.", valueName: "n") var rate: Int?
     @Flag(help: "Needed to put anything back: the pipeline sends what it gives.") var iUnderstandThisNotifiesPeople:
         Bool
     @Option(help: "The number of events in the plan, in place of typing it.", valueName: "n") var confirmEvents: Int?
     @Flag(help: "Show the plan and put nothing back.") var dryRun: Bool
-    @Option(help: "The name to go on under; made anew without it.", valueName: "name") var id: String?
+    @Option(help: "The id to resume under; a new one by default.", valueName: "name") var id: String?
     @Flag(help: "Print JSON.") var json: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
@@ -73,7 +73,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
             problems.append("--max-events \(maxEvents) is not allowed; it must be 1 or more")
         }
         if let rate, !(1...1_000_000).contains(rate) {
-            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 events a second")
+            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 events per second")
         }
         if let confirmEvents, confirmEvents < 0 {
             problems.append("--confirm-events \(confirmEvents) is not allowed; it must be 0 or more")
@@ -117,7 +117,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         return request
     }
 
-    /// By what a run that goes on knows that it was asked for the same.
+    /// Identifies the options: a resumed run must have the same ones.
     private func digest(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) -> String {
         var parts = ["dead-letters", configuration.rulesHash, configuration.topics.events]
         parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(ReplayOptions.maxAge(maxAge) ?? 0)"]

@@ -3,10 +3,10 @@ import KafkaClient
 import Pipeline
 import Telemetry
 
-/// The main job on an embedded cluster, from empty topics to drained workers.
+/// The pipeline's main job on an embedded cluster, from empty topics to drained workers.
 ///
-/// All workers join before the samples are written and none leaves before the end, because the mock forgets a
-/// transaction's offsets: a rebalance in between would repeat everything.
+/// All workers join before the samples are written and none leaves before the end, because the mock loses a
+/// transaction's offsets: a rebalance in between would process everything again.
 struct Demo {
     private static let partitions = 4
     private let cluster: MockCluster
@@ -53,7 +53,7 @@ struct Demo {
         return (pipeline.meter.reading, seconds)
     }
 
-    /// What is in the dispatch topic and the dead letters, a line a record.
+    /// The records of the dispatch topic and of the dead letters, one line each.
     func outcome() throws -> [String] {
         try read(configuration.topics.dispatch, partitions: Self.partitions).map(DemoLines.push)
             + read(configuration.topics.deadLetters, partitions: 1).map(DemoLines.deadLetter)

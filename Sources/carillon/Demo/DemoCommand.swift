@@ -15,7 +15,7 @@ struct DemoCommand: ParsableCommand {
             the pipeline does; it cannot show exactly-once, since the mock's transactions isolate nothing.
             """,
         examples: [
-            ("carillon demo", "With the samples of the checkout you stand in."),
+            ("carillon demo", "With the samples of the current checkout."),
             ("carillon demo --events my-events.jsonl --subscriptions my-subscriptions.jsonl", "With your own."),
         ])
 

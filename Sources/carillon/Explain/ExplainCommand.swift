@@ -8,9 +8,9 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Say why somebody was notified, or was not.",
         discussion: """
-            Does the events again with the orders and the subscriptions as they were, and tells of each what became of it, \
-            by which rules, in which transaction, and where its records stand. Needs the settings of 'carillon run'; writes \
-            nothing. --at looks an hour back and forth.
+            Replays the events with the orders and the subscriptions as they were, and explains for each what became of it, \
+            by which rules, in which transaction, and where its records are. Needs the settings of 'carillon run'; writes \
+            nothing. --at selects an hour before and after the time.
             """,
         examples: [
             ("carillon explain --order 4711", "Everything that an order gave, and why some of it gave nothing."),

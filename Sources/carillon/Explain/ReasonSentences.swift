@@ -2,7 +2,7 @@ import Events
 import OrderState
 import Pipeline
 
-/// Why somebody was not notified, for a person who answers the phone: the label, by which it can be looked up and counted,
+/// Why somebody was not notified, for a support engineer: the label, which can be looked up and counted,
 /// and what it means.
 extension SuppressionReason {
     var sentence: String {

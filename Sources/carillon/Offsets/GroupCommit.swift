@@ -2,7 +2,7 @@ import Foundation
 import KafkaClient
 import Pipeline
 
-/// Commits for a group from outside. The broker takes that only when the group has no members.
+/// Commits offsets for a group from outside. The broker accepts that only if the group has no members.
 struct GroupCommit {
     private let configuration: PipelineConfiguration
 
@@ -10,8 +10,8 @@ struct GroupCommit {
         self.configuration = configuration
     }
 
-    /// Static members stay in the group until their session has expired, and the broker answers UNKNOWN_MEMBER_ID until
-    /// then: asked again for that long, and a little longer.
+    /// Static members stay in the group until their session expires, and the broker answers UNKNOWN_MEMBER_ID until
+    /// then: retried for that long, and a little longer.
     func commit(
         _ offsets: [TopicPartition: CommittedOffset], with consumer: borrowing Consumer
     ) throws {
@@ -22,7 +22,7 @@ struct GroupCommit {
             guard ContinuousClock.now < deadline else { throw failure() }
             if !hasSaid { Terminal.complain("The group has members; waiting until they have expired …\n") }
             hasSaid = true
-            // The broker keeps no queue of such requests: asking is the only way to know.
+            // The broker does not notify: polling is the only way to know.
             usleep(500_000)
         }
     }

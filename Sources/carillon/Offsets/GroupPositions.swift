@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// Where the group stands in each partition of the events topic, and what the log has.
+/// The group's position in each partition of the events topic, and the bounds of the log.
 struct GroupPositions: Sendable {
     struct Partition: Sendable {
         var id: TopicPartition
@@ -10,13 +10,13 @@ struct GroupPositions: Sendable {
         /// The last stable offset.
         var end: Offset
         var committed: CommittedOffset?
-        /// nil where the group has committed nothing, or something that is not ours.
+        /// nil if the group has committed nothing, or something that Carillon did not write.
         var metadata: OffsetMetadata? { committed.flatMap { OffsetMetadata(parsing: $0.metadata) } }
     }
 
     var partitions: [Partition]
 
-    /// - Parameter consumer: a reader that is no member of the group, but asks in its name.
+    /// - Parameter consumer: queries on behalf of the group without joining it.
     init(of topic: String, _ consumer: borrowing Consumer, timeout: Duration) throws(KafkaError) {
         let count = try consumer.partitionCount(of: topic, timeout: timeout)
         let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }

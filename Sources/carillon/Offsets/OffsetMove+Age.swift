@@ -1,10 +1,10 @@
 import KafkaClient
 import Pipeline
 
-/// A move back by more than `state.horizon`. The clock of a partition is its newest timestamp, which a move does not set back
-/// (ADR 23), so what such events say is forgotten at once.
+/// A move back by more than `state.horizon`. The clock of a partition is its newest timestamp, which a move does not
+/// set back (ADR 23), so the state that such events set expires at once.
 extension OffsetMove {
-    /// Of each partition that moves back, the time from which on events are remembered: the horizon before the newest
+    /// For each partition that moves back, the time from which on events are remembered: the horizon before the newest
     /// timestamp.
     ///
     /// - Parameter horizon: `state.horizon`.
@@ -17,7 +17,7 @@ extension OffsetMove {
         return times
     }
 
-    /// What that means for a person; empty where no partition moves back so far.
+    /// The consequences, for a person; empty if no partition moves back that far.
     ///
     /// - Parameter firsts: the first offset at or after ``rememberedFrom(horizon:)``.
     func ageText(horizon: Duration, firsts: [TopicPartition: Offset]) -> String {

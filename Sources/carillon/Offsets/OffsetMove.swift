@@ -1,37 +1,37 @@
 import KafkaClient
 import Pipeline
 
-/// What `offsets set` would commit, and what that means for the events (design §6 "Where a group starts").
+/// What `offsets set` would commit, and the consequences for the events (design §6 "Where a group starts").
 ///
-/// Pure: positions, targets and the time in, commits or problems out.
+/// Pure: takes positions, targets and the time; returns commits or problems.
 struct OffsetMove {
     struct Step {
         var position: GroupPositions.Partition
         var target: Offset
         var metadata: OffsetMetadata
 
-        /// Offsets that are read again; an upper bound of events, since control records take offsets, too.
+        /// Offsets that are processed again; an upper bound of events, since control records take offsets, too.
         var again: Int64 { position.committed.map { max(0, $0.offset.value - target.value) } ?? 0 }
-        /// Offsets that are never read.
+        /// Offsets that are skipped.
         var skipped: Int64 { position.committed.map { max(0, target.value - $0.offset.value) } ?? 0 }
         /// Timers between the two watermarks are never sent.
         var passesTimers: Bool { position.metadata.map { $0.watermark < metadata.watermark } ?? false }
-        /// Timers between the two watermarks are sent, whether they have been before or not.
+        /// Timers between the two watermarks are sent, even if they were sent before.
         var repeatsTimers: Bool { position.metadata.map { metadata.watermark < $0.watermark } ?? false }
     }
 
     var steps: [Step]
-    /// What forbids the move, a line each.
+    /// Why the move is refused, one line each.
     var problems: [String]
 
     var again: Int64 { steps.reduce(0) { $0 + $1.again } }
     var skipped: Int64 { steps.reduce(0) { $0 + $1.skipped } }
 
     /// - Parameters:
-    ///   - targets: the new offset of each partition that moves; one that is not in it stays.
+    ///   - targets: the new offset of each partition that moves; missing partitions keep theirs.
     ///   - watermarks: the new watermark of each partition that gets one, in milliseconds since 1970.
-    ///   - acceptPartitions: the topic's number of partitions was changed on purpose: partitions without a commit start
-    ///     at their beginning, every commit gets the new number, and no timer from before fires.
+    ///   - acceptPartitions: the number of partitions was changed on purpose: partitions without a commit start
+    ///     at their beginning, every commit gets the new number, and no earlier timer fires.
     ///   - now: milliseconds since 1970.
     init(
         _ positions: GroupPositions, targets: [TopicPartition: Offset], watermarks: [TopicPartition: Int64] = [:],
@@ -80,7 +80,7 @@ struct OffsetMove {
         }
     }
 
-    /// What to commit.
+    /// The offsets to commit.
     var commits: [TopicPartition: CommittedOffset] {
         Dictionary(
             steps.map { ($0.position.id, CommittedOffset(offset: $0.target, metadata: $0.metadata.text)) }
@@ -102,7 +102,7 @@ struct OffsetMove {
         return table.text + timerText + "Up to \(again) events are sent again, up to \(skipped) are skipped.\n"
     }
 
-    /// What the watermarks that move mean.
+    /// The consequences of the watermarks that move.
     private var timerText: String {
         let passing = steps.count(where: \.passesTimers)
         let repeating = steps.count(where: \.repeatsTimers)

@@ -1,13 +1,13 @@
 import KafkaClient
 import Pipeline
 
-/// What `offsets set --watermark` takes.
+/// The value of `offsets set --watermark`.
 enum WatermarkTarget: Equatable {
     case now
     /// Milliseconds since 1970.
     case time(Int64)
 
-    /// nil where the text is none of these.
+    /// nil if the text is neither.
     init?(_ text: String) {
         if text == "now" {
             self = .now
@@ -19,14 +19,14 @@ enum WatermarkTarget: Equatable {
     }
 }
 
-/// Where `offsets set --to` points.
+/// The value of `offsets set --to`.
 enum OffsetTarget: Equatable {
     case earliest
     case latest
     case time(Timestamp)
     case offset(Offset)
 
-    /// nil where the text is none of these.
+    /// nil if the text is none of these.
     init?(_ text: String) {
         if let number = Int64(text) {
             guard number >= 0 else { return nil }

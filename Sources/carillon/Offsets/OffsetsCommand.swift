@@ -4,7 +4,7 @@ import Arguments
 struct OffsetsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "offsets",
-        abstract: "Show or set where the group goes on reading the events.",
+        abstract: "Show or set the offsets from which the group reads the events.",
         examples: [
             ("carillon offsets show -b localhost:9092", "Offsets, lag and timer watermarks."),
             ("carillon offsets set --to 2026-11-21T10:00:00Z --dry-run", "What a move would skip or send again."),

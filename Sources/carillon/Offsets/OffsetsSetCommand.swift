@@ -6,7 +6,7 @@ import Pipeline
 struct OffsetsSetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Set where the group goes on reading the events.",
+        abstract: "Set the offsets from which the group reads the events.",
         discussion:
             "The group must have no live member: stop every 'carillon run' of it first. Static members that have "
             + "stopped are waited for until their session has expired. Timer watermarks stay as they are, unless "
@@ -15,7 +15,7 @@ struct OffsetsSetCommand: ParsableCommand {
             ("carillon offsets set --to latest", "Skip what is in the log."),
             ("carillon offsets set --to 2026-11-21T10:00:00Z --resend", "Send again what came since then."),
             ("carillon offsets set --partition 3 --to 1200 --dry-run", "What one partition's move would mean."),
-            ("carillon offsets set --accept-partitions", "Go on after the topic got more partitions."),
+            ("carillon offsets set --accept-partitions", "Continue after partitions were added to the topic."),
             (
                 "carillon offsets set --watermark now --repeat-timers",
                 "Bring a watermark back that is ahead of the clock."
@@ -111,7 +111,7 @@ struct OffsetsSetCommand: ParsableCommand {
         return Dictionary(uniqueKeysWithValues: chosen(positions).map { ($0.id, time) })
     }
 
-    /// Those that --partition names, or all.
+    /// The partitions that --partition names, or all.
     private func chosen(_ positions: GroupPositions) -> [GroupPositions.Partition] {
         positions.partitions.filter { partition.isEmpty || partition.contains(Int($0.id.partition)) }
     }

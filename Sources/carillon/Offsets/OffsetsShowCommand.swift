@@ -43,7 +43,7 @@ struct OffsetsShowCommand: ParsableCommand {
     }
 }
 
-/// Scripts read its member names as they are: `newestRecord`.
+/// Scripts rely on its member names: `newestRecord`.
 private struct PositionRow: Encodable {
     var topic: String
     var partition: Int32

@@ -40,10 +40,10 @@ struct ListRequest: Encodable, Sendable {
         String(try JSONOutput.text(self).dropLast())
     }
 
-    /// What the pipeline would say of it, by the rules that it goes by.
+    /// The pipeline's verdict on it, by its present rules.
     ///
-    /// - Returns: how many notifications it gives.
-    /// - Throws: a ``CommandFailure`` with every value that it would not take as it stands.
+    /// - Returns: the number of notifications that it produces.
+    /// - Throws: a ``CommandFailure`` with every value that would be dropped or changed.
     func check(_ rules: ExtractionRules, topic: String) throws -> Int {
         let (outcome, sources) = try extract(rules, topic: topic)
         guard case .notifications(let count) = outcome, let sources else {
@@ -51,7 +51,7 @@ struct ListRequest: Encodable, Sendable {
         }
         var problems: [String] = []
         if let date, sources.date != .event { problems.append("--date \(date) is not allowed; it must be YYYY-MM-DD") }
-        // Each by itself: of a slot with one bound that is none the other one counts.
+        // Each bound by itself: if one bound of a slot is invalid, the other one still counts.
         for (flag, start, end) in [("--start", start, nil), ("--end", nil, end)] {
             guard let time = start ?? end else { continue }
             var alone = self

@@ -4,17 +4,17 @@ import Events
 import Pipeline
 import Replay
 
-/// How a re-drive sends, and what it takes to be allowed to.
+/// How a re-drive sends, and the confirmations that it requires.
 struct RedriveOptions: ParsableArguments {
     @Flag(help: "Needed to send: what this command sends is delivered.") var iUnderstandThisNotifiesPeople: Bool
     @Option(help: "The number of devices in the plan, in place of typing it.", valueName: "n") var confirmDevices: Int?
     @Flag(help: "Show the plan and send nothing.") var dryRun: Bool
     @Option(help: "Refuse to send more: 10000 by default.", valueName: "n") var maxDevices: Int?
-    @Option(help: "Devices a second: 500 by default.", valueName: "n") var rate: Int?
+    @Option(help: "Devices per second: 500 by default.", valueName: "n") var rate: Int?
     @Option(help: "Leave out what is older, by the event's time: 1h by default.", valueName: "duration")
     var maxAge: String?
     @Flag(help: "Send again what was dispatched already.") var includeSent: Bool
-    @Option(help: "The name to go on under; made anew without it.", valueName: "name") var id: String?
+    @Option(help: "The id to resume under; a new one by default.", valueName: "name") var id: String?
 
     static let defaultMaxDevices = 10_000
     static let defaultRate = 500
@@ -30,7 +30,7 @@ struct RedriveOptions: ParsableArguments {
             problems.append("--max-devices \(maxDevices) is not allowed; it must be 1 or more")
         }
         if let rate, !(1...1_000_000).contains(rate) {
-            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 devices a second")
+            problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 devices per second")
         }
         if let maxAge, maxAgeMilliseconds == nil {
             problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
@@ -42,16 +42,16 @@ struct RedriveOptions: ParsableArguments {
         return problems
     }
 
-    /// Nil where the text is none.
+    /// Nil if the text is no duration.
     var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
 
-    /// The one that was given, or one that nobody has.
+    /// The given id, or a new one.
     static func replayID(_ id: String?, now: Int64) -> RedriveID {
         id.flatMap { RedriveID($0) } ?? RedriveID(time: TimeText.iso8601(now), random: .random(in: 0 ... .max))
     }
 }
 
-/// By what a re-drive that goes on knows that it was asked for the same.
+/// Identifies the options: a resumed re-drive must have the same ones.
 enum RedriveDigest {
     static func make(
         _ selection: ReplayOptions, _ redrive: RedriveOptions, _ configuration: PipelineConfiguration
@@ -68,7 +68,7 @@ enum RedriveDigest {
         return of(parts)
     }
 
-    /// Each part behind its length, so that no two lists look the same.
+    /// Each part is preceded by its length, so that no two lists look the same.
     static func of(_ parts: [String]) -> String {
         SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
     }

@@ -21,7 +21,7 @@ struct RedriveText {
     }
 
     struct Document: Encodable {
-        /// What an interrupted run has left.
+        /// The progress of an interrupted run.
         struct Resumed: Encodable {
             var devices: Int
             var sent: Int

@@ -2,7 +2,7 @@ import Foundation
 import Pipeline
 import Replay
 
-/// A re-drive as the command does it: the plan, the confirmation, the sending, and what is said of each.
+/// The work of `carillon replay redrive`: the plan, the confirmation, the sending, and the reports.
 struct RedriveWork {
     let context: ReplayContext
     let request: RedriveRequest
@@ -16,9 +16,9 @@ struct RedriveWork {
         try show(try session.plan(), nil)
     }
 
-    /// Sends what is confirmed.
+    /// Sends the confirmed pushes.
     func perform() throws {
-        Terminal.complain("Re-drive \(id). Interrupted, it goes on with:\n  \(resumingLine)\n")
+        Terminal.complain("Re-drive \(id). If interrupted, resume with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
             id: id, from: context.configuration.topics.events, to: context.configuration.topics.dispatch, context,
             tell: { Terminal.complain("carillon: \($0)\n") })
@@ -65,13 +65,13 @@ struct RedriveWork {
             line.clear()
             throw CommandFailure(
                 .notInTime,
-                "stopped; \(Self.count(last.sent)) of \(Self.count(confirmed)) devices are sent. It goes on with:",
+                "stopped; \(Self.count(last.sent)) of \(Self.count(confirmed)) devices were sent. Resume with:",
                 resumingLine)
         } catch {
             line.clear()
             var failure = CommandFailure(error)
             failure.lines.append("\(Self.count(last.sent)) of \(Self.count(confirmed)) devices were sent until then")
-            if !(error is RedriveTakenOver) { failure.lines += ["It goes on with:", resumingLine] }
+            if !(error is RedriveTakenOver) { failure.lines += ["Resume with:", resumingLine] }
             throw failure
         }
         line.clear()
@@ -98,9 +98,9 @@ struct RedriveWork {
 
     private func finish(_ cursor: RedriveCursor, isNew: Bool) throws {
         if isJSON { return Terminal.write(try JSONOutput.text(RedriveOutcome(id: id, cursor))) }
-        let refused = cursor.refused > 0 ? "; \(Self.count(cursor.refused)) are taken by no broker" : ""
+        let refused = cursor.refused > 0 ? "; \(Self.count(cursor.refused)) were rejected by the broker" : ""
         let numbers = "\(Self.count(cursor.sent)) of \(Self.count(cursor.devices)) devices"
-        if cursor.devices == 0 { return Terminal.write("Nothing is to be sent.\n") }
+        if cursor.devices == 0 { return Terminal.write("There is nothing to send.\n") }
         Terminal.write(
             isNew
                 ? "Sent to \(numbers)\(refused), by \(id).\n"
@@ -111,7 +111,7 @@ struct RedriveWork {
         }
         if cursor.dropped > 0 {
             Terminal.write(
-                "left out after an interruption: \(Self.count(cursor.dropped)) that a new plan has no more\n")
+                "left out after an interruption: \(Self.count(cursor.dropped)) that a new plan no longer has\n")
         }
     }
 
@@ -120,15 +120,15 @@ struct RedriveWork {
     private static func count(_ number: Int) -> String { ProgressLine.grouped(number) }
 }
 
-/// What became of a re-drive, as JSON.
+/// The result of a re-drive, as JSON.
 struct RedriveOutcome: Encodable {
     var id: String
     var devices: Int
     var sent: Int
     var refused: Int
-    /// By reason, what was in the plan and was left out when its turn came.
+    /// By reason, the planned pushes that were left out when their turn came.
     var leftOut: [String: Int]
-    /// What was confirmed, and what the plan after an interruption has no more.
+    /// Confirmed pushes that are missing from the plan of the resumed run.
     var dropped: Int
 
     init(id: String, _ cursor: RedriveCursor) {

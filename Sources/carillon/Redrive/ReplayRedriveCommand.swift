@@ -9,9 +9,9 @@ struct ReplayRedriveCommand: ParsableCommand {
         commandName: "redrive",
         abstract: "Send the pushes of past events that nobody was sent. Notifies people.",
         discussion: """
-            Shows a plan first, and sends it when the number of devices in it is typed, or given with --confirm-devices. Of \
-            each order only the latest notification is sent, and nothing that was dispatched already. Interrupted, it goes \
-            on with the same options and the same --id.
+            Shows a plan first, and sends it after the number of its devices is typed, or given with --confirm-devices. \
+            Of each order only the latest notification is sent, and nothing that was already dispatched. After an \
+            interruption, resume with the same options and the same --id.
             """,
         examples: [
             ("carillon replay redrive --from -1h --dry-run", "What would be sent, and what is left out."),

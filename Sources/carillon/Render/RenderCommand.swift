@@ -33,7 +33,7 @@ struct RenderCommand: ParsableCommand {
             ),
         ])
 
-    @Argument(help: "Files of JSON lines; standard input where there is none.", completion: .file)
+    @Argument(help: "Files of JSON lines; standard input by default.", completion: .file)
     var files: [String] = []
     @Option(help: "Subscriptions as JSON lines; without them nobody is notified.", valueName: "file", completion: .file)
     var subscriptions: String?
@@ -57,7 +57,7 @@ struct RenderCommand: ParsableCommand {
         }
         let configuration = try options.checked(adding: flags, needsBroker: false)
         if until != nil, configuration.orders.schedule == nil {
-            throw CommandFailure(.usage, "--until wants schedule=on; with schedule=off no timer fires")
+            throw CommandFailure(.usage, "--until requires schedule=on; with schedule=off no timer fires")
         }
         let table = SubscriptionTable.inMemory()
         if let subscriptions {
@@ -73,7 +73,7 @@ struct RenderCommand: ParsableCommand {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
             try render.finish()
         } catch let error as FileError where error.isBrokenPipe {
-            // The reader has seen enough: `carillon render … | head`.
+            // The reader has closed the pipe: `carillon render … | head`.
         }
     }
 }

@@ -127,7 +127,7 @@ struct DiffText {
 }
 
 extension FieldDifferences.Field {
-    /// The most frequent first.
+    /// Most frequent first.
     fileprivate var sortedChanges: [(key: FieldDifferences.Change, value: Int)] {
         changes.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }
     }

@@ -1,22 +1,23 @@
 import Foundation
 
-/// The second confirmation of a command that notifies people: the number that its plan has told, typed or given as an option.
+/// The second confirmation of a command that notifies people: the number that its plan reported, typed or given as an
+/// option.
 struct NotifyConfirmation {
-    /// What is to be confirmed.
+    /// The number to be confirmed.
     var count: Int
-    /// `devices`, `events`.
+    /// `devices` or `events`.
     var unit: String
-    /// The option that has the number, `--confirm-devices`.
+    /// The option that gives the number, such as `--confirm-devices`.
     var option: String
-    /// What was given with it.
+    /// The value of that option.
     var given: Int?
-    /// Whether somebody can be asked.
+    /// Whether a person can be prompted.
     var isTerminal = Terminal.inputIsTerminal
 
-    /// Asks, unless the number was given.
+    /// Prompts, unless the number was given.
     ///
-    /// - Parameter readLine: what was typed; nil at the end of the input.
-    /// - Throws: exit code 78 and why, for everything but the right number.
+    /// - Parameter readLine: returns the typed line; nil at the end of the input.
+    /// - Throws: exit code 78 and the reason, unless the number is right.
     func check(
         ask: (String) -> Void = Terminal.complain, readLine: () -> String?
     ) throws(CommandFailure) {
@@ -28,9 +29,9 @@ struct NotifyConfirmation {
             return
         }
         guard isTerminal else {
-            throw Self.refusal("nobody can be asked for the number of \(unit): give \(option) \(count)")
+            throw Self.refusal("there is no terminal to type the number of \(unit): give \(option) \(count)")
         }
-        ask("This notifies people. Type the number of \(unit) to go on: ")
+        ask("This notifies people. Type the number of \(unit) to continue: ")
         guard let line = readLine() else {
             throw Self.refusal("the number of \(unit) was not typed")
         }
@@ -45,14 +46,14 @@ struct NotifyConfirmation {
     }
 }
 
-/// Lines that are typed.
+/// Lines typed by a person.
 enum TypedLine {
     private static let longest = 1_000
 
     /// Waits for a line of standard input.
     ///
-    /// - Parameter isStopped: looked at five times a second; the signals that set it do not end a read.
-    /// - Returns: nil at the end of the input, and when it was stopped.
+    /// - Parameter isStopped: called five times a second; the signals that set it do not interrupt a read.
+    /// - Returns: nil at the end of the input, and when stopped.
     static func read(isStopped: () -> Bool) -> String? {
         var bytes: [UInt8] = []
         while !isStopped(), bytes.count < longest {

@@ -37,7 +37,7 @@ struct PlanText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// A bar an hour, of the last two days of the range that have any.
+    /// One bar per hour, for the last two days of the range that have any.
     private var bars: [String] {
         let hours = plan.devicesByHour.sorted { $0.key < $1.key }
         guard let most = hours.map(\.value).max() else { return [] }

@@ -6,9 +6,9 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Do past events again: show what they give, compare it with what was sent, or send what was missed.",
         discussion: """
-            Does the transactions of the journal again, with the orders and the subscriptions as they were then. Needs the \
-            settings of 'carillon run' and can be run beside it. Only 'redrive' and 'dead-letters' can notify people, and only \
-            where they are told so twice.
+            Replays the transactions of the journal with the orders and the subscriptions as they were then. Needs the \
+            settings of 'carillon run' and can run beside it. Only 'redrive' and 'dead-letters' can notify people, and only \
+            after two confirmations.
             """,
         examples: [
             ("carillon replay --from -2h", "The plan: what the events of the last two hours give."),

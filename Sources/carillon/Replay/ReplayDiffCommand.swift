@@ -8,9 +8,9 @@ struct ReplayDiffCommand: ParsableCommand {
         commandName: "diff",
         abstract: "Compare what events give with what was sent, or with what other rules give.",
         discussion: """
-            Compares value and headers of each record byte for byte. Ends with 0 where nothing differs, with 1 where \
-            something does, and with 2 where nothing differs but the journal, the log or the subscriptions no longer tell \
-            everything, so that it may be chance.
+            Compares value and headers of each record byte for byte. Exits with 0 if nothing differs, with 1 if something \
+            does, and with 2 if nothing differs, but the journal, the log or the subscriptions are incomplete, so that the \
+            result is not certain.
             """,
         examples: [
             ("carillon replay diff --from -2h", "With what was sent."),
@@ -29,10 +29,10 @@ struct ReplayDiffCommand: ParsableCommand {
 
     func validate() -> [String] {
         var problems: [String] = []
-        if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it wants topic:NAME") }
+        if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it must be topic:NAME") }
         if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
         if !selection.source.isEmpty, withConfig == nil {
-            problems.append("--source wants --with-config: files do not say what was sent")
+            problems.append("--source requires --with-config: files do not say what was sent")
         }
         return problems
     }
@@ -42,7 +42,7 @@ struct ReplayDiffCommand: ParsableCommand {
         let configuration = try options.checked(needsBroker: needsBroker)
         let now = WallClock.now
         let other = try withConfig.map { try options.checked(needsBroker: needsBroker, inPlaceOfConfig: $0) }
-        // Who has unsubscribed since then has been sent what was sent.
+        // A device that has unsubscribed since was sent its pushes all the same.
         let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
         var foreign = 0
@@ -69,7 +69,7 @@ struct ReplayDiffCommand: ParsableCommand {
         if input.isApproximate { throw CommandFailure(.approximate, lines: []) }
     }
 
-    /// With what other rules give.
+    /// Compares with the output of other rules.
     private struct Comparison: ReplayUse {
         var other: PipelineConfiguration
 

@@ -6,7 +6,7 @@ import Replay
 import Subscriptions
 import Synchronization
 
-/// What is replayed; each of the replay's commands takes them as a group.
+/// The events to replay; each of the replay commands has these options as a group.
 struct ReplayOptions: ParsableArguments {
     @Option(help: "From the first record at this time, or so long ago.", valueName: "time|-2h") var from: String?
     @Option(help: "To the last record before this time, or so long ago.", valueName: "time|-2h") var to: String?
@@ -51,7 +51,7 @@ struct ReplayOptions: ParsableArguments {
             + type.filter { FilterRules.typeName($0) == nil }.map { "--type \($0) is no event type" }
     }
 
-    /// What is wrong with a selection by time and partition.
+    /// The problems of a selection by time and partition.
     static func problems(from: String?, to: String?, partition: [Int]) -> [String] {
         [("--from", from), ("--to", to)].compactMap { name, text in
             text.flatMap { text in
@@ -62,7 +62,7 @@ struct ReplayOptions: ParsableArguments {
     }
 
     /// - Parameters:
-    ///   - view: where `--subscriptions` does not say.
+    ///   - view: used if `--subscriptions` does not say.
     ///   - now: milliseconds since 1970.
     func request(view: SubscriptionHistory.View, now: Int64) -> ReplayRequest {
         var request = ReplayRequest()
@@ -90,7 +90,7 @@ struct ReplayOptions: ParsableArguments {
         return now - number * unit
     }
 
-    /// `--max-age` in milliseconds, an hour where it was not given; nil where the text is no duration.
+    /// `--max-age` in milliseconds, an hour by default; nil if the text is no duration.
     static func maxAge(_ text: String?) -> Int64? {
         guard let text else { return 3_600_000 }
         return time("-\(text)", now: 0).map { -$0 }
@@ -116,14 +116,14 @@ protocol ReplayUse {
     func use(_ source: inout some ReplaySource & ~Copyable) throws -> Outcome
 }
 
-/// A replay as a command does it: with a line that shows how far it is, and an end by Ctrl-C.
+/// Runs a replay for a command, with a progress line and cancellation by Ctrl-C.
 struct ReplayWork {
     /// Set by the first signal.
     final class Stop: Sendable {
         let isSet = Atomic<Bool>(false)
     }
 
-    /// Runs `body` with a session that has found its input.
+    /// Runs `body` with a prepared session.
     static func perform<Result>(
         _ configuration: PipelineConfiguration, _ request: ReplayRequest,
         _ body: (inout ReplaySession) throws -> Result
@@ -135,7 +135,7 @@ struct ReplayWork {
         }
     }
 
-    /// Puts the selected events, from Kafka or from files, to their use.
+    /// Replays the selected events, from Kafka or from files.
     static func perform<Use: ReplayUse>(
         _ use: Use, _ configuration: PipelineConfiguration, _ request: ReplayRequest, from selection: ReplayOptions
     ) throws -> (input: ReplayInput, outcome: Use.Outcome) {
@@ -152,7 +152,7 @@ struct ReplayWork {
         }
     }
 
-    /// The first signal sets what the context's `isStopped` says, the second one ends the process.
+    /// The first signal sets the context's `isStopped`, the second one ends the process.
     static func withContext<Result>(
         _ configuration: PipelineConfiguration, now: Int64 = WallClock.now, _ body: (ReplayContext) throws -> Result
     ) throws -> Result {
@@ -192,7 +192,7 @@ final class ReplayProgress {
 }
 
 extension ReplayInput {
-    /// What has to be known to judge the result, on standard error.
+    /// What a person needs to judge the result, on standard error.
     func tell() {
         for line in approximations { Terminal.complain("carillon: approximate: \(line)\n") }
         for line in notes { Terminal.complain("carillon: \(line)\n") }

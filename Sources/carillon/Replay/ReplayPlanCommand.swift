@@ -6,7 +6,7 @@ import Replay
 struct ReplayPlanCommand: ParsableCommand, ReplayUse {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Show what events give: how many pushes of what kind and when, and why others give none.",
+        abstract: "Show what events produce: how many pushes of which kind and when, and why others produce none.",
         examples: [
             ("carillon replay plan --from -2h", "The last two hours."),
             ("carillon replay plan --place 42 --from -1d --json", "A place's day, as JSON."),

@@ -68,7 +68,7 @@ private struct Writing: ReplayUse {
             try written.flush()
             return written.records
         } catch let error as FileError where error.isBrokenPipe {
-            // The reader has seen enough: `carillon replay write … | head`.
+            // The reader has closed the pipe: `carillon replay write … | head`.
             return 0
         }
     }

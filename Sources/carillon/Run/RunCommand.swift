@@ -11,9 +11,9 @@ struct RunCommand: ParsableCommand {
         commandName: "run",
         abstract: "Turn order events into pushes, exactly once, until SIGTERM or SIGINT.",
         discussion: """
-            Waits for a broker that is away. The first signal drains and commits; a second one stops at once. \
-            Exit codes: 0 drained; 3 instance or slot in use; 64 usage; 70 a defect, or a record that can be placed \
-            nowhere; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
+            Waits for an unreachable broker. The first signal drains and commits; a second one ends the process at once. \
+            Exit codes: 0 drained; 3 instance or slot in use; 64 usage; 70 a defect, or a record that cannot be written \
+            anywhere; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,
         examples: [
             ("carillon run -b localhost:9092 --from latest", "The first start of a group, from now on."),
@@ -65,7 +65,8 @@ struct RunCommand: ParsableCommand {
         try await pipeline.run()
     }
 
-    /// Before the pipeline runs and until it has ended: what waits for a broker or drains is asked how it is, too.
+    /// Serves before the pipeline runs and until it has ended, so that it can also be observed while it waits or
+    /// drains.
     private func serve(
         _ pipeline: NotificationPipeline, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
     ) throws -> ConsoleServer? {

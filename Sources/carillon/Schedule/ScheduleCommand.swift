@@ -10,8 +10,8 @@ struct ScheduleCommand: ParsableCommand {
         abstract: "Show which timers are due when; of a place or an order also those that were.",
         discussion: """
             Reads the events as the pipeline does, from two horizons ago to the end, and writes nothing: it needs the \
-            settings of 'carillon run', and can be run beside it. What is past is told as the log has it: 'gone' is a timer \
-            that nothing in the log kept back. It was sent, unless the pipeline came to it later than \
+            settings of 'carillon run', and can run beside it. Past timers are reported as far as the log shows: 'gone' is a \
+            timer that nothing in the log cancelled. It was sent, unless the pipeline reached it later than \
             schedule.max-lateness or than the order's next reminder, or nobody had subscribed to the place. For a \
             schedule that is not in a log yet see 'carillon render --until'.
             """,

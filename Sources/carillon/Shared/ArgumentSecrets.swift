@@ -3,7 +3,8 @@ import Pipeline
 
 /// Passwords and keys among this process's arguments, which `ps` shows to every user of the machine.
 enum ArgumentSecrets {
-    /// Overwrites them where the kernel shows them. To be called first, with the arguments already copied; until then they can be seen, so a file is the better place.
+    /// Overwrites them where the kernel shows them. Call it first, after copying the arguments; until then they are
+    /// visible, so a file is the better place.
     static func hide() {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let word = CommandLine.unsafeArgv[index], let value = secret(in: String(cString: word)) else {
@@ -13,7 +14,8 @@ enum ArgumentSecrets {
         }
     }
 
-    /// Where the value of a secret setting stands in a word, in bytes: in `kafka.sasl.password=…`, `-Xsasl.password=…`, `--set=kafka.sasl.password=…`.
+    /// The byte range of a secret setting's value in a word: in `kafka.sasl.password=…`, `-Xsasl.password=…`,
+    /// `--set=kafka.sasl.password=…`.
     static func secret(in word: String) -> Range<Int>? {
         var name = Substring(word)
         for prefix in ["--set=", "-X", "kafka."] where name.hasPrefix(prefix) { name = name.dropFirst(prefix.count) }

@@ -7,7 +7,7 @@ import Replay
 import Subscriptions
 
 extension CommandFailure {
-    /// What an error means to the one who called the command.
+    /// The failure that an error means to the caller of the command.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -45,7 +45,7 @@ extension ExitCode {
         case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .unsupported, .topicAlreadyExists,
             .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
             self = .configuration
-        // A leader or coordinator that is just moving, mostly.
+        // Usually a leader or coordinator that is moving.
         case .other where error.recovery == .retry: self = .notInTime
         case .maxPollExceeded, .outOfSequence, .purged, .state, .other: self = .defect
         }

@@ -3,9 +3,10 @@ import Foundation
 
 /// Runs one command line.
 enum CommandRunner {
-    /// Parses, runs and reports; never throws. Standard output gets what was asked for, standard error the rest.
+    /// Parses, runs and reports; never throws. The result is on standard output, everything else on standard error.
     static func run(_ words: [String]) async -> ExitCode {
-        // A reader that goes away (`carillon … | head`) ends a write with an error, not the process with a signal.
+        // If the reader exits (`carillon … | head`), a write fails with an error instead of a signal that ends the
+        // process.
         signal(SIGPIPE, SIG_IGN)
         switch CommandParser(Carillon.self).parse(words) {
         case .print(let text):

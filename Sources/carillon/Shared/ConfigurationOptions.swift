@@ -4,7 +4,7 @@ import KafkaClient
 import Pipeline
 import Telemetry
 
-/// The options that settle the configuration; each command that needs it takes them as a group.
+/// The configuration options; each command that needs them takes them as a group.
 struct ConfigurationOptions: ParsableArguments {
     @Option(help: "A file of settings, key=value.", valueName: "file", completion: .file)
     var config: String?
@@ -29,8 +29,8 @@ struct ConfigurationOptions: ParsableArguments {
     var property: [String] = []
 
     func validate() -> [String] {
-        set.filter { !$0.contains("=") }.map { "--set \($0): it wants key=value" }
-            + property.filter { !$0.contains("=") }.map { "-X \($0): it wants name=value" }
+        set.filter { !$0.contains("=") }.map { "--set \($0): it must be key=value" }
+            + property.filter { !$0.contains("=") }.map { "-X \($0): it must be name=value" }
     }
 
     /// The flags as settings. Named options come last: they are the more deliberate ones.
@@ -54,9 +54,9 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
-    /// Reads everything, with more flags of the command's own.
+    /// Loads the configuration, with further flags of the command.
     ///
-    /// - Parameter file: in the place of `--config`.
+    /// - Parameter file: replaces `--config`.
     func load(
         adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true, inPlaceOfConfig file: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -80,13 +80,14 @@ struct ConfigurationOptions: ParsableArguments {
 }
 
 extension PipelineConfiguration {
-    /// A logger as the settings want it: text on a terminal, else JSON lines, unless `log.format` says which.
+    /// A logger configured by the settings: text on a terminal, else JSON lines, unless `log.format` overrides it.
     func makeLogger(label: String = "carillon") -> Logger {
         let sink = logFormat.map { LogStream(format: .init($0), descriptor: STDERR_FILENO) } ?? .standardError
         return Logger(label: label, level: logLevel, sink: sink)
     }
 
-    /// librdkafka's lines of a command that asks once: its error says what went wrong, so they are for debugging only.
+    /// librdkafka's log lines for a command that sends one request: its error says what went wrong, so they are debug
+    /// only.
     var clientSink: ClientLog.Sink {
         guard logLevel <= .debug else { return { _ in } }
         return makeLogger().clientSink

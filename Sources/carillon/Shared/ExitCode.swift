@@ -1,17 +1,17 @@
-/// How a command ended, for scripts and service managers; after sysexits(3) where it has a word for it.
+/// How a command ended, for scripts and service managers; sysexits(3) codes where one fits.
 enum ExitCode: Int32, CaseIterable, Sendable {
     /// Done; a pipeline has drained and committed.
     case success = 0
     /// A check found a difference.
     case difference = 1
-    /// A check found no difference, but its input was not sure to be what it was.
+    /// A check found no difference, but its input was not certain to be exact.
     case approximate = 2
     /// Another process has this instance or slot. Service managers must not restart on it.
     case inUse = 3
     case usage = 64
-    /// A defect, or a record that can be placed nowhere.
+    /// A defect, or a record that cannot be written anywhere.
     case defect = 70
-    /// Not done in time: not drained, or no broker answered. Nothing is lost; try again.
+    /// Not done in time: not drained, or no broker answered. Nothing is lost; retry.
     case notInTime = 75
     /// Authentication or authorization was refused.
     case notPermitted = 77

@@ -3,9 +3,9 @@ import Pipeline
 import Synchronization
 import Telemetry
 
-/// One line at the bottom of a terminal that shows the pipeline at work; nothing where standard error is no terminal.
+/// One line at the bottom of a terminal that shows the pipeline at work; nothing if standard error is no terminal.
 ///
-/// Log lines go through it, so that the two do not mix. Any thread.
+/// Log lines are written through it, so that the two do not mix. Any thread.
 final class LiveDisplay: Sendable {
     private struct State {
         var isRunning = false

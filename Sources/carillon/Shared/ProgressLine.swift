@@ -1,6 +1,6 @@
 import Foundation
 
-/// One line on standard error that shows how far a long command is; nothing where that is not a terminal.
+/// One line on standard error with the progress of a long command; nothing if that is no terminal.
 ///
 /// Time is an argument, so that the text can be tested.
 struct ProgressLine {
@@ -14,14 +14,14 @@ struct ProgressLine {
     }
 
     /// Redraws at most ten times a second.
-    /// - Parameter fraction: of the whole work, 0 to 1; nil where the whole is not known.
+    /// - Parameter fraction: of the work, 0 to 1; nil if the total is unknown.
     mutating func show(_ done: Int, fraction: Double?, now: ContinuousClock.Instant = .now) {
         guard Terminal.errorIsTerminal, lastDrawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
         lastDrawn = now
         Terminal.complain("\r\u{1B}[K" + text(done, fraction: fraction, now: now).prefix(Terminal.width - 1))
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     func clear() {
         if lastDrawn != nil { Terminal.complain("\r\u{1B}[K") }
     }

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// SIGTERM and SIGINT: the first drains, the second stops at once. Holds the signals as long as it lives.
+/// SIGTERM and SIGINT: the first drains, the second ends the process at once. Handles the signals as long as it lives.
 final class Signals {
     private final class Count: Sendable {
         let value = Atomic<Int>(0)
@@ -24,7 +24,7 @@ final class Signals {
         }
     }
 
-    /// Lets go of the signals.
+    /// Stops handling the signals.
     func cancel() {
         for source in sources { source.cancel() }
         sources.removeAll()

@@ -6,7 +6,7 @@ enum Terminal {
     static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
     static let inputIsTerminal = isatty(STDIN_FILENO) == 1
 
-    /// Writes to standard output. A reader that is gone is no error.
+    /// Writes to standard output. A reader that has exited is no error.
     static func write(_ text: String) {
         write(text, to: STDOUT_FILENO)
     }
@@ -16,7 +16,7 @@ enum Terminal {
         write(text, to: STDERR_FILENO)
     }
 
-    /// Columns of the terminal of standard error; 80 where it does not say.
+    /// Width of the terminal of standard error in columns; 80 if unknown.
     static var width: Int {
         var size = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

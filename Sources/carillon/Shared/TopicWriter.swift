@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// Writes records to one topic. The partition is murmur2 of the whole key, as any Java client would choose it.
+/// Writes records to one topic, partitioned by murmur2 of the whole key, as a Java client would.
 struct TopicWriter: ~Copyable {
     private var producer: Producer
     private let topic: ProducerTopic
@@ -12,7 +12,7 @@ struct TopicWriter: ~Copyable {
         self.producer = producer
     }
 
-    /// What the client complained about by itself says more than a time-out.
+    /// The client's own errors say more than a time-out.
     private static func topic(_ name: String, of producer: inout Producer) throws(KafkaError) -> ProducerTopic {
         do {
             return try producer.topic(name, timeout: .seconds(30))

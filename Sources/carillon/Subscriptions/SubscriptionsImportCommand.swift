@@ -11,7 +11,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Write subscriptions from a file of JSON lines.",
         discussion: "A line is a subscription's record value: audience, token, platform, app, environment, locale, "
-            + "registered_at, last_seen_at. A line that is none is reported by its number and skipped; the command then "
+            + "registered_at, last_seen_at. An invalid line is reported by its number and skipped; the command then "
             + "ends with 1. Importing twice changes nothing.",
         examples: [
             ("carillon subscriptions import subscriptions.jsonl -b localhost:9092", "With progress on a terminal."),

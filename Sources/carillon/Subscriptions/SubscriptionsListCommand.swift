@@ -62,7 +62,7 @@ struct SubscriptionsListCommand: ParsableCommand {
     }
 }
 
-/// What is shown of a subscription: everything but the token.
+/// The members of a subscription that are shown: everything except the token.
 private struct SubscriptionRow: Encodable {
     var audience: String
     var tokenSHA256: String

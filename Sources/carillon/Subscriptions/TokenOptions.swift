@@ -1,15 +1,15 @@
 import Arguments
 import Foundation
 
-/// Where a device's token is read from: never from the arguments, which the shell keeps and every user can list.
+/// Where a device's token is read from: never from the arguments, which the shell stores and every user can list.
 struct TokenOptions: ParsableArguments {
     @Option(help: "A file that holds the token; standard input without it.", valueName: "file", completion: .file)
     var tokenFile: String?
 
-    /// - Throws: where there is no token, or more than one line.
+    /// - Throws: if there is no token, or more than one line.
     func read() throws(CommandFailure) -> String { try Self.read(tokenFile, of: "--token-file") }
 
-    /// - Parameter flag: that has named the file, for a message.
+    /// - Parameter flag: the one that named the file, for a message.
     static func read(_ tokenFile: String?, of flag: String) throws(CommandFailure) -> String {
         let text: String
         if let tokenFile {

@@ -31,7 +31,7 @@ struct TableCheckCommand: ParsableCommand {
     }
 }
 
-/// What the stored table holds.
+/// The contents of the stored table.
 private struct TableReport: Encodable {
     var path: String
     var devices: Int
@@ -39,7 +39,7 @@ private struct TableReport: Encodable {
     var checkpoint: String?
     /// The next offset to read, by partition.
     var offsets: [Int64]
-    /// The same for two tables that hold the same.
+    /// Equal for two tables with equal contents.
     var digest: String
     var wiped: String?
 

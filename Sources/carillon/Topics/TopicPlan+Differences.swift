@@ -1,9 +1,9 @@
 import KafkaClient
 
 extension TopicPlan {
-    /// What is not as planned in an existing topic, a line each.
+    /// The differences of an existing topic from the plan, one line each.
     ///
-    /// Partitions and replication factor are compared only where they were asked for: a topic may well have more.
+    /// Partitions and replication factor are compared only if they were requested: a topic may well have more.
     func differences(from found: TopicDescription, partitions: Int?, replicationFactor: Int?) -> [String] {
         var lines: [String] = []
         if let partitions, found.partitions != Int32(partitions) {
@@ -13,7 +13,7 @@ extension TopicPlan {
             lines.append("\(name): the replication factor is \(found.replicationFactor), not \(replicationFactor)")
         }
         lines += properties.compactMap { property in
-            // A broker that does not tell (an ACL may forbid it) is not a difference.
+            // A value that the broker does not report (an ACL may forbid it) is not a difference.
             guard let value = found.configuration[property.key] else { return nil }
             return property.difference(from: value).map {
                 "\(name): \(property.key) is \(value), \($0): \(property.reason)"
@@ -30,7 +30,7 @@ extension TopicPlan {
 }
 
 extension TopicPlan.Property {
-    /// `not delete`, `less than 604800000`; nil where the value is right.
+    /// `not delete`, `less than 604800000`; nil if the value is right.
     fileprivate func difference(from value: String) -> String? {
         func number(_ text: String) -> Int64? { Int64(text).map { $0 == -1 ? .max : $0 } }
         switch rule {

@@ -1,14 +1,14 @@
 import KafkaClient
 import Pipeline
 
-/// What a topic should be like (design §4). docs/topics.md shows these.
+/// The intended configuration of a topic (design §4). docs/topics.md lists them.
 struct TopicPlan: Sendable {
     enum Role: String, CaseIterable, Sendable {
         case events, subscriptions, dispatch
         case deadLetters = "dead-letters"
         case journal
 
-        /// Whether it needs as many partitions as the load asks for; the others are small.
+        /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
             case .events, .subscriptions, .dispatch: true
@@ -17,14 +17,14 @@ struct TopicPlan: Sendable {
         }
     }
 
-    /// One of the topic's own settings.
+    /// A configuration entry of the topic.
     struct Property: Sendable {
-        /// What `topics check` wants of an existing topic.
+        /// What `topics check` requires of an existing topic.
         enum Rule: Sendable {
-            /// The value is where a new topic starts; another is as good.
+            /// The value is used for a new topic; any other is accepted.
             case initial
             case exactly
-            /// -1, for ever, is more than any number.
+            /// -1, unlimited, is more than any number.
             case atLeast(Int64)
             case atMost(Int64)
         }
@@ -41,7 +41,7 @@ struct TopicPlan: Sendable {
             self.reason = reason
         }
 
-        /// A number that is also the least, or the most, that is right.
+        /// A number that is also the minimum, or the maximum, that is accepted.
         init(_ key: String, _ value: Int64, _ rule: (Int64) -> Rule, _ reason: String) {
             self.init(key, "\(value)", rule(value), reason)
         }
@@ -63,20 +63,21 @@ struct TopicPlan: Sendable {
 extension TopicPlan {
     /// What the plan depends on.
     struct Premises: Sendable {
-        /// Of the topics that grow with the load: events, subscriptions and dispatch.
+        /// The topics that grow with the load: events, subscriptions and dispatch.
         var partitions = 12
         var replicationFactor = 3
-        /// `retention.ms` of the events topic; -1 is for ever.
+        /// `retention.ms` of the events topic; -1 is unlimited.
         var eventsRetention: Int64 = 30 * day
-        /// What timers need of the events topic: twice `state.horizon`, in milliseconds; nil without a schedule.
+        /// The retention that timers require of the events topic: twice `state.horizon`, in milliseconds; nil without a
+        /// schedule.
         var eventsLeastRetention: Int64? = 28 * day
-        /// `max.message.bytes` of the events topic; Kafka's own default.
+        /// `max.message.bytes` of the events topic; Kafka's default.
         var eventsMaxMessageBytes: Int64 = 1_048_588
     }
 
     static let day: Int64 = 86_400_000
 
-    /// The table of all topics.
+    /// The plan of every topic.
     static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
         let retention = premises.eventsRetention
         let many = premises.partitions

@@ -20,7 +20,7 @@ struct TopicsCheckCommand: ParsableCommand {
         let admin = try Admin(settings: configuration.kafka, logger: configuration.clientSink)
         let (plan, existing) = try topics.survey(configuration, admin)
         let differences = plan.flatMap { topic in
-            // --partitions is about those that are not small.
+            // --partitions applies only to topics that are not small.
             let partitions = topic.role.growsWithLoad ? topics.partitions : nil
             return existing[topic.name].map {
                 topic.differences(

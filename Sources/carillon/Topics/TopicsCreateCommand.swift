@@ -57,8 +57,8 @@ struct TopicsCreateCommand: ParsableCommand {
         }
     }
 
-    /// The broker answers before the leaders are at work, and the next command should find them. Waits for 30 s at most;
-    /// what takes longer, or cannot be asked, is no failure of this command: the topics are made.
+    /// The broker answers before the leaders are elected, and the next command should find them. Waits for at most 30
+    /// s; if it takes longer, or cannot be queried, the command still succeeds: the topics exist.
     private func waitForLeaders(of topics: [TopicPlan], _ configuration: PipelineConfiguration) {
         let partitions = topics.flatMap { topic in
             (0..<Int32(topic.partitions)).map { TopicPartition(topic: topic.name, partition: $0) }

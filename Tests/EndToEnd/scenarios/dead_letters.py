@@ -151,7 +151,7 @@ def kills(harness):
     wait_for("more are put back", lambda: len(returned(world)) >= 15, 30)
     stopped.process.terminate()
     said = stopped.wait(EXIT_NOT_IN_TIME)
-    if "of 30 events are put back. It goes on with:\n" not in said:
+    if "of 30 events were put back. Resume with:\n" not in said:
         raise Failure(f"one that was stopped says: {said}")
     first = put_back_beside(world, *arguments)
     wait_for("more are put back", lambda: len(returned(world)) >= 22, 30)
@@ -252,8 +252,8 @@ def changed(harness):
     check_once(world, count - 2, ["c"])
     for line in (
         f"Put {count - 2} events back",
-        "left when their turn came: 1 have been put back before",
-        "left when their turn came: 1 whose order has had newer events",
+        "left when their turn came: 1 were put back before",
+        "left when their turn came: 1 whose order has newer events",
     ):
         if line not in running.printed():
             raise Failure(f"it does not say '{line}': {running.printed()}")

@@ -38,7 +38,7 @@ struct RenderCheck: ~Copyable {
         checkRoundTrip()
         line.fill(&batch)
         var sink = CheckingSink()
-        // With a state that knows of no other record: each input is on its own.
+        // With empty state: inputs are independent.
         let isOrdinary = (0..<64).contains(line.partition)
         if isOrdinary { core.assign(line.partition, watermark: TimerWatermark(0), newest: 0) }
         must {
@@ -55,7 +55,7 @@ struct RenderCheck: ~Copyable {
         expect(sink.dispatches % 2 == 0, "both devices or none: \(sink)")
     }
 
-    /// What was read can be written, and read again as it was.
+    /// A record that was read can be written, and is the same when read again.
     private mutating func checkRoundTrip() {
         must {
             try line.headers.withUnsafeBufferPointer { headers in

@@ -2,7 +2,7 @@ import Events
 import Extraction
 import FuzzSupport
 
-/// Extracts a record twice, in buffers that earlier records have used, and checks what came of it.
+/// Extracts a record twice, in buffers that earlier records have used, and checks the results.
 struct ExtractionCheck: ~Copyable {
     private var extractor: Extractor
     private var batch = EventBatch(topic: "orders.events")
@@ -37,7 +37,7 @@ struct ExtractionCheck: ~Copyable {
         }
     }
 
-    /// What came of a record: its payloads, why there are none, or the code of its dead letter.
+    /// The result of a record: its payloads, the reasons why there are none, or the code of its dead letter.
     private mutating func extract(_ record: Int) -> [String] {
         let notifications = batch.notifications.count
         let text = batch.text.count

@@ -1,7 +1,7 @@
 import FuzzSupport
 
-/// An event as it stands in orders.events. Lines `name: value` up to an empty line are the record's headers, the rest is
-/// its value; without an empty line all of it is.
+/// An event as in orders.events. Lines `name: value` up to an empty line are the record's headers, the rest is
+/// its value; without an empty line the whole input is the value.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzEvent(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let (headers, value) = input(data, size).split(at: [0x0A, 0x0A])

@@ -4,8 +4,8 @@ import FuzzSupport
 @testable import FanOut
 @testable import Subscriptions
 
-/// A record of notifications.subscriptions: its key up to a line's end, and its value; without a line's end all of it is a
-/// value, and its key is the one that belongs to it.
+/// A record of notifications.subscriptions: its key up to a newline, then its value; without a newline the whole input
+/// is the value, and the key is derived from it.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzSubscription(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let (key, value) = input(data, size).split(at: [0x0A])
@@ -21,7 +21,7 @@ public func fuzzSubscription(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int3
     return 0
 }
 
-/// Puts the record into an empty table, and takes the device out again.
+/// Adds the record to an empty table, and removes the device again.
 private func apply(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, mayBe subscription: Subscription?) {
     let table = SubscriptionTable.inMemory()
     let added = change(key, value, in: table)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Ends the process as a crash, which is how libFuzzer learns of a finding, where something that must hold does not.
+/// If an invariant is violated, ends the process with a crash, which libFuzzer reports as a finding.
 package func expect(_ isTrue: Bool, _ sentence: @autoclosure () -> String) {
     if !isTrue { fail("does not hold: \(sentence())") }
 }
@@ -20,7 +20,7 @@ package func must<Value: ~Copyable>(_ body: () throws -> Value) -> Value {
     }
 }
 
-/// The fuzzer's input: bytes of its own size, so that a read behind them is found.
+/// The fuzzer's input in an allocation of exactly its size, so that an out-of-bounds read is detected.
 package func input(_ data: UnsafePointer<UInt8>?, _ size: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: data, count: size)
 }
@@ -30,7 +30,7 @@ extension UnsafeRawBufferPointer {
         other.map { count == $0.count && elementsEqual($0) } ?? false
     }
 
-    /// What stands before and behind the first `separator`; nothing before where there is none.
+    /// The parts before and after the first `separator`; the first part is empty if there is none.
     package func split(at separator: [UInt8]) -> (before: UnsafeRawBufferPointer?, behind: UnsafeRawBufferPointer) {
         guard count >= separator.count else { return (nil, self) }
         for index in 0...(count - separator.count) where self[index...].starts(with: separator) {

@@ -1,7 +1,7 @@
 import NotificationPayload
 
-/// A `default` string satisfies the document's own validator, but for the documented fallback without an order id, and is
-/// written as the library for the app writes it.
+/// Checks that a `default` string satisfies the document's own validator, except for the documented fallback without an
+/// order id, and equals what the app library writes.
 ///
 /// - Returns: the payload.
 package func checkPayload(_ encoded: String, isDegraded: Bool) -> OrderPayload {
