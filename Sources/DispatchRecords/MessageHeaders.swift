@@ -2,8 +2,8 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// The headers of a notification's records (design §4). The names are written once, the values once per notification;
-/// two of the values are replaced for each device.
+/// The headers of a notification's records (docs/design.md §4). The names are written once, the values once per
+/// notification; two of the values are replaced for each device.
 struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)
     private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)

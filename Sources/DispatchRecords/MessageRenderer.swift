@@ -3,7 +3,7 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// Writes the dispatch records of notifications (push-rules §7): once per notification what its devices share, then
+/// Writes the dispatch records of notifications (docs/rules.md §7): once per notification what its devices share, then
 /// each device's own part.
 ///
 /// One per worker, used only by its thread. The bytes of ``DispatchRecord/headers`` also point into the batch, which
@@ -34,7 +34,7 @@ package struct MessageRenderer: ~Copyable {
 
     /// Prepares a notification for devices of these platforms.
     ///
-    /// Returns why it cannot be sent to them (over 4,096 bytes: push-rules §1.3, §2.3, §7); do not render it then.
+    /// Returns why it cannot be sent to them (over 4,096 bytes: docs/rules.md §1.3, §2.3, §7); do not render it then.
     package mutating func begin(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet = .all
     ) -> DeadLetter? {
@@ -80,7 +80,7 @@ package struct MessageRenderer: ~Copyable {
         return nil
     }
 
-    /// The two flat keys for the app's deep link, strings on both platforms (push-rules §5.5, §7).
+    /// The two flat keys for the app's deep link, strings on both platforms (docs/rules.md §5.5, §7).
     private mutating func writeDeepLink(of notification: Notification, _ batch: borrowing EventBatch) {
         deepLink.removeAll()
         guard let type = notification.orderType else { return }

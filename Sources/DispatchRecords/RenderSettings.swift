@@ -1,4 +1,4 @@
-/// The configuration of the provider messages (push-rules §7, design §4).
+/// The configuration of the provider messages (docs/rules.md §7, docs/design.md §4).
 public struct RenderSettings: Equatable, Sendable {
     /// The delivery priority on Android. Always sent, since FCM's documents disagree about its default.
     public enum AndroidPriority: String, CaseIterable, Sendable {
@@ -27,7 +27,7 @@ public struct RenderSettings: Equatable, Sendable {
     }
 
     /// How long a notification is worth delivering, from its event's time. Whole seconds are used (rounded down),
-    /// at least 0 and at most FCM's 2,419,200 (push-rules §1.2).
+    /// at least 0 and at most FCM's 2,419,200 (docs/rules.md §1.2).
     public var timeToLive: Duration
     public var androidPriority: AndroidPriority
     public var optionalHeaders: Set<OptionalHeader>

@@ -1,10 +1,10 @@
 /// Counts of oddities in events that were processed nevertheless. The owner reads and resets them.
 package struct ExtractionNotes: Equatable, Sendable {
-    /// Events whose key is not their order id (design §4).
+    /// Events whose key is not their order id (docs/design.md §4).
     package var keyMismatches = 0
-    /// Dates such as `07/07/2025`, which are treated as absent (push-rules §5.2).
+    /// Dates such as `07/07/2025`, which are treated as absent (docs/rules.md §5.2).
     package var ambiguousDates = 0
-    /// Statuses that document 1 does not list, which are accepted (push-rules §5.3 row 7).
+    /// Statuses that document 1 does not list, which are accepted (docs/rules.md §5.3 row 7).
     package var unknownStatuses = 0
     /// Entries of ORDER_IDS_LISTED that are not ids: blank, or neither a string, a number nor an order.
     package var ignoredOrderIDs = 0

@@ -3,7 +3,7 @@ import Foundation
 
 /// The configuration of the extraction. The documents decide everything else.
 public struct ExtractionRules: Sendable {
-    /// What to do with an event that carries no order id (push-rules §5.3 row 1). The raw value is the setting's.
+    /// What to do with an event that carries no order id (docs/rules.md §5.3 row 1). The raw value is the setting's.
     public enum MissingOrderID: String, CaseIterable, Sendable {
         /// Send it with an empty order id, marked as degraded.
         case send

@@ -2,8 +2,8 @@ import Events
 import JSONReader
 
 extension Extractor {
-    /// ORDER_IDS_LISTED: one notification per id, from `orders`, `order_ids` and `order` together (push-rules §5.3 row
-    /// 9).
+    /// ORDER_IDS_LISTED: one notification per id, from `orders`, `order_ids` and `order` together (docs/rules.md §5.3
+    /// row 9).
     mutating func processList(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
         listedIDs.removeAll()
         let members = event.members

@@ -101,14 +101,14 @@ extension Extractor {
         return (id, .order)
     }
 
-    /// order_number → reference_id; the order id is the fallback of both (push-rules §5.3 row 3).
+    /// order_number → reference_id; the order id is the fallback of both (docs/rules.md §5.3 row 3).
     mutating func visibleID(of order: OrderMembers) -> UnsafeRawBufferPointer? {
         arena.text(order[.orderNumber]) ?? arena.text(order[.referenceID])
     }
 
     mutating func parentID(of order: OrderMembers) -> UnsafeRawBufferPointer? { arena.text(order[.parentOrderID]) }
 
-    /// place_id → place.id → shipping_info.place_id (push-rules §5.3 row 2).
+    /// place_id → place.id → shipping_info.place_id (docs/rules.md §5.3 row 2).
     mutating func place(of order: OrderMembers, shipping: ShippingMembers) -> UnsafeRawBufferPointer? {
         arena.text(order[.placeID]) ?? arena.text(order[.place]?.member("id")) ?? arena.text(shipping[.placeID])
     }
@@ -200,7 +200,7 @@ struct ResolvedOrder {
 }
 
 struct StatusChange {
-    /// Nil if unknown; the payload then says `unknown` (push-rules §5.3 row 7).
+    /// Nil if unknown; the payload then says `unknown` (docs/rules.md §5.3 row 7).
     let previous: UnsafeRawBufferPointer?
     let new: UnsafeRawBufferPointer
 
@@ -208,7 +208,7 @@ struct StatusChange {
 }
 
 extension OrderType {
-    /// order_type, else type, ignoring case (push-rules §7).
+    /// order_type, else type, ignoring case (docs/rules.md §7).
     init?(_ order: OrderMembers) {
         guard let type = Self(order[.orderType]) ?? Self(order[.type]) else { return nil }
         self = type

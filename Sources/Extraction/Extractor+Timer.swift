@@ -35,8 +35,8 @@ package struct DueNotification {
 }
 
 extension Extractor {
-    /// Appends the notification of a timer to a batch of timers, as that of the record with this index (push-rules §6,
-    /// tag `timer`).
+    /// Appends the notification of a timer to a batch of timers, as that of the record with this index (docs/rules.md
+    /// §6, tag `timer`).
     ///
     /// - Returns: why it cannot be sent; the batch is then unchanged.
     package mutating func append(_ timer: DueNotification, record: Int, to batch: inout EventBatch) -> DeadLetter? {

@@ -2,7 +2,7 @@ import Events
 import JSONReader
 import NotificationPayload
 
-/// Turns the bytes of an order event into notifications, by the rules of document 1 as push-rules interpret them.
+/// Turns the bytes of an order event into notifications, by the rules of document 1 as docs/rules.md interpret them.
 ///
 /// Pure: the same record gives the same bytes; time comes from the record. One owner, any thread. Allocates nothing per
 /// event once its buffers fit the largest event.
@@ -87,7 +87,7 @@ package struct Extractor: ~Copyable {
         return type
     }
 
-    /// The first valid time (push-rules §5.2, "Event time").
+    /// The first valid time (docs/rules.md §5.2, "Event time").
     private func eventTime(
         of members: EventMembers, attributes: RecordHeaders, timestamp: EventTime?
     ) -> EventTime {
@@ -100,7 +100,7 @@ package struct Extractor: ~Copyable {
         return timestamp.flatMap { EventTime(validating: $0.milliseconds) } ?? EventTime(milliseconds: 0)
     }
 
-    /// The identity of the event: the first source present (push-rules §6).
+    /// The identity of the event: the first source present (docs/rules.md §6).
     private mutating func beginIdentity(
         of members: EventMembers, attributes: RecordHeaders, record: Int, in batch: borrowing EventBatch
     ) {

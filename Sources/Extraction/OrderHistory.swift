@@ -18,8 +18,8 @@ package struct OrderFacts {
 
     package var type: EventType
     package var time: EventTime
-    /// The identity of the event (push-rules §6), as 64 bits of the hash from which its message id is made. Nil if it
-    /// has only its coordinates, which change when it is sent again.
+    /// The identity of the event (docs/rules.md §6), as 64 bits of the hash from which its message id is made. Nil if
+    /// it has only its coordinates, which change when it is sent again.
     package var identity: UInt64?
     /// The record was put back from the dead letters: its identity may be known, but nobody was notified.
     package var isRedriven = false
@@ -71,7 +71,8 @@ package protocol OrderHistory: ~Copyable {
 
 /// No history: every event is handled on its own.
 package struct NoHistory: OrderHistory {
-    /// A value of no size has no address, and ThreadSanitizer crashes on the access to it as `inout` of a generic function.
+    /// A value of no size has no address, and ThreadSanitizer crashes on the access to it as `inout` of a generic
+    /// function.
     private let size: UInt8 = 0
 
     package init() {}

@@ -6,7 +6,7 @@ package struct Recipients: Equatable, Sendable {
     package var devices: Range<Int>
     /// The platforms among them, for ``MessageRenderer/begin(_:in:platforms:)``.
     package var platforms: PlatformSet
-    /// Devices left out because they were not seen for too long (push-rules §5.3 row 20).
+    /// Devices left out because they were not seen for too long (docs/rules.md §5.3 row 20).
     package var stale: Int
 
     package static let none = Recipients(devices: 0..<0, platforms: [], stale: 0)

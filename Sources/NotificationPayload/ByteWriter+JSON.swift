@@ -1,6 +1,6 @@
 extension ByteWriter {
     /// Appends UTF-8 bytes as the contents of a JSON string, as `JSON.stringify` writes it: `"`, `\` and control
-    /// characters escaped in lower case, `/` and everything beyond ASCII as it is (push-rules §5.1).
+    /// characters escaped in lower case, `/` and everything beyond ASCII as it is (docs/rules.md §5.1).
     ///
     /// Copies eight bytes at a time up to the next byte that needs an escape.
     @inlinable

@@ -21,7 +21,7 @@ struct EmbeddedJSON {
         end += embedded.utf8CodeUnitCount
     }
 
-    /// Appends the contents of the string that `JSON.stringify` would write for these UTF-8 bytes (push-rules §5.1),
+    /// Appends the contents of the string that `JSON.stringify` would write for these UTF-8 bytes (docs/rules.md §5.1),
     /// embedded.
     ///
     /// Copies and checks at the same time, eight bytes per step, and tests the result once: most values need no escape.

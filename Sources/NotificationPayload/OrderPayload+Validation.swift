@@ -1,6 +1,6 @@
 extension OrderPayload {
     /// Checks what document 1's own validator checks, and the ranges that it omits: its patterns accept 25:99 and
-    /// 2025-13-45 (push-rules §5.3 row 11). A missing ``visibleID`` is valid (row 3).
+    /// 2025-13-45 (docs/rules.md §5.3 row 11). A missing ``visibleID`` is valid (row 3).
     public func validate() throws(OrderPayloadError) {
         let required = [
             ("message_id", messageID), ("order_id", orderID), ("parent_order_id", parentOrderID),

@@ -6,7 +6,7 @@ public struct OrderPayload: Hashable, Sendable {
     public var messageID: String
     public var orderID: String
     public var parentOrderID: String
-    /// The number that a person knows the order by. Always sent, never required (push-rules §5.3 row 3).
+    /// The number that a person knows the order by. Always sent, never required (docs/rules.md §5.3 row 3).
     public var visibleID: String
     /// As it was sent; see ``EventType`` for those that document 1 lists.
     public var eventType: String

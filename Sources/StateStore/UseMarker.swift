@@ -1,6 +1,6 @@
 import Glibc
 
-/// The file that marks a store as in use, so that the next start knows whether it was closed (design §7).
+/// The file that marks a store as in use, so that the next start knows whether it was closed (docs/design.md §7).
 struct UseMarker {
     enum State: String {
         /// In use, or its process died.

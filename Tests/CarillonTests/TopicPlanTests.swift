@@ -30,13 +30,13 @@ import Testing
         #expect(Set(TopicPlan.all(names, .init()).map(\.role)) == Set(TopicPlan.Role.allCases))
     }
 
-    @Test("kafka-rules 20: a dead letter has room for the largest event and 64 KiB of headers")
+    @Test("docs/kafka.md 20: a dead letter has room for the largest event and 64 KiB of headers")
     func deadLetters() throws {
         #expect(try settings(.deadLetters)["max.message.bytes"] == "\(1_048_588 + 65_536)")
         #expect(try settings(.deadLetters, .init(eventsMaxMessageBytes: 5_000_000))["max.message.bytes"] == "5065536")
     }
 
-    @Test("kafka-rules 18: tombstones of subscriptions stay for at least 7 days, and the topic is compacted")
+    @Test("docs/kafka.md 18: tombstones of subscriptions stay for at least 7 days, and the topic is compacted")
     func subscriptions() throws {
         let found = try settings(.subscriptions)
         #expect(found["cleanup.policy"] == "compact")

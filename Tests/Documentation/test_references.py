@@ -39,16 +39,16 @@ def sections(page):
 # Each way in which a comment cites a page: the page, and the pattern whose groups are sections, rows, rules or names.
 # A path in a string is no citation.
 CITATION = re.compile(
-    r"(?<!\"docs/)(?P<page>push-rules|kafka-rules|[Dd]esign)(?:\.md)?(?P<what>"
+    r"(?<!\")docs/(?P<page>rules|kafka|design)\.md(?P<what>"
     r"(?:,? ?(?:and |to )?(?:§\d+(?:\.\d+)?|row \d+|finding \d+|\d+\b(?! 000)|\"[^\"]+\")|: \"[^\"]+\")+)"
 )
-PAGES = {"push-rules": "rules.md", "kafka-rules": "kafka.md", "design": "design.md"}
+PAGES = {"rules": "rules.md", "kafka": "kafka.md", "design": "design.md"}
 
 
 def citations(text):
     """(page, cited section) of a source's text."""
     for match in CITATION.finditer(text):
-        page = PAGES[match["page"].lower()]
+        page = PAGES[match["page"]]
         for section, row, finding, rule, name in re.findall(
             r"(§\d+(?:\.\d+)?)|row (\d+)|finding (\d+)|(?<![\d.§])(\d+)\b|\"([^\"]+)\"", match["what"]
         ):
@@ -78,14 +78,14 @@ class Citations(unittest.TestCase):
 
     def test_the_ways_to_cite_are_understood(self):
         for text, expected in (
-            ("(push-rules §5.3 row 2).", [("rules.md", "§5.3"), ("rules.md", "row 2")]),
-            ("(push-rules §0, finding 9)", [("rules.md", "§0"), ("rules.md", "rule 9")]),
-            ("(push-rules §1.3, §2.3, §7)", [("rules.md", "§1.3"), ("rules.md", "§2.3"), ("rules.md", "§7")]),
-            ('push-rules §5.2, "Event time"', [("rules.md", "§5.2"), ("rules.md", "event time")]),
-            ("(kafka-rules 19): the end", [("kafka.md", "rule 19")]),
-            ('kafka-rules, "A full queue sleeps".', [("kafka.md", "a full queue sleeps")]),
-            ('(design §6, "Slots")', [("design.md", "§6"), ("design.md", "slots")]),
-            ('(design: "Contracts", notifications.journal)', [("design.md", "contracts")]),
+            ("(docs/rules.md §5.3 row 2).", [("rules.md", "§5.3"), ("rules.md", "row 2")]),
+            ("(docs/rules.md §0, finding 9)", [("rules.md", "§0"), ("rules.md", "rule 9")]),
+            ("(docs/rules.md §1.3, §2.3, §7)", [("rules.md", "§1.3"), ("rules.md", "§2.3"), ("rules.md", "§7")]),
+            ('docs/rules.md §5.2, "Event time"', [("rules.md", "§5.2"), ("rules.md", "event time")]),
+            ("(docs/kafka.md 19): the end", [("kafka.md", "rule 19")]),
+            ('docs/kafka.md, "A full queue sleeps".', [("kafka.md", "a full queue sleeps")]),
+            ('(docs/design.md §6, "Slots")', [("design.md", "§6"), ("design.md", "slots")]),
+            ('(docs/design.md: "Contracts", notifications.journal)', [("design.md", "contracts")]),
             ('read("docs/design.md") and "Slots"', []),
         ):
             self.assertEqual(list(citations(text)), expected, text)

@@ -160,7 +160,7 @@ struct SubscriptionTableTests {
     }
 
     @Test(
-        "kafka-rules 18: a checkpoint older than half of delete.retention.ms is wiped",
+        "docs/kafka.md 18: a checkpoint older than half of delete.retention.ms is wiped",
         arguments: [(day, false), (day + 1, true), (-day, false), (-day - 1, true)] as [(Int64, Bool)])
     func age(milliseconds: Int64, isWiped: Bool) throws {
         try fill(topic())

@@ -10,7 +10,7 @@ struct SubscriptionTests {
         audience: "place/7", token: "token-1", platform: .apns, app: "com.example.App", environment: .development,
         locale: "de-DE", registeredAt: EventTime(milliseconds: 0), lastSeenAt: noon)
 
-    @Test("design §4: the value has its members in the document's order, the key is audience and SHA-256")
+    @Test("docs/design.md §4: the value has its members in the document's order, the key is audience and SHA-256")
     func encoding() throws {
         var subscription = full
         subscription.token = "00ff"
@@ -68,7 +68,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "push-rules §3: tokens that are refused",
+        "docs/rules.md §3: tokens that are refused",
         arguments: [
             "", String(repeating: "t", count: 4_097), "a b", "a\tb", "a\nb", "a\u{0}b", "a\u{7F}b", "a\u{A0}b",
             "a\u{85}b",
@@ -79,13 +79,13 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "push-rules §3: tokens that are accepted",
+        "docs/rules.md §3: tokens that are accepted",
         arguments: ["t", String(repeating: "t", count: 4_096), "a:b_-c", "ü"])
     func acceptedTokens(token: String) throws {
         try Subscription.fcm(token).validate()
     }
 
-    @Test("push-rules §3: an APNs token is an even number of hex digits of any length")
+    @Test("docs/rules.md §3: an APNs token is an even number of hex digits of any length")
     func apnsTokens() throws {
         for token in ["00", "AaFf09", String(repeating: "ab", count: 100)] {
             try Subscription.apns(token).validate()

@@ -164,7 +164,7 @@ struct MockProduceConsumeTests {
         #expect(start.duration(to: .now) < .seconds(5))
     }
 
-    @Test("kafka-rules 16: a lookup of offsets waits for leaders that are still being elected, but not forever")
+    @Test("docs/kafka.md 16: a lookup of offsets waits for leaders that are still being elected, but not forever")
     func electedLeaders() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)

@@ -5,7 +5,7 @@ import Testing
 @Suite("Offsets on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(2)))
 struct OffsetsTests {
     @Test(
-        "kafka-rules 19: the end is the last stable offset while a transaction is open, and the high watermark is beyond it"
+        "docs/kafka.md 19: the end is the last stable offset while a transaction is open, and the high watermark is beyond it"
     )
     func openTransaction() throws {
         let name = try RealBroker.topic("lso")

@@ -15,7 +15,7 @@ struct SettingsTests {
         #expect(merged["enable.auto.commit"] == "false")
     }
 
-    @Test("kafka-rules 12: cooperative assignment is refused, with the reason")
+    @Test("docs/kafka.md 12: cooperative assignment is refused, with the reason")
     func cooperative() {
         let error = #expect(throws: KafkaError.self) {
             _ = try Consumer(settings: ["partition.assignment.strategy": "cooperative-sticky"], group: "g")

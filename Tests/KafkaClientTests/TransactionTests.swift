@@ -113,7 +113,7 @@ struct TransactionTests {
     }
 
     @Test(
-        "kafka-rules 10: an abort right after 1,000 records is not fatal, and the next transaction works, ten times over"
+        "docs/kafka.md 10: an abort right after 1,000 records is not fatal, and the next transaction works, ten times over"
     )
     func abortAtOnce() throws {
         let output = try RealBroker.topic("out", partitions: 6)
@@ -134,7 +134,7 @@ struct TransactionTests {
     }
 
     @Test(
-        "kafka-rules 20: a record over the topic's limit fails its transaction and is named, and one more abort repairs the sequence"
+        "docs/kafka.md 20: a record over the topic's limit fails its transaction and is named, and one more abort repairs the sequence"
     )
     func tooLargeForTopic() throws {
         let output = try RealBroker.topic("out", configuration: ["max.message.bytes": "2000"])

@@ -70,7 +70,7 @@ struct ConsumerWatchTests {
         #expect(!verdict)
     }
 
-    @Test("the end of a partition after control records counts as reached (kafka-rules 19)")
+    @Test("the end of a partition after control records counts as reached (docs/kafka.md 19)")
     func reached() {
         var positions = Positions()
         let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A record that the broker refuses permanently (kafka-rules 20)")
+@Suite("A record that the broker refuses permanently (docs/kafka.md 20)")
 struct IsolationTests {
     private let event = Coordinates(partition: 2, offset: 40)
     private let batch: [Int32: Int64] = [2: 50]

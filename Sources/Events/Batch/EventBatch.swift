@@ -16,7 +16,7 @@ public struct EventBatch: ~Copyable {
     private static let fullCount = 64 << 20
 
     /// - Parameter topic: the topic of its records; part of the message id of an event without an id of its own
-    ///   (push-rules §6).
+    ///   (docs/rules.md §6).
     public init(topic: String) {
         self.topic = topic
     }

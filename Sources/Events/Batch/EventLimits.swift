@@ -2,7 +2,7 @@
 package enum EventLimits {
     /// The largest value that is read, in bytes.
     @inlinable package static var maxValueSize: Int { 1 << 20 }
-    /// What FCM and APNs accept, in bytes (push-rules §1.3, §2.3).
+    /// What FCM and APNs accept, in bytes (docs/rules.md §1.3, §2.3).
     @inlinable package static var maxPayloadSize: Int { 4096 }
     /// The most notifications of one event: otherwise a list of 1 MiB could become a gigabyte of payloads.
     @inlinable package static var maxNotifications: Int { 10_000 }

@@ -12,12 +12,12 @@ public struct Notification: Sendable {
     /// The document's `default` string as the inside of the JSON string that carries it;
     /// ``EventBatch/payload(of:)`` is the string itself.
     @usableFromInline package var payload: TextRange
-    /// The size of the `default` string itself, in bytes: what FCM counts (push-rules §1.3).
+    /// The size of the `default` string itself, in bytes: what FCM counts (docs/rules.md §1.3).
     @usableFromInline package var payloadSize: Int
     public var sources: FieldSources
-    /// `food` or `d2d`, if the order has a type (push-rules §7).
+    /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
     public var orderType: OrderType?
-    /// Whether it is sent although the order id is missing (push-rules §5.3 row 1).
+    /// Whether it is sent although the order id is missing (docs/rules.md §5.3 row 1).
     public var isDegraded: Bool
 
     package init(

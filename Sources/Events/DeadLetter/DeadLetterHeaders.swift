@@ -1,5 +1,5 @@
 /// The headers of a dead letter: the original ones, then `x-error-code` and Kafka Connect's `__connect.errors.*`
-/// (push-rules §4.2). All of them are text that `kcat` prints.
+/// (docs/rules.md §4.2). All of them are text that `kcat` prints.
 ///
 /// A record that was dead-lettered before and failed again keeps the headers of both failures: readers use the last
 /// ones.

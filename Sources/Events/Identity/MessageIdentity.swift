@@ -2,7 +2,7 @@ import Digests
 import JSONReader
 import NotificationPayload
 
-/// The identity of an event, and the message ids derived from it (push-rules §6).
+/// The identity of an event, and the message ids derived from it (docs/rules.md §6).
 ///
 /// `msg-{ms}-{9 characters of base 36}`: the same event gives the same id whenever and wherever it is read.
 package struct MessageIdentity: ~Copyable {

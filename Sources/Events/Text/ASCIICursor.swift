@@ -1,7 +1,7 @@
 /// Reads ASCII text from left to right. A step that does not match leaves the position unchanged.
 ///
 /// Only the ten ASCII digits are digits: a regular expression's `\d` and `Int("…")` also accept Arabic-Indic digits and
-/// signs (push-rules §0, finding 9).
+/// signs (docs/rules.md §0, finding 9).
 package struct ASCIICursor {
     let bytes: UnsafeRawBufferPointer
     package var index = 0

@@ -33,7 +33,7 @@ package struct TextArena: ~Copyable {
         return UnsafeRawBufferPointer(start: slot, count: write(slot))
     }
 
-    /// A text field of an event (push-rules §5.2): trimmed; a number as JavaScript prints it; nil if it is missing:
+    /// A text field of an event (docs/rules.md §5.2): trimmed; a number as JavaScript prints it; nil if it is missing:
     /// absent, null, blank, a boolean, an object or an array.
     package mutating func text(_ value: JSONValue?) -> UnsafeRawBufferPointer? {
         guard let value else { return nil }

@@ -4,7 +4,7 @@ extension Moment {
     /// Longer texts are neither a date nor a time.
     package static let maxCount = 64
 
-    /// A JSON value: a text, or a number since 1970. Nil for anything that push-rules §5.2 does not allow.
+    /// A JSON value: a text, or a number since 1970. Nil for anything that docs/rules.md §5.2 does not allow.
     package init?(_ value: JSONValue) {
         if let text = value.string {
             self.init(text.bytes.trimmed)

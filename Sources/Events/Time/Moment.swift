@@ -1,4 +1,4 @@
-/// The content of an order's date or time value, before a time zone is applied (push-rules §5.2).
+/// The content of an order's date or time value, before a time zone is applied (docs/rules.md §5.2).
 package enum Moment: Equatable {
     /// `2025-07-07`: no time.
     case date(CivilDate)
@@ -8,7 +8,7 @@ package enum Moment: Equatable {
     case local(CivilDate, millisecondsOfDay: Int32)
     /// A time with an offset or `Z`, or a number since 1970: milliseconds since then.
     case instant(Int64)
-    /// 24:00 of a day, only valid as the end of a slot: 23:59 of that day (push-rules §5.2).
+    /// 24:00 of a day, only valid as the end of a slot: 23:59 of that day (docs/rules.md §5.2).
     case endOfDay
     /// The same with an offset: that 23:59 in milliseconds since 1970.
     case endOfDayInstant(Int64)

@@ -2,7 +2,7 @@ import Events
 import JSONReader
 
 /// Removes every envelope around an event: Confluent's frame, CloudEvents in structured mode, `{schema,payload}`, and a
-/// JSON string that holds JSON (push-rules §4.1, §4.3).
+/// JSON string that holds JSON (docs/rules.md §4.1, §4.3).
 ///
 /// One owner, any thread. Allocates only for a document that is larger than every earlier one.
 struct EnvelopeReader: ~Copyable {

@@ -2,7 +2,7 @@ import Events
 import JSONReader
 
 /// When an order is delivered, and which source named it: two independent chains (document 1, "Data Extraction Rules";
-/// push-rules §5.3 row 17).
+/// docs/rules.md §5.3 row 17).
 struct Delivery {
     var slot: TimeSlot?
     var slotSource = FieldSource.fallback
@@ -50,8 +50,8 @@ struct Delivery {
         }
     }
 
-    /// The event's own slot and date, for the ids of ORDER_IDS_LISTED (push-rules §5.3 row 9): from an order's sources
-    /// at the top level of the event, and from the payload's own names.
+    /// The event's own slot and date, for the ids of ORDER_IDS_LISTED (docs/rules.md §5.3 row 9): from an order's
+    /// sources at the top level of the event, and from the payload's own names.
     init(of event: EventMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
         let order = OrderMembers(event.object)
         let shipping = ShippingMembers(order[.shippingInfo])

@@ -1,7 +1,7 @@
 import Events
 import NotificationPayload
 
-/// The order ids for which one event has notified: equal ids collapse into one (push-rules §5.3 row 9).
+/// The order ids for which one event has notified: equal ids collapse into one (docs/rules.md §5.3 row 9).
 ///
 /// A table of indices into the batch's notifications, reused from event to event; the first few are compared one by
 /// one.

@@ -18,7 +18,7 @@ struct TimeSlot: Equatable {
     }
 
     /// A slot from one source: nil without a valid bound; a missing bound is 00:00 or 23:59. Bounds of two sources are
-    /// never mixed (push-rules §5.2, "Partial slots").
+    /// never mixed (docs/rules.md §5.2, "Partial slots").
     init?(start: Moment?, end: Moment?, in zone: TimeZoneTable) {
         let first = start?.start(in: zone)
         let last = end?.end(in: zone)

@@ -4,7 +4,7 @@ extension Admin {
     /// The group's committed offsets with their metadata, of these partitions or (nil) of all that have a commit. A
     /// partition without a commit is missing from the result.
     ///
-    /// - Throws: `.retry` while an open transaction has offsets of one of them (kafka-rules 8).
+    /// - Throws: `.retry` while an open transaction has offsets of one of them (docs/kafka.md 8).
     public func listCommitted(
         group: String, partitions: [TopicPartition]? = nil, timeout: Duration = .seconds(30)
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {

@@ -99,7 +99,7 @@ extension Consumer {
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "unassign") }
     }
 
-    /// Moves assigned partitions to these positions; an abort does not rewind the consumer (kafka-rules 6). Drops the
+    /// Moves assigned partitions to these positions; an abort does not rewind the consumer (docs/kafka.md 6). Drops the
     /// records that were already fetched.
     public mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError) {
         let list = PartitionList(capacity: positions.count)
@@ -112,7 +112,7 @@ extension Consumer {
         }
     }
 
-    /// The current membership, for the transaction that commits what this generation read (kafka-rules 7).
+    /// The current membership, for the transaction that commits what this generation read (docs/kafka.md 7).
     public func groupMetadata() throws(KafkaError) -> GroupMetadata {
         guard let metadata = rd_kafka_consumer_group_metadata(handle.pointer) else {
             throw handle.error(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP, operation: "group_metadata")

@@ -5,7 +5,7 @@ extension Consumer {
     /// The offsets that the group has committed.
     ///
     /// A partition that is missing from the result has no commit. While a dead predecessor's transaction is open, this
-    /// throws with `.retry` (kafka-rules 8): stop reading, and retry for up to the transaction timeout + 10 s.
+    /// throws with `.retry` (docs/kafka.md 8): stop reading, and retry for up to the transaction timeout + 10 s.
     public func committed(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
@@ -63,7 +63,7 @@ extension Consumer {
         }
     }
 
-    /// The last stable offset of each partition, in one call (kafka-rules 19): how far a read-committed consumer can
+    /// The last stable offset of each partition, in one call (docs/kafka.md 19): how far a read-committed consumer can
     /// read now.
     public func endOffsets(
         _ partitions: [TopicPartition], timeout: Duration
@@ -81,7 +81,7 @@ extension Consumer {
     /// The first offset at or after the time; the last stable offset if there is none.
     ///
     /// Blocks: answer a pending rebalance first. On failure it refreshes the topics' metadata and retries, 4 times in
-    /// 1.5 s (kafka-rules 16).
+    /// 1.5 s (docs/kafka.md 16).
     public func offsets(
         at time: Timestamp, of partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {

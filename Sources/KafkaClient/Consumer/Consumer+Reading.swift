@@ -15,7 +15,7 @@ extension Consumer {
     /// Reads from the data queue. Blocks for up to `timeout` for the first record, end of partition or error, then
     /// takes what is queued, until the batch has `limit` records or at least `maxBytes` bytes.
     ///
-    /// Takes one record per librdkafka call: its batch calls lose records during a rebalance (kafka-rules 1). Resumes
+    /// Takes one record per librdkafka call: its batch calls lose records during a rebalance (docs/kafka.md 1). Resumes
     /// fetching after the queue was full (see ``ConsumerQueues``).
     package mutating func fill(
         _ batch: inout RecordBatch, limit: Int, maxBytes: Int = .max, timeout: Duration

@@ -82,7 +82,7 @@ public struct Consumer: ~Copyable {
     }
 
     /// Ends the membership; the coordinator reassigns the partitions at once. A static member does not leave: its
-    /// successor takes its place (kafka-rules 21). Nothing can be read afterwards: free the consumer next.
+    /// successor takes its place (docs/kafka.md 21). Nothing can be read afterwards: free the consumer next.
     ///
     /// Freeing the consumer is not enough: a client that a ``RecordBatch`` keeps alive sends heartbeats until
     /// `max.poll.interval.ms`, and the group would wait for it. Answers the rebalance that leaving causes, so commit

@@ -3,7 +3,7 @@ import CRDKafka
 /// The consumer's two queues, and the requests that resume fetching after the data queue was full.
 ///
 /// Above `queued.min.messages` or `queued.max.messages.kbytes` librdkafka 2.0.2 does not fetch a partition again until
-/// its broker thread next wakes, which takes up to 1 s. Any request to that broker wakes it. Source: kafka-rules, "A
+/// its broker thread next wakes, which takes up to 1 s. Any request to that broker wakes it. Source: docs/kafka.md, "A
 /// full queue sleeps".
 struct ConsumerQueues: ~Copyable {
     let control: OpaquePointer

@@ -1,7 +1,7 @@
 import CRDKafka
 
 /// The consumer's membership, for ``Producer/sendOffsets(_:_:deadline:)``. It belongs to the generation that consumed
-/// the records: take it after each assignment, drop it at the revocation (kafka-rules 7).
+/// the records: take it after each assignment, drop it at the revocation (docs/kafka.md 7).
 public struct GroupMetadata: ~Copyable {
     let pointer: OpaquePointer
 

@@ -25,7 +25,7 @@ package struct RecordBatch: ~Copyable {
     @usableFromInline var topics = TopicNames()
     package internal(set) var headers: [HeaderView] = []
     /// The partitions whose end was reached while filling: every record below the offset has been read
-    /// (kafka-rules 19).
+    /// (docs/kafka.md 19).
     package internal(set) var endsOfPartition: [(partition: TopicPartition, offset: Offset)] = []
     package internal(set) var errors: [KafkaError] = []
     /// The bytes of all keys and values.

@@ -87,7 +87,7 @@ package enum TopicReader {
             }
             open[partition] = Offset(record.offset + 1)
         }
-        // In a compacted or transactional log the last record may lie before the end offset: kafka-rules 19.
+        // In a compacted or transactional log the last record may lie before the end offset: docs/kafka.md 19.
         for (partition, offset) in records.endsOfPartition {
             if let position = open[partition] { open[partition] = max(offset, position) }
         }

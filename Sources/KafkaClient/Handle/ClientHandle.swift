@@ -98,7 +98,7 @@ extension ClientHandle {
     }
 
     /// From librdkafka's error object, which this frees. Checks in this order: fatal, abortable, retriable; anything
-    /// else counts as fatal (kafka-rules 5).
+    /// else counts as fatal (docs/kafka.md 5).
     func error(consuming object: OpaquePointer, operation: String) -> KafkaError {
         defer { rd_kafka_error_destroy(object) }
         let code = rd_kafka_error_code(object)

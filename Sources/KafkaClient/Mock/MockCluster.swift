@@ -4,7 +4,7 @@ import CRDKafka
 ///
 /// It speaks the real protocol to real clients, but its transactions isolate, abort, fence and store nothing, a
 /// partition keeps 5 MB, the first join of a group takes 3 s, and administrative requests do not work
-/// (kafka-rules, "What the mock cluster cannot show"). Any thread may call it.
+/// (docs/kafka.md, "What the mock cluster cannot show"). Any thread may call it.
 public final class MockCluster: Sendable {
     /// A request of the protocol, for ``pushErrors(_:_:)``.
     public struct Request: Hashable, Sendable {

@@ -25,7 +25,7 @@ extension Producer {
         }
         if let partition, partition < 0 || partition >= topic.partitionCount {
             // librdkafka 2.0.2 would hold it for a partition that may never exist, or crash on its headers
-            // (kafka-rules 13).
+            // (docs/kafka.md 13).
             throw handle.error(
                 RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, operation: "produce",
                 partition: TopicPartition(topic: topic.name, partition: partition))
@@ -88,7 +88,7 @@ extension Producer {
     }
 
     /// One list per record, of which librdkafka takes ownership: single headers (`VTYPE_HEADER`) crash on an unknown
-    /// partition (kafka-rules 13).
+    /// partition (docs/kafka.md 13).
     private func makeHeaders(_ headers: UnsafeBufferPointer<HeaderView>) -> OpaquePointer? {
         let list = rd_kafka_headers_new(headers.count)
         for header in headers {

@@ -1,12 +1,12 @@
 import CRDKafka
 
 /// Transactions. Every function checks whether an error is fatal, abortable or retriable, in this order
-/// (kafka-rules 5), and retries a retriable one until its deadline.
+/// (docs/kafka.md 5), and retries a retriable one until its deadline.
 ///
 /// If the outcome of a commit or an abort is unknown (`.timedOut`, `.transport`, a watchdog), finish the call, then
 /// close the producer and create a new one with the same id: otherwise a delayed EndTxn may complete a *later*
-/// transaction (kafka-rules 4). librdkafka hides some unknown outcomes: see ``hasRepeatedRequests``. Only
-/// ``Consumer/committed(_:timeout:)`` shows the outcome (kafka-rules 17).
+/// transaction (docs/kafka.md 4). librdkafka hides some unknown outcomes: see ``hasRepeatedRequests``. Only
+/// ``Consumer/committed(_:timeout:)`` shows the outcome (docs/kafka.md 17).
 extension Producer {
     /// Fences predecessors with the same `transactional.id` and waits for the end of their transactions. Call it once,
     /// before the first transaction.
@@ -51,7 +51,7 @@ extension Producer {
 
     /// Delivers what is queued and commits.
     ///
-    /// - Parameter deadline: nil: the transaction timeout + 10 s (kafka-rules 11), by which the broker has aborted it
+    /// - Parameter deadline: nil: the transaction timeout + 10 s (docs/kafka.md 11), by which the broker has aborted it
     ///   anyway. librdkafka's own "remaining transaction timeout" (-1) is no limit: if the broker is gone, such a call
     ///   never returns. A shorter deadline is for a caller that then closes the client.
     /// - Throws: `.retry` at the deadline: call it again or close the client, never abort. `.abortTransaction` when a
@@ -68,7 +68,7 @@ extension Producer {
     ///
     /// Delivers what is queued first, as long as deliveries continue. An abort right after the first record makes
     /// librdkafka 2.0.2 send an EndTxn for a transaction that the broker does not know yet, which is fatal
-    /// (kafka-rules 10), and one that purges records in flight makes the *next* transaction fail with
+    /// (docs/kafka.md 10), and one that purges records in flight makes the *next* transaction fail with
     /// OUT_OF_ORDER_SEQUENCE_NUMBER. Measured on Kafka 4.3.0, clients of 30 that failed within 3 aborts of 1,000 and of
     /// 20,000 records: 16 and 11 when aborting at once, 4 and 20 after the first delivery report, 0 and 0 after the
     /// last, which costs 20 ms. After a record that failed permanently, the next transaction may fail once with

@@ -16,7 +16,7 @@ public struct Producer: ~Copyable {
     ///
     /// After a successful commit or abort, close such a producer and create a new one with the same id: the broker
     /// rejects the copy because of the new epoch. In a later transaction of this producer it would do damage
-    /// (kafka-rules 4).
+    /// (docs/kafka.md 4).
     public internal(set) var hasRepeatedRequests = false
 
     /// - Parameter sink: receives librdkafka's log lines, on librdkafka's threads.
@@ -55,7 +55,7 @@ public struct Producer: ~Copyable {
     /// Those that an abort purged are not included. One such record makes its transaction fail.
     ///
     /// The broker refuses whole batches, so the other records of the batch fail with the same error as the bad one:
-    /// only a transaction of one record identifies it (kafka-rules 20).
+    /// only a transaction of one record identifies it (docs/kafka.md 20).
     public mutating func takeFailures() -> [DeliveryFailure] {
         if handle.callbacks.failures.isEmpty { return [] }
         defer { handle.callbacks.failures.removeAll(keepingCapacity: true) }

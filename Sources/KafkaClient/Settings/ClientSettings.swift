@@ -3,7 +3,7 @@ public typealias Settings = [String: String]
 
 /// Which settings a client gets, in order of precedence: what exactly-once fixes, the user's, Carillon's defaults.
 ///
-/// Source of the values: kafka-rules, "Settings", all measured.
+/// Source of the values: docs/kafka.md, "Settings", all measured.
 public enum ClientSettings {
     /// Settings that the user cannot set, each with what to use instead, or the reason.
     public static let owned: [String: String] = [

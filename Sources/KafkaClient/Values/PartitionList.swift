@@ -1,7 +1,7 @@
 import CRDKafka
 
 /// librdkafka's list of partitions. Local to one function and never stored: a list that is still alive makes
-/// `rd_kafka_destroy` hang (kafka-rules 14).
+/// `rd_kafka_destroy` hang (docs/kafka.md 14).
 struct PartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 

@@ -26,7 +26,7 @@ public struct ScheduleRules: Sendable, Equatable {
     /// A timer that is more overdue than this is not sent.
     public var maxLateness: Duration = .seconds(15 * 60)
     /// A place's timers are delayed by at most this, each place by a fixed share: providers ask senders to avoid the
-    /// quarter-hours (push-rules §0, finding 4).
+    /// quarter-hours (docs/rules.md §0, finding 4).
     public var spread: Duration = .zero
 
     public init() {}

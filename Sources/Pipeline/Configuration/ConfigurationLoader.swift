@@ -2,7 +2,7 @@ import Extraction
 import Foundation
 import KafkaClient
 
-/// Makes a configuration from files, environment and flags (design §3 "Configuration").
+/// Makes a configuration from files, environment and flags (docs/design.md §3 "Configuration").
 ///
 /// Flags beat environment beats the configuration file beats the Kafka file beats defaults. An unknown key in a file or
 /// flag is a problem; an unknown environment variable is ignored and listed. All problems are found in one go, and no

@@ -24,7 +24,7 @@ extension PipelineConfiguration {
         require(
             shutdownTimeout <= transactionTimeout, "shutdown.timeout", shutdownTimeout,
             "must be at most", "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))")
-        // kafka-rules 8: a revoke finishes the transaction within half of the smaller of the two.
+        // docs/kafka.md 8: a revoke finishes the transaction within half of the smaller of the two.
         require(
             transactionTimeout < maxPoll, "transaction.timeout", transactionTimeout,
             "must be less than", "kafka.max.poll.interval.ms (\(ConfigurationText.text(maxPoll)))")
@@ -45,8 +45,8 @@ extension PipelineConfiguration {
         return problems
     }
 
-    /// 10,000 for each second of ``transactionTimeout``, a tenth of what a broker takes: all records of an event are in one
-    /// transaction, and the broker would abort one that is too slow at every attempt.
+    /// 10,000 for each second of ``transactionTimeout``, a tenth of what a broker takes: all records of an event are in
+    /// one transaction, and the broker would abort one that is too slow at every attempt.
     package var mostDevicesPerEvent: Int { Int(clamping: transactionTimeout.wholeMilliseconds) * 10 }
 
     /// Two roles on one topic would feed the pipeline its own output.

@@ -2,8 +2,8 @@ import Events
 import NotificationPayload
 import OrderState
 
-/// The record that each transaction writes about itself (design: "Contracts", notifications.journal; ADR 11, ADR 30): what
-/// no other topic says.
+/// The record that each transaction writes about itself (docs/design.md: "Contracts", notifications.journal; ADR 11,
+/// ADR 30): what no other topic says.
 package struct JournalEntry {
     package static let version: Int64 = 2
 
@@ -58,8 +58,8 @@ package struct JournalEntry {
     package var ranges: [Range] = []
     /// The clock that the transaction used, in milliseconds since 1970.
     package var clock: Int64 = 0
-    /// The next offset of each partition of the subscriptions topic in the snapshot that was read; nil with a host's own
-    /// resolver.
+    /// The next offset of each partition of the subscriptions topic in the snapshot that was read; nil with a host's
+    /// own resolver.
     package var table: [Int64]?
 
     package init() {}

@@ -1,7 +1,7 @@
 import KafkaClient
 
 extension TableFollower {
-    /// Replaces a consumer that gets nothing although there is something to read (kafka-rules 11). If a new one gets
+    /// Replaces a consumer that gets nothing although there is something to read (docs/kafka.md 11). If a new one gets
     /// nothing either, the process is not alive.
     mutating func watchConsumer() throws {
         // A full buffer is not read into, and without an answer it is unknown whether there is something to read.

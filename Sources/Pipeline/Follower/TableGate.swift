@@ -2,11 +2,12 @@ import Events
 import FanOut
 import Synchronization
 
-/// Tells the workers when the subscriptions table is fresh enough to fan out from (design §6, "subscription change").
+/// Tells the workers when the subscriptions table is fresh enough to fan out from (docs/design.md §6, "subscription
+/// change").
 ///
 /// A worker that is assigned partitions asks for a barrier and waits until the table has reached the ends that the
-/// topic had then, so that it never fans out from less than another worker has seen. The moment at which the table becomes
-/// too old is set in advance, so that a process that was suspended finds it so at once. Any thread may call it.
+/// topic had then, so that it never fans out from less than another worker has seen. The moment at which the table
+/// becomes too old is set in advance, so that a process that was suspended finds it so at once. Any thread may call it.
 package final class TableGate: Sendable {
     private let requested = Atomic<Int>(0)
     private let passed = Atomic<Int>(0)

@@ -8,10 +8,10 @@ import KafkaClient
 ///
 /// ``released()`` leads from everywhere to `unassigned`, ``assigned(_:barrier:now:)`` from everywhere to `locating`.
 ///
-/// It calls nothing and reads no clock: an input says what happened and returns what the worker has to do. One that does
-/// not fit the phase is a defect of this program; it changes nothing. Waiting for the table is no phase, since the table's
-/// gate can close at any time: ``canWork(isTableReady:)`` is checked in every round. A revocation is handled within one
-/// call, so no input arrives during it.
+/// It calls nothing and reads no clock: an input says what happened and returns what the worker has to do. One that
+/// does not fit the phase is a defect of this program; it changes nothing. Waiting for the table is no phase, since the
+/// table's gate can close at any time: ``canWork(isTableReady:)`` is checked in every round. A revocation is handled
+/// within one call, so no input arrives during it.
 struct AssignmentMachine: ~Copyable {
     enum Phase: Equatable {
         /// The group has assigned nothing.
@@ -37,7 +37,7 @@ struct AssignmentMachine: ~Copyable {
     private(set) var phase = Phase.unassigned
     /// What was processed and committed of the partitions. Kept until new ones are located, or all are released.
     var positions = Positions()
-    /// The membership that the partitions belong to (kafka-rules 7).
+    /// The membership that the partitions belong to (docs/kafka.md 7).
     var group: GroupMetadata?
     /// The table's barrier that fan-out waits for.
     private(set) var barrier = 0
@@ -132,8 +132,8 @@ struct AssignmentMachine: ~Copyable {
         case seek([Int32: Int64])
     }
 
-    /// Committed offsets and states of orders are known. If the consumer fails to take the action, everything is queried
-    /// again.
+    /// Committed offsets and states of orders are known. If the consumer fails to take the action, everything is
+    /// queried again.
     ///
     /// - Parameter folds: the offset up to which each state is folded.
     mutating func located(
@@ -222,8 +222,8 @@ extension AssignmentMachine {
         }
     }
 
-    /// The offsets up to which the states of orders are folded and no abort rolls them back; nil while they may be ahead of
-    /// the positions.
+    /// The offsets up to which the states of orders are folded and no abort rolls them back; nil while they may be
+    /// ahead of the positions.
     var committedFolds: [Int32: Int64]? {
         switch phase {
         case .unassigned: [:]

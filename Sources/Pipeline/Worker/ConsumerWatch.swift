@@ -1,5 +1,5 @@
-/// Notices a consumer that no longer gets what its partitions hold (kafka-rules 11): nothing arrived for a minute while
-/// there was something to read. The group does not notice, since polling counts as being alive.
+/// Notices a consumer that no longer gets what its partitions hold (docs/kafka.md 11): nothing arrived for a minute
+/// while there was something to read. The group does not notice, since polling counts as being alive.
 struct ConsumerWatch {
     private let limit: Duration
     private var quietSince: ContinuousClock.Instant
@@ -43,7 +43,7 @@ struct ConsumerWatch {
     }
 }
 
-/// Notices a transaction that a producer upstream left open: what comes after it cannot be read (kafka-rules 19).
+/// Notices a transaction that a producer upstream left open: what comes after it cannot be read (docs/kafka.md 19).
 struct HungTransactionWatch {
     private struct Stand {
         var lastStable: Int64

@@ -9,7 +9,8 @@ package struct Coordinates: Hashable, Sendable {
     }
 }
 
-/// Finds the event whose records the broker refuses permanently, so that no batch is retried forever (kafka-rules 20).
+/// Finds the event whose records the broker refuses permanently, so that no batch is retried forever (docs/kafka.md
+/// 20).
 ///
 /// After two aborts with the same permanent error of one record, the events of the batch run one per transaction. The
 /// event that fails alone is dead-lettered; if the dead letter fails too, it is truncated; if that fails, the pipeline
@@ -91,9 +92,9 @@ package struct Isolation {
         return .retry
     }
 
-    /// A transaction with timers was aborted because a record was refused permanently; events committed between two such
-    /// aborts do not reset the count. After the second one timers get transactions of their own, with half as many in each
-    /// attempt, whether the previous one was refused or not, so that the refused timer is alone after a few.
+    /// A transaction with timers was aborted because a record was refused permanently; events committed between two
+    /// such aborts do not reset the count. After the second one timers get transactions of their own, with half as many
+    /// in each attempt, whether the previous one was refused or not, so that the refused timer is alone after a few.
     ///
     /// - Parameters:
     ///   - timers: how many the transaction had.

@@ -36,8 +36,9 @@ struct OpenTransaction: Equatable {
         now - began >= configuration.commitIntervalBehind
     }
 
-    /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has taken,
-    /// lets it grow older: the broker's cost is per transaction, not per event, and latency matters little in a backlog.
+    /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has
+    /// taken, lets it grow older: the broker's cost is per transaction, not per event, and latency matters little in a
+    /// backlog.
     ///
     /// - Parameter waiting: how many records the consumer holds ready.
     func isDue(_ configuration: PipelineConfiguration, waiting: Int, now: ContinuousClock.Instant = .now) -> Bool {
@@ -58,8 +59,8 @@ struct Fencings {
         contactLost = now
     }
 
-    /// Takes an error of either client: one caused by a missing answer means that contact was lost. The producer's errors
-    /// count as well, since a worker in a long call sees its consumer's only afterwards.
+    /// Takes an error of either client: one caused by a missing answer means that contact was lost. The producer's
+    /// errors count as well, since a worker in a long call sees its consumer's only afterwards.
     mutating func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) {
         if [.allBrokersDown, .transport, .timedOut].contains(error.kind) { noteLostContact(now: now) }
     }
@@ -84,7 +85,7 @@ struct Fencings {
         case tooOften
     }
 
-    /// The producer was fenced (design §6, "Slots").
+    /// The producer was fenced (docs/design.md §6, "Slots").
     ///
     /// - Parameters:
     ///   - consumer: the fatal error of the consumer, which a static member gets where its slot was taken.

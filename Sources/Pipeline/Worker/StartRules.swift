@@ -1,6 +1,6 @@
 import KafkaClient
 
-/// Where a group may start, and what only an operator can decide (design §6, "Where a group starts").
+/// Where a group may start, and what only an operator can decide (docs/design.md §6, "Where a group starts").
 enum StartRules {
     /// Reads the metadata of committed offsets.
     ///
@@ -29,8 +29,8 @@ enum StartRules {
         return (positions, reset)
     }
 
-    /// The partitions whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of the
-    /// clock and the newest record's time, where that is more than a minute.
+    /// The partitions whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of
+    /// the clock and the newest record's time, where that is more than a minute.
     ///
     /// - Parameter now: milliseconds since 1970.
     static func aheadWatermarks(

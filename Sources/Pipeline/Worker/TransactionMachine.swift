@@ -6,9 +6,9 @@ import KafkaClient
 ///      ▲                 │                     │
 ///      └── dropped, failed ───────────────────┘
 ///
-/// It calls nothing and reads no clock: an input says what happened or what is wanted, and returns what the worker has to
-/// do. One that does not fit the phase is a defect of this program; it changes nothing. A producer that was fenced or has
-/// failed is no phase: its next call fails, and ``failed(_:)`` decides again.
+/// It calls nothing and reads no clock: an input says what happened or what is wanted, and returns what the worker has
+/// to do. One that does not fit the phase is a defect of this program; it changes nothing. A producer that was fenced
+/// or has failed is no phase: its next call fails, and ``failed(_:)`` decides again.
 struct TransactionMachine {
     enum Phase: Equatable {
         case idle
@@ -141,8 +141,8 @@ struct TransactionMachine {
         if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
     }
 
-    /// A transaction that queried the broker's time is to be aborted. Nothing was processed in it, so there is nothing to
-    /// forget.
+    /// A transaction that queried the broker's time is to be aborted. Nothing was processed in it, so there is nothing
+    /// to forget.
     mutating func probed() throws(PipelineError) {
         guard case .open = phase else { throw misfit("the broker's time was known") }
         phase = .idle
@@ -154,7 +154,7 @@ struct TransactionMachine {
         case abort
         case replaceProducer(after: KafkaError)
         /// The same, after what was processed is forgotten: a delayed EndTxn may complete a later transaction of this
-        /// producer (kafka-rules 4).
+        /// producer (docs/kafka.md 4).
         case forgetAndReplaceProducer(after: KafkaError)
     }
 

@@ -7,7 +7,7 @@ import NotificationPayload
 ///
 /// Each record is tagged with the coordinates of the event it comes from, so that a refused one can be traced to it.
 struct TransactionOutput: ~Copyable, RecordSink {
-    /// How much is kept of a dead letter's value that is too large for its topic (kafka-rules 20).
+    /// How much is kept of a dead letter's value that is too large for its topic (docs/kafka.md 20).
     static let truncatedSize = 64 * 1024
 
     private(set) var producer: Producer
@@ -125,8 +125,8 @@ extension TransactionOutput {
 
     /// Waits until everything is delivered.
     ///
-    /// - Returns: when the broker appended the journal's record, by its own clock, in milliseconds since 1970; nil where the
-    ///   topic's timestamps are the producers'.
+    /// - Returns: when the broker appended the journal's record, by its own clock, in milliseconds since 1970; nil
+    ///   where the topic's timestamps are the producers'.
     mutating func deliver(deadline: Duration) throws(KafkaError) -> Int64? {
         _ = producer.takeAppendTime()
         try producer.flush(timeout: deadline)

@@ -54,7 +54,7 @@ extension Worker {
         try consumer.assign([:])
     }
 
-    /// Commits the open transaction, then releases the partitions; if they are lost, it is dropped (kafka-rules 8).
+    /// Commits the open transaction, then releases the partitions; if they are lost, it is dropped (docs/kafka.md 8).
     private mutating func revoke(isLost: Bool) throws {
         if isLost { health.fencings.noteLostContact() }
         logger.info(
@@ -82,7 +82,7 @@ extension Worker {
         try consumer.unassign()
     }
 
-    /// Goes back to the committed offsets of the partitions that are owned (kafka-rules 6).
+    /// Goes back to the committed offsets of the partitions that are owned (docs/kafka.md 6).
     mutating func rewind() {
         noteFolds()
         ticks.removeAll()
@@ -92,8 +92,9 @@ extension Worker {
         }
     }
 
-    /// The same where the log no longer has the next offset of a partition: librdkafka has stopped reading it and cannot
-    /// seek in it (2.0.2 answers `_STATE`). All are unassigned, and assigned again once the committed offsets are known.
+    /// The same where the log no longer has the next offset of a partition: librdkafka has stopped reading it and
+    /// cannot seek in it (2.0.2 answers `_STATE`). All are unassigned, and assigned again once the committed offsets
+    /// are known.
     mutating func rewindFromOutOfRange() throws {
         rewind()
         try consumer.unassign()
@@ -105,7 +106,7 @@ extension Worker {
     /// Queries the committed offsets and starts reading there, once they are known.
     ///
     /// Outside any callback and with a short timeout, since the answer waits for a dead predecessor's open transaction
-    /// (kafka-rules 8). Until then nothing is read.
+    /// (docs/kafka.md 8). Until then nothing is read.
     mutating func advanceAssignment() throws {
         guard let search = assignment.search else { return }
         do {
@@ -157,7 +158,7 @@ extension Worker {
     }
 
     /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record
-    /// (design §6, "Where a group starts").
+    /// (docs/design.md §6, "Where a group starts").
     private mutating func startOffsets(
         of partitions: [TopicPartition]
     ) throws -> [TopicPartition: CommittedOffset] {
@@ -195,7 +196,8 @@ extension Worker {
         return new
     }
 
-    /// Only an operator can decide about an offset outside the log: the error says what was lost, and nothing is skipped.
+    /// Only an operator can decide about an offset outside the log: the error says what was lost, and nothing is
+    /// skipped.
     ///
     /// - Returns: what the log has of these partitions.
     private mutating func checkRange(_ starts: [TopicPartition: CommittedOffset]) throws -> LogBounds {

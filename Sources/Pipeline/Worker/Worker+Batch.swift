@@ -47,7 +47,7 @@ extension Worker {
         try transaction.wrote(events: records.count, dated: dated, oldest: oldest)
     }
 
-    /// Prepares an event that runs alone because its batch was refused (kafka-rules 20).
+    /// Prepares an event that runs alone because its batch was refused (docs/kafka.md 20).
     private mutating func applyTreatment(of record: Int) throws {
         let place = intake.batch.records[record]
         let event = Coordinates(partition: place.partition, offset: place.offset)

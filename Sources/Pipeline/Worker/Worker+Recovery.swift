@@ -47,7 +47,8 @@ extension Worker {
             logger.warning("a record was refused: \(refusal.error)", ["of": event ?? "unknown"])
             try isolate(refusal.error)
         case .replaceFailedConsumer(let fatal):
-            // What the group said during a long call is still to be heard: partitions that it took explain a fencing (ADR 16).
+            // What the group said during a long call is still to be heard: partitions that it took explain a fencing
+            // (ADR 16).
             try serveGroup(timeout: .zero)
             try replaceConsumer(after: fatal)
         case .replaceConsumer:
@@ -67,7 +68,7 @@ extension Worker {
         }
     }
 
-    /// Finds the refused event by running the batch one event at a time (kafka-rules 20).
+    /// Finds the refused event by running the batch one event at a time (docs/kafka.md 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
         var ends: [Int32: Int64] = [:]
         for partition in assignment.positions.owned { ends[partition] = assignment.positions[partition]?.next }
@@ -97,7 +98,7 @@ extension Worker {
         context.meter.count { $0.recreatedClients += 1 }
     }
 
-    /// Tells a slot that another process took from a transaction that timed out (design §6, "Slots").
+    /// Tells a slot that another process took from a transaction that timed out (docs/design.md §6, "Slots").
     private mutating func considerFencing(_ error: KafkaError) throws {
         let isStatic = context.configuration.staticMembership
         let fatal = isStatic ? try awaitConsumerFencing(within: .seconds(5)) : nil
@@ -110,8 +111,8 @@ extension Worker {
 
     /// Serves the group until the consumer is fenced as well.
     ///
-    /// The consumer is looked at before the group is served: when this returns its fencing, all that the group said before
-    /// it has been processed (ADR 16).
+    /// The consumer is looked at before the group is served: when this returns its fencing, all that the group said
+    /// before it has been processed (ADR 16).
     private mutating func awaitConsumerFencing(within limit: Duration) throws -> KafkaError? {
         let end = ContinuousClock.now + limit
         while true {
@@ -127,7 +128,8 @@ extension Worker {
         logger.notice("recreates its consumer after: \(fatal)")
         try discardTransaction()
         try releaseAssignment()
-        // The old one first: its records would keep it in the group, which would wait for it until max.poll.interval.ms.
+        // The old one first: its records would keep it in the group, which would wait for it until
+        // max.poll.interval.ms.
         intake.removeAll()
         consumer.leave(timeout: .seconds(10))
         consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
@@ -200,8 +202,8 @@ extension KafkaError {
             operation: "consume")
     }
 
-    /// The log no longer has the next offset to read. The committed offsets tell whether retention has overtaken a fold,
-    /// which then begins again, or the group itself.
+    /// The log no longer has the next offset to read. The committed offsets tell whether retention has overtaken a
+    /// fold, which then begins again, or the group itself.
     fileprivate static func overtaken(_ error: KafkaError) -> KafkaError {
         var error = error
         error.recovery = .abortTransaction

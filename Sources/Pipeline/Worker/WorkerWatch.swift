@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Notices a worker that hangs in a transaction call (kafka-rules 11): its group does not, since polling any queue
+/// Notices a worker that hangs in a transaction call (docs/kafka.md 11): its group does not, since polling any queue
 /// counts as being alive. Workers enter and leave; the supervision checks.
 final class WorkerWatch: Sendable {
     private let entered: Mutex<[ContinuousClock.Instant?]>

@@ -44,7 +44,7 @@ package struct Device {
     /// Stands for "the subscription does not say when".
     static let unknownTime = Int64.min
 
-    /// Whether it was last seen more than `maxAge` milliseconds before `time` (push-rules §5.3 row 20).
+    /// Whether it was last seen more than `maxAge` milliseconds before `time` (docs/rules.md §5.3 row 20).
     package func isStale(at time: EventTime, maxAge: Int64) -> Bool {
         guard lastSeenMilliseconds != Self.unknownTime else { return false }
         let (age, overflow) = time.milliseconds.subtractingReportingOverflow(lastSeenMilliseconds)

@@ -1,11 +1,11 @@
 import Events
 
-/// A device that wants an audience's notifications: one record of notifications.subscriptions (design §4).
+/// A device that wants an audience's notifications: one record of notifications.subscriptions (docs/design.md §4).
 public struct Subscription: Equatable, Sendable {
     /// `place/<id>`, `user/<id>` or `channel/<id>`.
     public var audience: String
     /// The provider's token: opaque, 1 to 4,096 bytes, no whitespace or control characters; for APNs an even number of
-    /// hex digits (push-rules §3).
+    /// hex digits (docs/rules.md §3).
     public var token: String
     public var platform: Platform
     /// The bundle id or package name. Required for APNs, where it is the topic.
@@ -13,7 +13,7 @@ public struct Subscription: Equatable, Sendable {
     public var environment: PushEnvironment
     public var locale: String?
     public var registeredAt: EventTime?
-    /// When the app last reported this token: decides whether it is too old to use (push-rules §5.3 row 20).
+    /// When the app last reported this token: decides whether it is too old to use (docs/rules.md §5.3 row 20).
     public var lastSeenAt: EventTime?
 
     public init(

@@ -1,6 +1,6 @@
 import Digests
 
-/// The key of a subscription's record, `<audience>|<SHA-256 of the token in hex>` (design §4).
+/// The key of a subscription's record, `<audience>|<SHA-256 of the token in hex>` (docs/design.md §4).
 package struct SubscriptionKey: Hashable, Comparable, Sendable {
     /// `place/<id>`, `user/<id>` or `channel/<id>`.
     package var audience: String

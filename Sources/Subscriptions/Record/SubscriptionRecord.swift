@@ -43,7 +43,7 @@ public struct SubscriptionTopic: Equatable, Sendable {
     public var startOffsets: [Int64]
     /// The offset after the last record, by partition.
     public var endOffsets: [Int64]
-    /// The topic's `delete.retention.ms`: a table older than half of it may have missed tombstones (kafka-rules 18).
+    /// The topic's `delete.retention.ms`: a table older than half of it may have missed tombstones (docs/kafka.md 18).
     public var deleteRetention: Duration
 
     public init(

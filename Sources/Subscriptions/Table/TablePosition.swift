@@ -7,7 +7,7 @@ package struct TablePosition: Equatable, Sendable {
     /// The last records applied, by partition.
     package var records: [RecentFingerprints]
     /// When the table had everything in the topic; while the table is incomplete, when its reading began. The table's
-    /// age is measured from this (kafka-rules 18).
+    /// age is measured from this (docs/kafka.md 18).
     package var time: EventTime
     /// Whether the table has reached the topic's end since it was last read from the beginning. A table that has not
     /// lacks devices, and fan-out does not use it.

@@ -2,7 +2,7 @@ import Events
 import Extraction
 import Foundation
 
-/// An ORDER_IDS_LISTED event: one notification for each id (push-rules §5.3 row 9).
+/// An ORDER_IDS_LISTED event: one notification for each id (docs/rules.md §5.3 row 9).
 struct ListRequest: Encodable, Sendable {
     var eventID: String
     var time: Int64

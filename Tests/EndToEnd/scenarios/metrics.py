@@ -180,7 +180,10 @@ class Watch:
             break_it()
             try:
                 wait_for_daemons(
-                    f"/ready says that the broker {what}", lambda: "broker is unreachable" in self.page("/ready")[1], [self.daemon], 20
+                    f"/ready says that the broker {what}",
+                    lambda: "broker is unreachable" in self.page("/ready")[1],
+                    [self.daemon],
+                    20,
                 )
                 if (status := self.page("/ready")[0]) != 503:
                     raise Failure(f"/ready is {status} while the broker {what}")

@@ -177,7 +177,9 @@ def redriven(network):
     )
     wait_for_sent(world, 60, process)
     faults.commit = lambda _: Hold(reply=DROPPED)
-    wait_for("the producer is replaced after a commit", lambda: "recreates its producer after: commit_transaction" in process.said(), 60)
+    wait_for(
+        "the producer is replaced after a commit", lambda: "recreates its producer after: commit_transaction" in process.said(), 60
+    )
     faults.commit = lambda _: NOT_HELD
     process.wait(0, 60)
     check_once(world, ["unanswered"], 300)

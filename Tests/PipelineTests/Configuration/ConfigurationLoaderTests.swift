@@ -133,7 +133,7 @@ import Testing
         #expect(problems.first?.contains(instead) == true, "\(problems)")
     }
 
-    @Test("kafka-rules 12: cooperative-sticky assignment is refused")
+    @Test("docs/kafka.md 12: cooperative-sticky assignment is refused")
     func cooperative() throws {
         let problems = try load(environment: ["KAFKA_PARTITION_ASSIGNMENT_STRATEGY": "cooperative-sticky"]).problems
         #expect(problems.count == 1)

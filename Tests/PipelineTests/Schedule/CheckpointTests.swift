@@ -8,7 +8,7 @@ import Testing
 @testable import OrderState
 @testable import Pipeline
 
-@Suite("The checkpoint of the state of orders (design §7)")
+@Suite("The checkpoint of the state of orders (docs/design.md §7)")
 struct CheckpointTests {
     private let store = MemoryStore()
 

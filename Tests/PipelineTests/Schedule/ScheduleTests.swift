@@ -35,7 +35,7 @@ struct ScheduleTests {
         #expect(driver.counts.timers == 4)
     }
 
-    @Test("push-rules §6: payload, message id and source of a timer")
+    @Test("docs/rules.md §6: payload, message id and source of a timer")
     func payload() throws {
         let order = "742ba33c-0c02-43e7-80b0-eb795c14dc6f"
         var driver = try ScheduleDriver()
@@ -46,7 +46,7 @@ struct ScheduleTests {
         try driver.process()
         try driver.tick(start + 15 * minute)
         let record = driver.output.records[2]
-        // The vector of push-rules §6.
+        // The vector of docs/rules.md §6.
         #expect(record.header("message-id") == "msg-1751897700000-z51zax4yg")
         #expect(record.header("source") == "schedule/0/1")
         #expect(record.header("expires-at") == "\(start + 15 * minute + 3_600_000)")
@@ -58,7 +58,8 @@ struct ScheduleTests {
         #expect(record.text.contains(#""order_type":"d2d","order_id":"\#(order)""#))
     }
 
-    @Test("push-rules §5.3 row 21: the start is sent unless the order has ended, reminders only while it is unpicked")
+    @Test(
+        "docs/rules.md §5.3 row 21: the start is sent unless the order has ended, reminders only while it is unpicked")
     func statuses() throws {
         for (status, expected, drop) in [
             ("pending", 2, ""), ("processing", 2, ""), ("picking", 1, "picked"), ("picked", 1, "picked"),
