@@ -154,10 +154,10 @@ class Image(Deployment):
         installed = re.search(r"--no-install-recommends\s+([^&]*)", [r for n, r in dockerfile() if n == "RUN"][-1]).group(1).split()
         of_the_system = {"libc6", "libstdc++6", "libgcc-s1"}
         needed = set()
-        dynamic = subprocess.run(["readelf", "-d", program.CARILLON], capture_output=True, text=True, check=True).stdout
+        dynamic = subprocess.run(["readelf", "-d", program.carillon()], capture_output=True, text=True, check=True).stdout
         paths = dict(
             re.findall(
-                r"(\S+) => (/\S+)", subprocess.run(["ldd", program.CARILLON], capture_output=True, text=True, check=True).stdout
+                r"(\S+) => (/\S+)", subprocess.run(["ldd", program.carillon()], capture_output=True, text=True, check=True).stdout
             )
         )
         for library in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
@@ -207,7 +207,7 @@ class Unit(Deployment):
     def test_systemd_takes_it(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder) / "carillon.service"
-            copy.write_text((OPERATIONS / "carillon.service").read_text().replace("/usr/local/bin/carillon", program.CARILLON))
+            copy.write_text((OPERATIONS / "carillon.service").read_text().replace("/usr/local/bin/carillon", program.carillon()))
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, "carillon.service" in done.stderr), (0, False), done.stderr)
 

@@ -29,5 +29,7 @@ struct PushPayloadTests {
         let message = renderer.render(list.devices[0], audience: UnsafeRawBufferPointer(start: nil, count: 0))
         let payload = try #require(PushPayload(value: Array(message.value)))
         #expect(payload.tokens == ["00fc13ad"])
+        let header = message.headers.first { $0.name.elementsEqual("platform".utf8) }?.value
+        #expect(header.map { String(decoding: $0, as: UTF8.self) } == platform.rawValue)
     }
 }

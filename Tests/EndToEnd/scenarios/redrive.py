@@ -219,7 +219,7 @@ def check_options(world, total):
     wait_for_sent(world, total + 1 + 200, process)
     process.process.send_signal(signal.SIGTERM)
     said = process.wait(EXIT_NOT_IN_TIME)
-    if "--id other" not in said or f"of {total} devices are sent" not in said:
+    if "--id other" not in said or f"of {total} devices were sent" not in said:
         raise Failure(f"after SIGTERM it says: {said}")
     before = len(dispatched(world))
     said = redrive(world, *words, "--place", "p1", expected=EXIT_REFUSED)[1]

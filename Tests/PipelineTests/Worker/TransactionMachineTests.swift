@@ -190,21 +190,26 @@ struct TransactionMachineTests {
         #expect(machine.isolation.tickLimit == nil)
     }
 
-    @Test("events beside timers are not blamed while the timers are isolated")
+    @Test("events are not blamed for timers that are isolated")
     func blame() throws {
         var machine = TransactionMachine()
-        for _ in 0..<2 { _ = try refuseTimers(&machine, 4) }
         // Nobody knows yet which of them it was.
-        #expect(machine.isolation.isActive)
-        machine.forgetRefusals()
-        #expect(!machine.isolation.isActive && machine.isolation.tickLimit == nil)
-        for _ in 0..<3 { _ = try refuseTimers(&machine, 4) }
+        for _ in 0..<2 { _ = try refuseTimers(&machine, 40) }
+        #expect(machine.isolation.isActive && machine.isolation.tickLimit == 20)
         try machine.begun(now: Self.start, clock: 1_000)
         _ = machine.commit()
         try machine.committed { _ in 50 }
         #expect(!machine.isolation.isActive)
-        for _ in 0..<2 { _ = try refuseTimers(&machine, 2) }
-        #expect(!machine.isolation.isActive)
+        for _ in 0..<2 { _ = try refuseTimers(&machine, 20) }
+        #expect(!machine.isolation.isActive && machine.isolation.tickLimit == 5)
+    }
+
+    @Test("what is known of refusals is forgotten with the partitions")
+    func forgotten() throws {
+        var machine = TransactionMachine()
+        for _ in 0..<2 { _ = try refuseTimers(&machine, 40) }
+        machine.forgetRefusals()
+        #expect(!machine.isolation.isActive && machine.isolation.tickLimit == nil)
     }
 
     @Test(
