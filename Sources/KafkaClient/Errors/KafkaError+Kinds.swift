@@ -46,7 +46,7 @@ extension KafkaError.Kind {
         }
     }
 
-    /// Whether it refuses a record for good: the same record will never be taken.
+    /// Whether it rejects the record permanently: sending the same record again never succeeds.
     package var isOfRecord: Bool {
         switch self {
         case .messageTooLarge, .invalidRecord: true
