@@ -56,19 +56,19 @@ public struct PipelineTestDriver: ~Copyable {
         var core = try PipelineCore(
             configuration, audienceRule: audienceRule,
             recipients: resolver.map(RecipientSource.resolver) ?? .table(table))
-        var committed: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [:]
+        var committed: [SourcePartition: CommittedPosition] = [:]
         let watermark = TimerWatermark(start.milliseconds)
         for partition in 0..<partitions {
-            core.assign(partition, watermark: watermark, newest: 0)
-            committed[partition] = (
-                0, OffsetMetadata(watermark: watermark, partitions: partitions, newestTimestamp: 0)
-            )
+            core.orders.assign(partition, watermark: watermark, newest: 0)
+            committed[SourcePartition(.orders, partition)] = CommittedPosition(
+                offset: 0,
+                metadata: OffsetMetadata(watermark: watermark, partitions: partitions, newestTimestamp: 0))
         }
-        positions.assign(committed, partitionCount: partitions)
+        positions.assign(committed, partitionCounts: [.orders: partitions])
         self.configuration = configuration
         self.table = table
         self.core = core
-        batch = EventBatch(topic: configuration.topics.events)
+        batch = EventBatch(.orders, topic: configuration.topics.events)
         clock = start
     }
 
@@ -101,7 +101,7 @@ public struct PipelineTestDriver: ~Copyable {
                 let extracted = driver.core.extract(&driver.batch, from: next)
                 next = try driver.core.emit(driver.batch, next..<extracted, limit: .max, into: &sink)
             }
-            for record in driver.batch.records { driver.positions.advance(over: record) }
+            for record in driver.batch.records { driver.positions.orders.advance(over: record) }
         }
     }
 
@@ -111,17 +111,21 @@ public struct PipelineTestDriver: ~Copyable {
     /// - Throws: as ``process(_:)``; the clock then stands at the timer that was not sent.
     public mutating func advanceClock(by duration: Duration) throws {
         let end = clock.milliseconds + duration.wholeMilliseconds
-        while let partition = positions.owned.min(by: { core.nextDue(in: $0) < core.nextDue(in: $1) }),
-            core.nextDue(in: partition) <= end
+        while let partition = positions.orders.owned.min(by: {
+            core.orders.nextDue(in: $0) < core.orders.nextDue(in: $1)
+        }),
+            core.orders.nextDue(in: partition) <= end
         {
             // `nextDue` says when a timer may be due; `isDue` looks, and corrects it.
-            guard core.isDue(in: partition, at: end), let position = positions[partition] else { continue }
-            let time = max(core.nextDue(in: partition), clock.milliseconds)
+            guard core.orders.isDue(in: partition, at: end), let position = positions.orders[partition] else {
+                continue
+            }
+            let time = max(core.orders.nextDue(in: partition), clock.milliseconds)
             clock = EventTime(milliseconds: time)
             let tick = Tick(partition: partition, time: time, clock: time, offset: position.next)
             try transact { driver, sink in
                 let watermark = try driver.core.fire(tick, .upTo(nil), into: &sink)
-                driver.positions.fire(partition: partition, upTo: watermark, tick: time)
+                driver.positions.orders.fire(partition: partition, upTo: watermark, tick: time)
             }
         }
         clock = EventTime(milliseconds: end)
@@ -135,7 +139,7 @@ public struct PipelineTestDriver: ~Copyable {
         memory = Memory()
         var next: [Int32: Int64] = [:]
         for record in records {
-            let offset = next[record.partition] ?? positions[record.partition]?.next ?? 0
+            let offset = next[record.partition] ?? positions.orders[record.partition]?.next ?? 0
             memory.append(record, partition: record.partition, offset: offset, now: clock, to: &batch)
             next[record.partition] = offset + 1
         }
@@ -155,7 +159,7 @@ public struct PipelineTestDriver: ~Copyable {
             _ = core.takeNotes()
             throw error
         }
-        if configuration.orders.schedule == nil { positions.passTimers(until: clock.milliseconds) }
+        if configuration.orders.schedule == nil { positions.orders.passTimers(until: clock.milliseconds) }
         writeJournal()
         core.endTransaction()
         positions.commit()
@@ -169,7 +173,7 @@ public struct PipelineTestDriver: ~Copyable {
 
     private mutating func writeJournal() {
         var entry = JournalEntry()
-        positions.forEachUncommitted { partition, position in
+        positions.forEachUncommitted { partition, position, _ in
             entry.ranges.append(
                 JournalEntry.Range(
                     partition: partition, from: position.committed, to: position.next, first: position.first,
@@ -183,8 +187,8 @@ public struct PipelineTestDriver: ~Copyable {
         entry.append(
             to: &text,
             origin: JournalEntry.Origin(
-                group: configuration.groupID, cluster: nil, events: configuration.topics.events,
-                dispatch: configuration.topics.dispatch, rules: configuration.rulesHash))
+                group: configuration.groupID, cluster: nil, topics: configuration.topics,
+                rules: configuration.rulesHash))
         journal.append(String(decoding: text.bytes, as: UTF8.self))
     }
 }

@@ -46,7 +46,11 @@ struct MessageHeaders: ~Copyable {
         text.removeAll()
         // Reserves room for everything at once, so that no address changes while the headers are written: the three
         // texts, two separators, and three numbers of at most 20 digits.
-        text.reserve(notification.messageID.count + notification.orderID.count + batch.topic.utf8.count + 128)
+        let subject: TextRange
+        switch notification.kind {
+        case .order(let order): subject = order.orderID
+        }
+        text.reserve(notification.messageID.count + subject.count + batch.topic.utf8.count + 128)
 
         copy(notification.messageID, of: batch, to: DispatchHeader.messageID.rawValue)
         var start = text.count
@@ -58,15 +62,18 @@ struct MessageHeaders: ~Copyable {
         headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
         if let eventTypePlace {
             start = text.count
-            text.append(notification.eventType.rawValue)
+            text.append(notification.type)
             headers[eventTypePlace].value = written(from: start)
         }
-        if let orderIDPlace {
-            copy(notification.orderID, of: batch, to: orderIDPlace)
-        }
-        if notification.isDegraded {
-            let field = DispatchRecord.MissingField.orderID
-            add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
+        switch notification.kind {
+        case .order(let order):
+            if let orderIDPlace {
+                copy(order.orderID, of: batch, to: orderIDPlace)
+            }
+            if order.isDegraded {
+                let field = DispatchRecord.MissingField.orderID
+                add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
+            }
         }
         for index in record.headers where DispatchHeader.traceparent.matches(batch.headers[index].name) {
             add(batch.headers[index])

@@ -83,12 +83,15 @@ package struct MessageRenderer: ~Copyable {
     /// The two flat keys for the app's deep link, strings on both platforms (docs/rules.md §5.5, §7).
     private mutating func writeDeepLink(of notification: Notification, _ batch: borrowing EventBatch) {
         deepLink.removeAll()
-        guard let type = notification.orderType else { return }
-        deepLink.append(#","order_type":""#)
-        deepLink.append(type.text)
-        deepLink.append(#"","order_id":""#)
-        deepLink.appendEscaped(batch.bytes(notification.orderID))
-        deepLink.append("\"")
+        switch notification.kind {
+        case .order(let order):
+            guard let type = order.orderType else { return }
+            deepLink.append(#","order_type":""#)
+            deepLink.append(type.text)
+            deepLink.append(#"","order_id":""#)
+            deepLink.appendEscaped(batch.bytes(order.orderID))
+            deepLink.append("\"")
+        }
     }
 
     /// The digits of the seconds, taken from those of the milliseconds and rounded towards zero: writing the number
@@ -103,15 +106,5 @@ package struct MessageRenderer: ~Copyable {
     static func expiry(of time: EventTime, after seconds: Int64) -> Int64 {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(seconds * 1_000)
         return overflow ? Int64.max : sum
-    }
-}
-
-extension OrderType {
-    /// The text in a message.
-    var text: StaticString {
-        switch self {
-        case .food: "food"
-        case .d2d: "d2d"
-        }
     }
 }

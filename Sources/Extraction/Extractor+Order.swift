@@ -144,12 +144,14 @@ extension Extractor {
                 of: event, in: zone))
         guard payloadSize <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
         let notification = Notification(
-            record: event.record, eventType: event.type, eventTime: event.time,
-            messageID: messageIDRange, placeID: placeRange, orderID: idRange,
+            record: event.record, eventTime: event.time, messageID: messageIDRange,
             payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart), payloadSize: payloadSize,
-            sources: FieldSources(
-                timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),
-            orderType: OrderType(order.members), isDegraded: order.id == nil)
+            kind: .order(
+                OrderNotification(
+                    eventType: event.type, placeID: placeRange, orderID: idRange,
+                    sources: FieldSources(
+                        timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),
+                    orderType: OrderType(order.members), isDegraded: order.id == nil)))
         batch.notifications.append(notification)
     }
 

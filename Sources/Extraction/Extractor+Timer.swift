@@ -69,11 +69,14 @@ extension Extractor {
         }
         batch.notifications.append(
             Notification(
-                record: record, eventType: timer.type, eventTime: timer.due, messageID: messageIDRange,
-                placeID: placeRange, orderID: idRange,
+                record: record, eventTime: timer.due, messageID: messageIDRange,
                 payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart),
-                payloadSize: payloadSize, sources: FieldSources(timeSlot: .state, date: .state, orderID: .state),
-                orderType: timer.orderType, isDegraded: false))
+                payloadSize: payloadSize,
+                kind: .order(
+                    OrderNotification(
+                        eventType: timer.type, placeID: placeRange, orderID: idRange,
+                        sources: FieldSources(timeSlot: .state, date: .state, orderID: .state),
+                        orderType: timer.orderType, isDegraded: false))))
         return nil
     }
 }

@@ -1,6 +1,6 @@
 import Events
 
-/// Decides who a notification is for.
+/// Decides who a notification about an order is for.
 ///
 /// Called once per batch, on a worker's thread, from several workers at the same time; synchronous, so it must not
 /// wait. Several audiences of one notification are a union: each device gets it once. A notification without an
@@ -20,7 +20,9 @@ public struct PlaceAudience: AudienceRule {
         of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
     ) {
         for index in notifications {
-            audiences.append("place/", events.bytes(events.notifications[index].placeID), for: index)
+            switch events.notifications[index].kind {
+            case .order(let order): audiences.append("place/", events.bytes(order.placeID), for: index)
+            }
         }
     }
 }

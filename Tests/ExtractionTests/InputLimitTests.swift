@@ -77,7 +77,7 @@ struct InputLimitTests {
 
     @Test("a batch reports when it is full")
     func full() {
-        var batch = EventBatch(topic: "orders.events")
+        var batch = EventBatch(.orders, topic: "orders.events")
         var states = [batch.isFull]
         batch.text.append(upTo: 64 << 20) { $0 + (64 << 20) }
         states.append(batch.isFull)

@@ -65,7 +65,9 @@ struct FanOutTests {
             of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
         ) {
             for index in isReversed ? Array(notifications.reversed()) : Array(notifications) {
-                audiences.append("place/" + events.string(events.notifications[index].placeID), for: index)
+                switch events.notifications[index].kind {
+                case .order(let order): audiences.append("place/" + events.string(order.placeID), for: index)
+                }
                 audiences.append("channel/all", for: index)
                 audiences.append("channel/all", for: index)
             }

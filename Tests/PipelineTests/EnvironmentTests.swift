@@ -71,16 +71,18 @@ struct EnvironmentTests {
     func partitionCount() {
         let start = CommittedOffset(offset: Offset(5), metadata: "v1 w=1 n=6 t=1")
         #expect(throws: PipelineError.self) {
-            _ = try StartRules.check([partition: start], partitionCount: 12, now: 99)
+            _ = try StartRules.check(
+                [3: start], partitionCounts: [.orders: 12], topics: PipelineConfiguration.Topics(), now: 99)
         }
     }
 
     @Test("an offset without metadata takes its watermark from now, and says so")
     func resetByHand() throws {
         let start = CommittedOffset(offset: Offset(5), metadata: "")
-        let checked = try StartRules.check([partition: start], partitionCount: 6, now: 99)
+        let checked = try StartRules.check(
+            [3: start], partitionCounts: [.orders: 6], topics: PipelineConfiguration.Topics(), now: 99)
         #expect(checked.positions[3]?.metadata.watermark == TimerWatermark(99))
-        #expect(checked.reset == [partition])
+        #expect(checked.reset == [3])
     }
 
     @Test("an offset below the log's start names the offset, the start and the records lost")

@@ -1,11 +1,12 @@
+import Events
 import Testing
 
 @testable import Pipeline
 
 @Suite("A record that the broker refuses permanently (docs/kafka.md 20)")
 struct IsolationTests {
-    private let event = Coordinates(partition: 2, offset: 40)
-    private let batch: [Int32: Int64] = [2: 50]
+    private let event = EventCoordinates(2, offset: 40)
+    private let batch: [SourcePartition: Int64] = [2: 50]
 
     private func afterTwoAborts() -> Isolation {
         var isolation = Isolation()

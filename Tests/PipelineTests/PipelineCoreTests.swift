@@ -205,7 +205,9 @@ struct PipelineCoreTests {
         func addAudiences(of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList)
         {
             for index in notifications {
-                audiences.append("place/\(events.string(events.notifications[index].placeID))", for: index)
+                switch events.notifications[index].kind {
+                case .order(let order): audiences.append("place/\(events.string(order.placeID))", for: index)
+                }
                 audiences.append("user/everyone", for: index)
             }
         }

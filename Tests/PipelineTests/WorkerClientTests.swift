@@ -106,7 +106,8 @@ struct WorkerClientTests {
             recipients: .resolver(DrainingResolver(context)), logger: .silent)
         worker.assignment.assigned([0], barrier: 0, now: .now)
         let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
-        _ = try worker.assignment.located([0: (0, metadata)], folds: [:], partitionCount: 1)
+        _ = try worker.assignment.located(
+            [0: CommittedPosition(offset: 0, metadata: metadata)], folds: [:], partitionCounts: [.orders: 1])
         _ = try worker.assignment.started(now: .now)
         context.board.started()
         try worker.replaceProducer(after: KafkaError.anotherReason)

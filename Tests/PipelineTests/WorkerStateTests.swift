@@ -17,9 +17,10 @@ struct WorkerStateTests {
             partition: partition, offset: offset, timestamp: EventTime(milliseconds: timestamp), key: nil, value: nil)
     }
 
-    private func owning(_ offsets: [Int32: Int64]) -> Positions {
-        var positions = Positions()
-        positions.assign(offsets.mapValues { ($0, metadata) }, partitionCount: 6)
+    private func owning(_ offsets: [Int32: Int64]) -> TopicPositions {
+        var positions = TopicPositions()
+        positions.assign(
+            offsets.mapValues { CommittedPosition(offset: $0, metadata: metadata) }, partitionCount: 6)
         return positions
     }
 
@@ -153,8 +154,12 @@ struct WorkerStateTests {
         "records below the committed offset are folded, and the state is complete at one after them or at the end"
     )
     func folds() {
-        var positions = Positions()
-        positions.assign([0: (20, metadata), 1: (5, metadata)], folds: [0: 12, 1: 5], partitionCount: 6)
+        var positions = TopicPositions()
+        positions.assign(
+            [
+                0: CommittedPosition(offset: 20, metadata: metadata),
+                1: CommittedPosition(offset: 5, metadata: metadata),
+            ], folds: [0: 12, 1: 5], partitionCount: 6)
         #expect(positions.foldingCount == 1)
         #expect(positions.leftToFold == 8)
         #expect(!positions.isToFold(partition: 0, offset: 11))
@@ -172,8 +177,8 @@ struct WorkerStateTests {
 
     @Test("what was folded beside an open transaction goes back with it")
     func foldsRollBack() {
-        var positions = Positions()
-        positions.assign([0: (20, metadata)], folds: [0: 0], partitionCount: 6)
+        var positions = TopicPositions()
+        positions.assign([0: CommittedPosition(offset: 20, metadata: metadata)], folds: [0: 0], partitionCount: 6)
         _ = positions.fold(partition: 0, upTo: 8)
         positions.commitFolds()
         #expect(positions.fold(partition: 0, upTo: 20) == true)
@@ -182,7 +187,8 @@ struct WorkerStateTests {
         #expect(positions.foldingCount == 1)
         #expect(positions.isToFold(partition: 0, offset: 8))
         // Behind the rewind the broker has more committed: what is folded stays.
-        positions.assign([0: (30, metadata)], folds: positions.committedFolds, partitionCount: 6)
+        positions.assign(
+            [0: CommittedPosition(offset: 30, metadata: metadata)], folds: positions.committedFolds, partitionCount: 6)
         #expect(positions.leftToFold == 22)
     }
 
@@ -204,7 +210,7 @@ struct WorkerStateTests {
         func ahead(_ watermark: Int64, newest: Int64 = 0, now: Int64 = 1_000_000) -> Int64? {
             let metadata = OffsetMetadata(
                 watermark: TimerWatermark(watermark), partitions: 1, newestTimestamp: newest)
-            return StartRules.aheadWatermarks([3: (5, metadata)], now: now)[3]
+            return StartRules.aheadWatermarks([3: CommittedPosition(offset: 5, metadata: metadata)], now: now)[3]
         }
         #expect(ahead(1_060_000) == nil)
         #expect(ahead(1_060_001) == 60_001)
@@ -215,8 +221,8 @@ struct WorkerStateTests {
 
     @Test("the newest timestamp that the fold has seen is committed from then on")
     func foldedTimestamp() {
-        var positions = Positions()
-        positions.assign([0: (20, metadata)], folds: [0: 0], partitionCount: 6)
+        var positions = TopicPositions()
+        positions.assign([0: CommittedPosition(offset: 20, metadata: metadata)], folds: [0: 0], partitionCount: 6)
         positions.raiseNewest(partition: 0, to: 400)
         positions.raiseNewest(partition: 0, to: 300)
         positions.rollBack()
@@ -305,13 +311,21 @@ struct WorkerStateTests {
 
     @Test("the tag of a record leads back to its event")
     func eventTags() {
-        let event = Coordinates(partition: 513, offset: 1 << 40)
-        #expect(EventTag.coordinates(EventTag.make(event)) == event)
+        for source in SourceKind.allCases {
+            let event = EventCoordinates(SourcePartition(source, 513), offset: 1 << 45)
+            #expect(EventTag.coordinates(EventTag.make(event)) == event)
+        }
         #expect(EventTag.coordinates(EventTag.none) == nil)
     }
 
+    private static var topics: PipelineConfiguration.Topics {
+        var topics = PipelineConfiguration.Topics()
+        topics.dispatch = "d"
+        return topics
+    }
+
     private let origin = JournalEntry.Origin(
-        group: "shop \"a\"", cluster: "c-1", events: "orders.events", dispatch: "d", rules: "abc")
+        group: "shop \"a\"", cluster: "c-1", topics: Self.topics, rules: "abc")
 
     private func text(of entry: JournalEntry, _ origin: JournalEntry.Origin) -> String {
         var text = ByteWriter()

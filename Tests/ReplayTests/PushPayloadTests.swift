@@ -12,14 +12,16 @@ struct PushPayloadTests {
     @Test(
         "the token is found in the message of every platform, so that it is never shown", arguments: Platform.allCases)
     func token(platform: Platform) throws {
-        var batch = EventBatch(topic: "orders.events")
+        var batch = EventBatch(.orders, topic: "orders.events")
         batch.records.append(EventRecord(partition: 0, offset: 0, timestamp: nil, key: nil, value: nil))
         batch.notifications.append(
             Notification(
-                record: 0, eventType: .orderCreated, eventTime: EventTime(milliseconds: 0), messageID: .empty,
-                placeID: .empty, orderID: .empty, payload: .empty, payloadSize: 0,
-                sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .fallback), orderType: nil,
-                isDegraded: false))
+                record: 0, eventTime: EventTime(milliseconds: 0), messageID: .empty, payload: .empty, payloadSize: 0,
+                kind: .order(
+                    OrderNotification(
+                        eventType: .orderCreated, placeID: .empty, orderID: .empty,
+                        sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .fallback),
+                        orderType: nil, isDegraded: false))))
         var list = DeviceList()
         list.removeAll(audiences: 1)
         list.append(token: "00fc13ad", platform: platform, app: "com.example.shop", to: 0)

@@ -76,7 +76,7 @@ struct ToyPipeline: ~Copyable {
         self.table = table
         self.core = core
         for partition in 0..<Self.partitions {
-            self.core.assign(partition, watermark: TimerWatermark(Self.morning - 1), newest: 0)
+            self.core.orders.assign(partition, watermark: TimerWatermark(Self.morning - 1), newest: 0)
         }
     }
 
@@ -122,7 +122,7 @@ struct ToyPipeline: ~Copyable {
 
     /// One transaction: the given number of records of each partition, then a tick in the given partitions.
     mutating func transact(_ counts: [Int], ticks: Set<Int> = []) throws {
-        var batch = EventBatch(topic: configuration.topics.events)
+        var batch = EventBatch(.orders, topic: configuration.topics.events)
         var ends = committed
         for (partition, count) in counts.enumerated() {
             ends[partition] = min(logs[partition].count, committed[partition] + count)
@@ -193,17 +193,17 @@ struct ToyPipeline: ~Copyable {
 
     /// The effect of `offsets set` and a restart: the state is folded again up to the new offset, the watermark stays.
     mutating func jump(_ partition: Int, to offset: Int) {
-        core.assign(Int32(partition), watermark: watermarks[partition], newest: 0)
-        var batch = EventBatch(topic: configuration.topics.events)
+        core.orders.assign(Int32(partition), watermark: watermarks[partition], newest: 0)
+        var batch = EventBatch(.orders, topic: configuration.topics.events)
         fill(&batch, partition, 0..<offset)
         core.refold(&batch)
-        core.resume(Int32(partition), watermark: watermarks[partition])
+        core.orders.resume(Int32(partition), watermark: watermarks[partition])
         committed[partition] = offset
     }
 
     /// Records of a partition, as a consumer would return them.
     func batch(_ partition: Int, _ range: Range<Int>) -> EventBatch {
-        var batch = EventBatch(topic: configuration.topics.events)
+        var batch = EventBatch(.orders, topic: configuration.topics.events)
         fill(&batch, partition, range)
         return batch
     }

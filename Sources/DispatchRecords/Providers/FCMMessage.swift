@@ -29,9 +29,12 @@ struct FCMMessage: ~Copyable, ProviderMessage {
     /// FCM counts the keys and values of `data` before they are escaped.
     static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter? {
         var size = "default".utf8.count + notification.payloadSize
-        if let type = notification.orderType {
-            size += "order_type".utf8.count + type.text.utf8CodeUnitCount
-            size += "order_id".utf8.count + notification.orderID.count
+        switch notification.kind {
+        case .order(let order):
+            if let type = order.orderType {
+                size += "order_type".utf8.count + type.text.utf8CodeUnitCount
+                size += "order_id".utf8.count + order.orderID.count
+            }
         }
         return problem(ofSize: size)
     }

@@ -2,6 +2,8 @@ import NotificationPayload
 
 /// Records in, notifications out, side by side in buffers that are reused from batch to batch.
 public struct EventBatch: ~Copyable {
+    /// What its records are; chosen once, since a batch has one topic.
+    public let source: SourceKind
     /// The topic of all its records.
     @usableFromInline package var topic: String
     @usableFromInline package var records: [EventRecord] = []
@@ -17,7 +19,8 @@ public struct EventBatch: ~Copyable {
 
     /// - Parameter topic: the topic of its records; part of the message id of an event without an id of its own
     ///   (docs/rules.md §6).
-    public init(topic: String) {
+    public init(_ source: SourceKind, topic: String) {
+        self.source = source
         self.topic = topic
     }
 
@@ -32,6 +35,9 @@ public struct EventBatch: ~Copyable {
         text.removeAll()
     }
 
+    /// What a record of this batch is called outside it.
+    package func partition(of record: EventRecord) -> SourcePartition { SourcePartition(source, record.partition) }
+
     /// Adds a text.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) -> TextRange {
         let start = text.count
@@ -44,7 +50,7 @@ public struct EventBatch: ~Copyable {
         String(decoding: bytes(range), as: UTF8.self)
     }
 
-    /// A copy of the document's `default` string.
+    /// A copy of what the app gets: for an order, the document's `default` string.
     public func payload(of notification: Notification) -> String {
         String(unembedding: bytes(notification.payload))
     }

@@ -53,7 +53,7 @@ struct NotificationIDs: ~Copyable {
     }
 
     private mutating func insert(_ index: Int, first: Int, in batch: borrowing EventBatch) {
-        var place = Self.hash(batch.bytes(batch.notifications[index].orderID)) % table.count
+        var place = Self.hash(batch.orderID(of: index)) % table.count
         while table[place] != 0 {
             place = (place + 1) % table.count
         }
@@ -70,6 +70,12 @@ struct NotificationIDs: ~Copyable {
 
 extension EventBatch {
     fileprivate borrowing func isOrderID(_ id: UnsafeRawBufferPointer, of index: Int) -> Bool {
-        sameBytes(bytes(notifications[index].orderID), id)
+        sameBytes(orderID(of: index), id)
+    }
+
+    fileprivate borrowing func orderID(of index: Int) -> UnsafeRawBufferPointer {
+        switch notifications[index].kind {
+        case .order(let order): bytes(order.orderID)
+        }
     }
 }

@@ -63,7 +63,7 @@ package struct ScheduleReader: ~Copyable {
         orderHash = Array((filter.order ?? "").utf8).withUnsafeBytes(StoredHash.init(of:))
         extractor = Extractor(rules: rules)
         self.orders = OrderStates(rules: orders, zones: rules)
-        batch = EventBatch(topic: topic)
+        batch = EventBatch(.orders, topic: topic)
     }
 
     /// Begins a partition.

@@ -1,4 +1,5 @@
 import DispatchRecords
+import Events
 import Extraction
 import FanOut
 import KafkaClient
@@ -90,6 +91,26 @@ extension PipelineConfiguration {
         public var journal = "notifications.journal"
 
         public init() {}
+
+        /// The topic that a source reads.
+        package func topic(of source: SourceKind) -> String {
+            switch source {
+            case .orders: events
+            }
+        }
+
+        /// The source that reads a topic; nil where none does.
+        package func source(of topic: String) -> SourceKind? {
+            SourceKind.allCases.first { self.topic(of: $0) == topic }
+        }
+
+        package func topicPartition(of partition: SourcePartition) -> TopicPartition {
+            TopicPartition(topic: topic(of: partition.source), partition: partition.number)
+        }
+
+        package func sourcePartition(of partition: TopicPartition) -> SourcePartition? {
+            source(of: partition.topic).map { SourcePartition($0, partition.partition) }
+        }
     }
 
     /// Where to start reading a partition that has no committed offset.

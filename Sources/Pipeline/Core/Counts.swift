@@ -61,7 +61,8 @@ public struct Counts: Sendable {
         timersByDrop[.noSlot] += settled.noSlot
     }
 
-    package mutating func count(_ sources: FieldSources) {
+    mutating func count(_ notification: Notification) {
+        guard let sources = notification.fieldSources else { return }
         timeSlotSources[sources.timeSlot] += 1
         dateSources[sources.date] += 1
         orderIDSources[sources.orderID] += 1

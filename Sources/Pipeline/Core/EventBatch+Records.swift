@@ -17,10 +17,15 @@ extension EventHeader {
 }
 
 extension EventBatch {
+    /// Adds the headers of a Kafka batch, which the records of that batch refer to: only into an empty batch.
+    package mutating func append(headersOf records: borrowing RecordBatch) {
+        for header in records.headers { headers.append(EventHeader(header)) }
+    }
+
     /// Replaces the contents with all records of a Kafka batch, and points into that batch's bytes.
     package mutating func fill(with records: borrowing RecordBatch) {
         removeAll()
-        for header in records.headers { headers.append(EventHeader(header)) }
+        append(headersOf: records)
         for index in 0..<records.count { self.records.append(EventRecord(records[index])) }
     }
 }

@@ -12,23 +12,21 @@ package struct JournalEntry {
         package var group: String
         /// The cluster's id; nil where the broker does not report it.
         package var cluster: String?
-        package var events: String
-        package var dispatch: String
+        package var topics: PipelineConfiguration.Topics
         /// The hash of the rules.
         package var rules: String
 
-        package init(group: String, cluster: String?, events: String, dispatch: String, rules: String) {
+        package init(group: String, cluster: String?, topics: PipelineConfiguration.Topics, rules: String) {
             self.group = group
             self.cluster = cluster
-            self.events = events
-            self.dispatch = dispatch
+            self.topics = topics
             self.rules = rules
         }
     }
 
     /// A half-open range of offsets that the transaction covered; `from` is the offset committed before it.
     package struct Range: Equatable {
-        package var partition: Int32
+        package var partition: SourcePartition
         package var from: Int64
         package var to: Int64
         /// The first record of the range; nil where it is empty.
@@ -41,7 +39,8 @@ package struct JournalEntry {
         package var until: Int64?
 
         package init(
-            partition: Int32, from: Int64, to: Int64, first: RecordFingerprint? = nil, isIncomplete: Bool = false,
+            partition: SourcePartition, from: Int64, to: Int64, first: RecordFingerprint? = nil,
+            isIncomplete: Bool = false,
             watermarkBefore: TimerWatermark, watermarkAfter: TimerWatermark, until: Int64? = nil
         ) {
             self.partition = partition
@@ -73,16 +72,16 @@ package struct JournalEntry {
         buffer.append(#","cluster":"#)
         if let cluster = origin.cluster { buffer.append(quoted: cluster) } else { buffer.append("null") }
         buffer.append(#","dispatch":"#)
-        buffer.append(quoted: origin.dispatch)
+        buffer.append(quoted: origin.topics.dispatch)
         buffer.append(#","ranges":["#)
         for (index, range) in ranges.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            Self.append(range, of: origin.events, to: &buffer)
+            Self.append(range, of: origin.topics.topic(of: range.partition.source), to: &buffer)
         }
         buffer.append(#"],"watermarks":["#)
         for (index, range) in ranges.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            Self.append(watermarkOf: range, of: origin.events, to: &buffer)
+            Self.append(watermarkOf: range, of: origin.topics.topic(of: range.partition.source), to: &buffer)
         }
         buffer.append(#"],"clock":"#)
         buffer.append(decimal: clock)
@@ -146,7 +145,7 @@ package struct JournalEntry {
         buffer.append(#"{"topic":"#)
         buffer.append(quoted: topic)
         buffer.append(#","partition":"#)
-        buffer.append(decimal: Int64(range.partition))
+        buffer.append(decimal: Int64(range.partition.number))
     }
 }
 

@@ -13,14 +13,14 @@ extension PipelineCore {
     package mutating func play<Sink: RecordSink & ~Copyable>(
         _ partition: Int32, until time: Int64, offset: Int64, into sink: inout Sink
     ) throws {
-        guard let watermark = orders[partition]?.watermark else { return }
+        guard let watermark = orders.states[partition]?.watermark else { return }
         commit()
-        var next = max(nextDue(in: partition), watermark.time + 1)
+        var next = max(orders.nextDue(in: partition), watermark.time + 1)
         while next <= time {
             _ = try fire(
                 Tick(partition: partition, time: next, clock: next, offset: offset), .upTo(nil), into: &sink)
             commit()
-            next = nextDue(in: partition)
+            next = orders.nextDue(in: partition)
         }
     }
 
@@ -36,7 +36,7 @@ extension PipelineCore {
         _ tick: Tick, _ slice: TickSlice, replacingPushes letter: DeadLetter? = nil, into sink: inout Sink
     ) throws -> TimerWatermark {
         let end = slice.end ?? TimerWatermark(tick.time)
-        guard let partition = orders[tick.partition] else { return end }
+        guard let partition = orders.states[tick.partition] else { return end }
         // The watermark never goes back, whatever the clock does.
         guard end > partition.watermark else { return partition.watermark }
         partition.prepareDue(until: tick.time)
@@ -48,7 +48,7 @@ extension PipelineCore {
         }
         partition.due?.pass(to: run.next)
         cursor.restart()
-        orders.fired(partition: tick.partition, upTo: reached ?? end)
+        orders.states.fired(partition: tick.partition, upTo: reached ?? end)
         return reached ?? end
     }
 
@@ -73,7 +73,7 @@ extension PipelineCore {
                     key: partition.table.block(timer.order).id, value: nil))
             switch decision {
             case .success(let notification):
-                let letter = extractor.append(notification, record: run.timers.count, to: &run.batch)
+                let letter = orders.extractor.append(notification, record: run.timers.count, to: &run.batch)
                 run.timers.append(.init(timer, index, letter.map { .deadLetter($0) } ?? .push))
             case .failure(let reason): run.timers.append(.init(timer, index, .drop(reason.drop)))
             }
@@ -151,7 +151,7 @@ private struct TimerRun: ~Copyable {
     /// The next index in the tick's list, and whether the slice has no more timers.
     var next: Int
     var isAtEnd = false
-    var batch = EventBatch(topic: EventBatch.scheduleTopic)
+    var batch = EventBatch(.orders, topic: EventBatch.scheduleTopic)
     /// One for each record of ``batch``.
     var timers: [Timer] = []
     var last: Timer?

@@ -2,7 +2,6 @@ import DispatchRecords
 import Events
 import Extraction
 import FanOut
-import NotificationPayload
 import OrderState
 
 /// The whole flow, with no broker in it: records and ticks in, records out.
@@ -16,14 +15,12 @@ import OrderState
 /// reads no clock and does no I/O. Uncommitted work can be rolled back, and repeated with the same result. One owner; not
 /// to be shared between threads.
 package struct PipelineCore: ~Copyable {
-    var extractor: Extractor
-    /// What is known of the orders of the owned partitions, up to the last record that was extracted.
-    package internal(set) var orders: OrderStates
+    /// One value for each ``SourceKind``.
+    package var orders: OrderSource
     private var fanOut: FanOut
     private var renderer: MessageRenderer
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
-    private let superseding: Set<EventType>
     var cursor = ExtractionCursor()
 
     /// What has been emitted since ``beginTransaction()``.
@@ -33,9 +30,7 @@ package struct PipelineCore: ~Copyable {
         rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxDevicesPerEvent: Int,
         fanOut: consuming FanOut
     ) {
-        self.orders = OrderStates(rules: orders, zones: rules)
-        self.superseding = orders.superseding
-        self.extractor = Extractor(rules: rules)
+        self.orders = OrderSource(rules: rules, orders: orders)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
         self.maxDevicesPerEvent = maxDevicesPerEvent
@@ -54,13 +49,19 @@ package struct PipelineCore: ~Copyable {
     }
 
     /// The irregularities of the events that were extracted since the last call.
-    package mutating func takeNotes() -> ExtractionNotes {
-        defer { extractor.notes = ExtractionNotes() }
-        return extractor.notes
-    }
+    package mutating func takeNotes() -> ExtractionNotes { orders.takeNotes() }
 
     /// The next offset of each partition of the subscriptions topic in the snapshot.
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
+
+    /// Commits what was emitted and fired.
+    package mutating func commit() { orders.commit(keeping: cursor.notEmitted) }
+
+    /// Rolls back what was extracted and fired since the last commit: the records come again.
+    package mutating func rollBack() {
+        orders.rollBack()
+        cursor.restart()
+    }
 
     /// Extracts the records of a batch from `first` on, as many as the batch has room for, at least one.
     ///
@@ -68,7 +69,7 @@ package struct PipelineCore: ~Copyable {
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
     package mutating func extract(_ batch: inout EventBatch, from first: Int, supersedes: Bool = true) -> Int {
         let end = extract(&batch, from: first, to: batch.records.count)
-        if supersedes, !superseding.isEmpty { supersede(in: batch) }
+        if supersedes { supersede(in: batch) }
         return end
     }
 
@@ -78,47 +79,42 @@ package struct PipelineCore: ~Copyable {
         batch.text.removeAll()
         cursor.restart(at: first)
         var record = first
-        while record < end, record == first || !batch.isFull {
-            orders.begin(batch.records[record])
-            let outcome = extractor.extract(record, in: &batch, history: &orders)
-            cursor.append(outcome, settling: orders.settled)
-            record += 1
+        switch batch.source {
+        case .orders:
+            while record < end, record == first || !batch.isFull {
+                let (outcome, settled) = orders.extract(record, in: &batch)
+                cursor.append(outcome, settling: settled)
+                record += 1
+            }
         }
         return record
     }
 
     /// Whether each batch must be a transaction of its own: a push is superseded only within one.
-    package var needsWholeBatches: Bool { !superseding.isEmpty }
+    package var needsWholeBatches: Bool { orders.needsWholeBatches }
 
     /// As ``extract(_:from:supersedes:)``, for a batch that becomes a transaction of its own. Call it within that
     /// transaction. Extracts as many records as give at most `limit` devices, at least one; the others are rolled back.
     ///
     /// - Throws: what the resolver or the audience rule throws; extract the batch again then.
     package mutating func extractWhole(_ batch: inout EventBatch, from first: Int, limit: Int) throws -> Int {
-        let notes = extractor.notes
+        let notes = orders.extractor.notes
         let extracted = extract(&batch, from: first, supersedes: false)
         let fitting = try fanOut.fitting(batch, limit: limit)
         let end = fitting < batch.notifications.count ? batch.notifications[fitting].record : extracted
         cursor.resolvedEnd = fitting
         if end < extracted {
             orders.rollBack(newest: extracted - first)
-            extractor.notes = notes
+            orders.extractor.notes = notes
             extract(&batch, from: first, to: end)
         }
         supersede(in: batch)
         return end
     }
 
-    /// Suppresses each push that has a newer one of its type and order in the batch.
     private mutating func supersede(in batch: borrowing EventBatch) {
-        var newer: Set<SupersededPush> = []
-        for notification in batch.notifications.reversed() where superseding.contains(notification.eventType) {
-            let push = SupersededPush(
-                partition: batch.records[notification.record].partition, orderID: batch.string(notification.orderID),
-                type: notification.eventType)
-            if !newer.insert(push).inserted {
-                cursor[notification.record] = .suppressed(.superseded)
-            }
+        switch batch.source {
+        case .orders: for record in orders.superseded(in: batch) { cursor[record] = .suppressed(.superseded) }
         }
     }
 
@@ -127,11 +123,11 @@ package struct PipelineCore: ~Copyable {
     /// Everything that was extracted before must have been emitted.
     /// - Parameter isOpen: a transaction of other partitions is open; the fold is committed, or rolled back, with it.
     package mutating func refold(_ batch: inout EventBatch, isOpen: Bool = false) {
-        let notes = extractor.notes
+        let notes = orders.extractor.notes
         var next = 0
         while next < batch.records.count { next = extract(&batch, from: next, supersedes: false) }
         cursor.restart()
-        extractor.notes = notes
+        orders.extractor.notes = notes
         if !isOpen { commit() }
     }
 
@@ -215,7 +211,7 @@ package struct PipelineCore: ~Copyable {
             if count > 1 { prepared = begin(index, in: batch) }
             stale += prepared.stale
             devices += prepared.devices.count
-            counts.count(notification.sources)
+            counts.count(notification)
             for position in prepared.devices {
                 let device = fanOut.recipient(position)
                 let push = renderer.render(device, audience: fanOut.audience(of: device))

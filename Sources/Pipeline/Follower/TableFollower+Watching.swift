@@ -13,8 +13,8 @@ extension TableFollower {
         guard watch.isCheckDue() else { return }
         let offsets = position.offsets
         let isStuck = watch.isStuck(
-            ends: Dictionary(uniqueKeysWithValues: ends.enumerated().map { (Int32($0.offset), $0.element) }),
-            reached: { offsets[Int($0)] })
+            ends: Dictionary(uniqueKeysWithValues: zip(partitions, ends)),
+            reached: { offsets[Int($0.partition)] })
         context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
         guard isStuck else { return }
         logger.notice("recreates the subscriptions' consumer: \(KafkaError.stuckConsumer.message)")
@@ -30,7 +30,7 @@ extension TableFollower {
         for (partition, end) in zip(partitions, ends) {
             guard let watermark = watermarks[partition],
                 hungTransactions.observe(
-                    partition: partition.partition, lastStable: end, highWatermark: watermark.value)
+                    partition: partition, lastStable: end, highWatermark: watermark.value)
             else { continue }
             logger.warning(
                 "a transaction has been open on the subscriptions for more than a minute: no subscription and no "

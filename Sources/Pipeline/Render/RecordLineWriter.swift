@@ -28,13 +28,15 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
     ) throws(FileError) {
         begin(topic: topics.dispatch, key: record.key, value: record.value, headers: record.headers)
         if explains {
-            let sources = notification.sources
-            explain(
-                event,
-                [
-                    ("time_slot", "\(sources.timeSlot)"), ("date", "\(sources.date)"),
-                    ("order_id", "\(sources.orderID)"),
-                ])
+            switch notification.kind {
+            case .order(let order):
+                explain(
+                    event,
+                    [
+                        ("time_slot", "\(order.sources.timeSlot)"), ("date", "\(order.sources.date)"),
+                        ("order_id", "\(order.sources.orderID)"),
+                    ])
+            }
         }
         try end()
     }

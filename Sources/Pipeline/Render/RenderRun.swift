@@ -42,7 +42,7 @@ package struct RenderRun: ~Copyable {
         try core.beginTransaction()
         self.core = core
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
-        batch = EventBatch(topic: topics.events)
+        batch = EventBatch(.orders, topic: topics.events)
         eventsTopic = topics.events
         self.until = until
     }
@@ -68,24 +68,24 @@ package struct RenderRun: ~Copyable {
     package mutating func finish() throws {
         guard let until else { return }
         let partitions = reached.keys.sorted()
-        while let next = partitions.min(by: { core.nextDue(in: $0) < core.nextDue(in: $1) }),
-            core.nextDue(in: next) <= until
+        while let next = partitions.min(by: { core.orders.nextDue(in: $0) < core.orders.nextDue(in: $1) }),
+            core.orders.nextDue(in: next) <= until
         {
-            try play(next, until: core.nextDue(in: next))
+            try play(next, until: core.orders.nextDue(in: next))
         }
         try writer.flush()
     }
 
     private mutating func renderRecord(of partition: Int32, at offset: Int64) throws {
         if reached[partition] == nil, (0..<Self.maxPartitions).contains(partition) {
-            core.assign(partition, watermark: TimerWatermark(0), newest: 0)
+            core.orders.assign(partition, watermark: TimerWatermark(0), newest: 0)
             reached[partition] = offset
         }
-        let due = core.nextDue(in: partition)
+        let due = core.orders.nextDue(in: partition)
         _ = core.extract(&batch, from: 0)
         // Timers due before this record fire first. Its time is known only after extraction: a bare event has it inside.
-        if let until, due < core.newest(in: partition) {
-            let time = min(core.newest(in: partition) - 1, until)
+        if let until, due < core.orders.newest(in: partition) {
+            let time = min(core.orders.newest(in: partition) - 1, until)
             core.rollBack()
             try play(partition, until: time)
             _ = core.extract(&batch, from: 0)

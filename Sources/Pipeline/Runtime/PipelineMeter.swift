@@ -1,3 +1,4 @@
+import Events
 import Synchronization
 import Telemetry
 
@@ -29,7 +30,7 @@ public final class PipelineMeter: Sendable {
     /// What a worker has measured of the partitions that it owns now.
     private struct WorkerState {
         var partitions = 0
-        var lag: [Int32: Int] = [:]
+        var lag: [SourcePartition: Int] = [:]
         var hungTransactions = 0
         var leftToFold = 0
         var orders = 0
@@ -106,7 +107,7 @@ public final class PipelineMeter: Sendable {
     package func setHungSubscriptions(_ partitions: Int) { state.withLock { $0.hungSubscriptions = partitions } }
 
     /// The lag of a worker's partitions by its latest statistics.
-    package func setLag(_ lag: [Int32: Int], hungTransactions: Int, worker: Int) {
+    package func setLag(_ lag: [SourcePartition: Int], hungTransactions: Int, worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].lag = lag
             state.workers[worker, default: WorkerState()].hungTransactions = hungTransactions
@@ -153,7 +154,7 @@ public final class PipelineMeter: Sendable {
         }
         observe("carillon_consumer_lag_records", "Records of orders.events not processed yet, by owned partition.") {
             $0.workers.values.flatMap(\.lag).sorted { $0.key < $1.key }.map { partition, records in
-                .init(labels: [.init("partition", "\(partition)")], value: .gauge(Double(records)))
+                .init(labels: [.init("partition", "\(partition.number)")], value: .gauge(Double(records)))
             }
         }
         observe("carillon_assigned_partitions", "Partitions of orders.events owned here.") {

@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 /// Which partitions a worker has, and what has to happen before it reads them.
@@ -28,7 +29,7 @@ struct AssignmentMachine: ~Copyable {
 
     struct Search: Equatable {
         /// Ascending.
-        var partitions: [Int32]
+        var partitions: [SourcePartition]
         /// The consumer has the partitions already, and only seeks back.
         var isRewind: Bool
         var began: ContinuousClock.Instant
@@ -41,14 +42,14 @@ struct AssignmentMachine: ~Copyable {
     var group: GroupMetadata?
     /// The table's barrier that fan-out waits for.
     private(set) var barrier = 0
-    /// The partitions whose fold has reached the committed offset since ``takeFinishedFolds()``.
+    /// The partitions of the orders whose fold has reached the committed offset since ``takeFinishedFolds()``.
     private var finishedFolds: [Int32] = []
 
     // MARK: What the group says
 
     /// The group has assigned these partitions. The previous positions stay valid until the new ones are known: an open
     /// transaction is committed by them.
-    mutating func assigned(_ partitions: [Int32], barrier: Int, now: ContinuousClock.Instant) {
+    mutating func assigned(_ partitions: [SourcePartition], barrier: Int, now: ContinuousClock.Instant) {
         self.barrier = barrier
         phase =
             partitions.isEmpty
@@ -99,14 +100,14 @@ struct AssignmentMachine: ~Copyable {
         /// Every partition has a committed offset.
         case locate
         /// These have none: find their start offsets, and commit them before any record is read.
-        case begin([Int32], at: PipelineConfiguration.StartPosition)
+        case begin([SourcePartition], at: PipelineConfiguration.StartPosition)
         /// These have none, and no start was given.
-        case refuse([Int32])
+        case refuse([SourcePartition])
     }
 
     /// The group has answered which of the partitions have a committed offset.
     func answered(
-        _ committed: Set<Int32>, from start: PipelineConfiguration.StartPosition?
+        _ committed: Set<SourcePartition>, from start: PipelineConfiguration.StartPosition?
     ) throws(PipelineError) -> AnswerAction {
         guard let search else { throw misfit("committed offsets came") }
         let missing = search.partitions.filter { !committed.contains($0) }
@@ -127,21 +128,23 @@ struct AssignmentMachine: ~Copyable {
     }
 
     enum StartAction: Equatable {
-        case assign([Int32: Int64])
+        case assign([SourcePartition: Int64])
         /// The partitions are assigned, and stay so.
-        case seek([Int32: Int64])
+        case seek([SourcePartition: Int64])
     }
 
     /// Committed offsets and states of orders are known. If the consumer fails to take the action, everything is
     /// queried again.
     ///
-    /// - Parameter folds: the offset up to which each state is folded.
+    /// - Parameters:
+    ///   - folds: the offset up to which the state of each partition of the orders is folded.
+    ///   - partitionCounts: of each source's topic.
     mutating func located(
-        _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], folds: [Int32: Int64], partitionCount: Int32
+        _ committed: [SourcePartition: CommittedPosition], folds: [Int32: Int64], partitionCounts: [SourceKind: Int32]
     ) throws(PipelineError) -> StartAction {
         guard let search else { throw misfit("positions were found") }
         phase = .starting(search)
-        positions.assign(committed, folds: folds, partitionCount: partitionCount)
+        positions.assign(committed, folds: folds, partitionCounts: partitionCounts)
         finishedFolds.removeAll()
         let offsets = Dictionary(uniqueKeysWithValues: positions.owned.map { ($0, positions[$0]?.folded ?? 0) })
         return search.isRewind ? .seek(offsets) : .assign(offsets)
@@ -149,19 +152,20 @@ struct AssignmentMachine: ~Copyable {
 
     /// The consumer reads from the located positions.
     ///
-    /// - Returns: the partitions whose states are those of the committed offsets.
+    /// - Returns: the partitions of the orders whose states are those of the committed offsets.
     mutating func started(now: ContinuousClock.Instant) throws(PipelineError) -> [Int32] {
         guard case .starting = phase else { throw misfit("reading began") }
         phase =
-            positions.foldingCount > 0 ? .refolding(RefoldReport(total: positions.leftToFold, now: now)) : .reading
-        return positions.owned.filter { positions[$0]?.isFolding == false }
+            positions.orders.foldingCount > 0
+            ? .refolding(RefoldReport(total: positions.orders.leftToFold, now: now)) : .reading
+        return positions.orders.owned.filter { positions.orders[$0]?.isFolding == false }
     }
 
     // MARK: Folding
 
-    /// The state holds every record of the partition below this offset.
+    /// The state holds every record of this partition of the orders below this offset.
     mutating func fold(_ partition: Int32, upTo offset: Int64) {
-        guard isRefolding, positions.fold(partition: partition, upTo: offset) else { return }
+        guard isRefolding, positions.orders.fold(partition: partition, upTo: offset) else { return }
         finishedFolds.append(partition)
     }
 
@@ -182,11 +186,11 @@ struct AssignmentMachine: ~Copyable {
     mutating func folded(_ records: Int, now: ContinuousClock.Instant) throws(PipelineError) -> FoldAction {
         guard case .refolding(var report) = phase else { throw misfit("records were folded") }
         report.add(records)
-        guard positions.foldingCount > 0 else {
+        guard positions.orders.foldingCount > 0 else {
             phase = .reading
             return .finish(report.end(now: now))
         }
-        let line = report.line(left: positions.leftToFold, now: now)
+        let line = report.line(left: positions.orders.leftToFold, now: now)
         phase = .refolding(report)
         return .more(line)
     }
@@ -228,7 +232,7 @@ extension AssignmentMachine {
         switch phase {
         case .unassigned: [:]
         case .locating, .starting: nil
-        case .refolding, .reading: positions.committedFolds
+        case .refolding, .reading: positions.orders.committedFolds
         }
     }
 

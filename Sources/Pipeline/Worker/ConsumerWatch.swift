@@ -1,10 +1,12 @@
+import KafkaClient
+
 /// Notices a consumer that no longer gets what its partitions hold (docs/kafka.md 11): nothing arrived for a minute
 /// while there was something to read. The group does not notice, since polling counts as being alive.
 struct ConsumerWatch {
     private let limit: Duration
     private var quietSince: ContinuousClock.Instant
     /// The last stable offsets at the last look, where they were ahead of what has been reached.
-    private var ahead: [Int32: Int64] = [:]
+    private var ahead: [TopicPartition: Int64] = [:]
     /// How many consumers were found stuck, one after the other, since records came or all was read.
     private var stuckInARow = 0
 
@@ -32,7 +34,7 @@ struct ConsumerWatch {
     /// Compares the last stable offsets with what was reached. One that is ahead is only remembered at first, since the
     /// records may be in flight; after another quiet minute the consumer is stuck.
     mutating func isStuck(
-        ends: [Int32: Int64], reached: (Int32) -> Int64, now: ContinuousClock.Instant = .now
+        ends: [TopicPartition: Int64], reached: (TopicPartition) -> Int64, now: ContinuousClock.Instant = .now
     ) -> Bool {
         let before = ahead
         ahead = ends.filter { $0.value > reached($0.key) }
@@ -50,15 +52,15 @@ struct HungTransactionWatch {
         var since: ContinuousClock.Instant
     }
 
-    private var stands: [Int32: Stand] = [:]
+    private var stands: [TopicPartition: Stand] = [:]
     /// The partitions whose last stable offset has been stuck below the high watermark for a minute or more.
-    private(set) var hung: Set<Int32> = []
+    private(set) var hung: Set<TopicPartition> = []
 
     /// Takes a partition's last stable offset and its high watermark.
     ///
     /// - Returns: whether the offset has been stuck below the watermark for a minute; true at most once a minute.
     mutating func observe(
-        partition: Int32, lastStable: Int64, highWatermark: Int64, now: ContinuousClock.Instant = .now
+        partition: TopicPartition, lastStable: Int64, highWatermark: Int64, now: ContinuousClock.Instant = .now
     ) -> Bool {
         guard lastStable < highWatermark else {
             stands[partition] = nil

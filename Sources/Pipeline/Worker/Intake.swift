@@ -9,9 +9,9 @@ struct Intake: ~Copyable {
     /// Those below the committed offset, which are only folded.
     var refoldBatch: EventBatch
 
-    init(topic: String) {
-        batch = EventBatch(topic: topic)
-        refoldBatch = EventBatch(topic: topic)
+    init(_ source: SourceKind, topic: String) {
+        batch = EventBatch(source, topic: topic)
+        refoldBatch = EventBatch(source, topic: topic)
     }
 
     /// Releases the records that were read.
@@ -25,12 +25,15 @@ struct Intake: ~Copyable {
     mutating func sort(_ assignment: inout AssignmentMachine) {
         batch.removeAll()
         refoldBatch.removeAll()
-        for header in records.headers { batch.headers.append(EventHeader(header)) }
-        let isFolding = assignment.positions.foldingCount > 0
+        batch.append(headersOf: records)
+        let source = batch.source
+        let isFolding = isFolding(assignment)
         for index in 0..<records.count {
             let record = records[index]
             if isFolding, setAside(record, &assignment) { continue }
-            guard assignment.positions.accepts(partition: record.partition, offset: record.offset) else { continue }
+            guard assignment.positions[source].accepts(partition: record.partition, offset: record.offset) else {
+                continue
+            }
             batch.records.append(EventRecord(record))
         }
         guard isFolding else { return }
@@ -38,9 +41,16 @@ struct Intake: ~Copyable {
         for end in records.endsOfPartition { assignment.fold(end.partition.partition, upTo: end.offset.value) }
     }
 
+    /// Whether the source has a state, and part of it is not yet that of the committed offsets.
+    private func isFolding(_ assignment: borrowing AssignmentMachine) -> Bool {
+        switch batch.source {
+        case .orders: assignment.positions.orders.foldingCount > 0
+        }
+    }
+
     /// Takes a record that is only to be folded; one at or after the committed offset ends the partition's fold.
     private mutating func setAside(_ record: RecordView, _ assignment: inout AssignmentMachine) -> Bool {
-        let isToFold = assignment.positions.isToFold(partition: record.partition, offset: record.offset)
+        let isToFold = assignment.positions.orders.isToFold(partition: record.partition, offset: record.offset)
         if isToFold { refoldBatch.records.append(EventRecord(record)) }
         assignment.fold(record.partition, upTo: record.offset + (isToFold ? 1 : 0))
         return isToFold

@@ -1,9 +1,11 @@
-/// The coordinates of a record of orders.events.
-package struct Coordinates: Hashable, Sendable {
-    package var partition: Int32
+import Events
+
+/// The coordinates of an event: of a record of a source's topic.
+package struct EventCoordinates: Hashable, Sendable {
+    package var partition: SourcePartition
     package var offset: Int64
 
-    package init(partition: Int32, offset: Int64) {
+    package init(_ partition: SourcePartition, offset: Int64) {
         self.partition = partition
         self.offset = offset
     }
@@ -43,14 +45,14 @@ package struct Isolation {
         /// Process the batch again.
         case retry
         /// Nothing is left to try with this event.
-        case giveUp(Coordinates)
+        case giveUp(EventCoordinates)
     }
 
     package private(set) var lastError: String?
     private var aborts = 0
     /// By partition: events below this offset run one per transaction.
-    private var aloneBelow: [Int32: Int64] = [:]
-    private var treatments: [Coordinates: Treatment] = [:]
+    private var aloneBelow: [SourcePartition: Int64] = [:]
+    private var treatments: [EventCoordinates: Treatment] = [:]
     private var tickRefusals = 0
     /// How many timers, and nothing else, the next transaction with timers may have; nil: as many as fit.
     package private(set) var tickLimit: Int?
@@ -64,7 +66,7 @@ package struct Isolation {
     /// Whether every event of the next transaction is to run alone.
     package var isActive: Bool { !aloneBelow.isEmpty }
 
-    package func treatment(of event: Coordinates) -> Treatment {
+    package func treatment(of event: EventCoordinates) -> Treatment {
         treatments.isEmpty ? .asItIs : treatments[event] ?? .asItIs
     }
 
@@ -76,7 +78,7 @@ package struct Isolation {
     ///   - alone: the event of the transaction, where it had just one.
     ///   - wasDeadLetter: whether what was refused is that event's dead letter.
     package mutating func recordRefused(
-        error: String, batch: [Int32: Int64], alone: Coordinates?, wasDeadLetter: Bool
+        error: String, batch: [SourcePartition: Int64], alone: EventCoordinates?, wasDeadLetter: Bool
     ) -> Action {
         if isActive, let alone {
             switch treatment(of: alone) {
@@ -134,7 +136,7 @@ package struct Isolation {
     private static func half(_ timers: Int) -> Int { max(1, (timers + 1) / 2) }
 
     /// A transaction has been committed up to these offsets.
-    package mutating func committed(upTo next: (Int32) -> Int64?) {
+    package mutating func committed(upTo next: (SourcePartition) -> Int64?) {
         lastError = nil
         aborts = 0
         guard isActive else { return }

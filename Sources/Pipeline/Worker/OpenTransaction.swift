@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 /// The transaction that a worker has open.
@@ -15,7 +16,7 @@ struct OpenTransaction: Equatable {
     var events = 0
     var batches: [Batch] = []
     /// The only event of a transaction that isolates one.
-    var alone: Coordinates?
+    var alone: EventCoordinates?
     var aloneIsDeadLetter = false
     /// Whether it has timers, and how many it may have at most; nil: as many as fit.
     var hasTick = false

@@ -41,14 +41,15 @@ struct OrderFolds: ~Copyable {
     ///   - committed: where the partitions continue.
     ///   - first: the first offset that the log still has.
     func needed(
-        _ committed: [Int32: Int64], first: [Int32: Int64], of topic: String
+        _ committed: [Int32: Int64], first: [TopicPartition: Offset], of topic: String
     ) -> [TopicPartition: ClosedRange<Int64>] {
         var needed: [TopicPartition: ClosedRange<Int64>] = [:]
         for (partition, offset) in committed {
-            let first = first[partition] ?? 0
+            let id = TopicPartition(topic: topic, partition: partition)
+            let first = first[id]?.value ?? 0
             let usable = first...max(offset, first)
             if let fold = offsets[partition], usable.contains(fold) { continue }
-            needed[TopicPartition(topic: topic, partition: partition)] = usable
+            needed[id] = usable
         }
         return needed
     }

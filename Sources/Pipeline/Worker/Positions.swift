@@ -1,214 +1,87 @@
 import Events
-import OrderState
 
-/// A worker's positions in the partitions that it owns: what it has processed and what it has committed.
-///
-/// Offsets are counted here, not taken from the client, whose own position is ahead of what it has handed over
-/// (committing that would lose records). The next offset is the last processed one + 1.
+/// A worker's positions in the partitions that it owns, by source.
 package struct Positions {
-    package struct Partition: Equatable {
-        /// What the group's committed offset says: the next transaction's range begins here.
-        package var committed: Int64
-        /// The offset of the next record to process.
-        package var next: Int64
-        /// Nothing below it is left to read: ``next``, or the end of the partition after control records.
-        package var reached: Int64
-        /// The state of the partition's orders holds everything below this: ``next``, or less while it is refolded.
-        package var folded: Int64
-        /// The timer watermark, and the one that the group's committed offset carries.
-        package var watermark: TimerWatermark
-        package var committedWatermark: TimerWatermark
-        /// T of the tick that moved the watermark since the last commit.
-        package var tickTime: Int64?
-        /// The first record that was processed since the last commit.
-        package var first: RecordFingerprint?
-        package var newestTimestamp: Int64
-        fileprivate var committedTimestamp: Int64
-        fileprivate var committedFold: Int64
-
-        /// The newest timestamp up to the first record since the last commit; the committed one if there is no such record.
-        package var newestAtFirst: Int64 { max(committedTimestamp, first?.timestamp ?? 0) }
-
-        /// The state is not yet that of the committed offset.
-        package var isFolding: Bool { folded < committed }
-
-        fileprivate mutating func advance(to offset: Int64, timestamp: Int64) {
-            next = offset
-            folded = offset
-            reached = max(reached, offset)
-            newestTimestamp = max(newestTimestamp, timestamp)
-        }
-
-        fileprivate mutating func forgetTransaction() {
-            tickTime = nil
-            first = nil
-        }
-    }
-
-    /// The partition count of the topic, which every commit carries.
-    package private(set) var partitionCount: Int32 = 0
-    /// By partition number; nil where another worker owns it.
-    private var partitions: [Partition?] = []
-    /// The owned partitions, ascending.
-    package private(set) var owned: [Int32] = []
-    /// How many of them are being refolded.
-    package private(set) var foldingCount = 0
+    package var orders = TopicPositions()
 
     package init() {}
 
-    package var isEmpty: Bool { owned.isEmpty }
-
-    package subscript(partition: Int32) -> Partition? {
-        Int(partition) < partitions.count ? partitions[Int(partition)] : nil
-    }
-
-    /// Takes an assignment, and forgets the previous one.
-    ///
-    /// - Parameter folds: the offset up to which the state of orders is folded; without one, the committed offset.
-    package mutating func assign(
-        _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], folds: [Int32: Int64] = [:],
-        partitionCount: Int32
-    ) {
-        self.partitionCount = partitionCount
-        owned = committed.keys.sorted()
-        partitions = Array(repeating: nil, count: max(Int(partitionCount), Int(owned.last ?? -1) + 1))
-        for (partition, start) in committed {
-            let fold = min(folds[partition] ?? start.offset, start.offset)
-            partitions[Int(partition)] = Partition(
-                committed: start.offset, next: start.offset, reached: start.offset, folded: fold,
-                watermark: start.metadata.watermark, committedWatermark: start.metadata.watermark,
-                newestTimestamp: start.metadata.newestTimestamp, committedTimestamp: start.metadata.newestTimestamp,
-                committedFold: fold)
+    package subscript(source: SourceKind) -> TopicPositions {
+        get {
+            switch source {
+            case .orders: orders
+            }
         }
-        foldingCount = owned.count { self[$0]?.isFolding == true }
-    }
-
-    package mutating func revokeAll() {
-        owned.removeAll()
-        partitions.removeAll()
-        foldingCount = 0
-    }
-
-    /// Whether a record is to be processed: its partition is owned, and it has not been processed yet.
-    package func accepts(partition: Int32, offset: Int64) -> Bool {
-        guard Int(partition) < partitions.count, let state = partitions[Int(partition)] else { return false }
-        return offset >= state.next
-    }
-
-    /// The end of the partition was seen.
-    package mutating func reach(partition: Int32, offset: Int64) {
-        guard Int(partition) < partitions.count, let state = partitions[Int(partition)] else { return }
-        partitions[Int(partition)]?.reached = max(state.reached, offset)
-    }
-
-    /// Counts a record as processed. The first one of a transaction is remembered for its entry in the journal.
-    package mutating func advance(over record: EventRecord) {
-        let index = Int(record.partition)
-        let timestamp = record.timestamp?.milliseconds
-        if partitions[index]?.first == nil {
-            partitions[index]?.first = RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key)
-        }
-        partitions[index]?.advance(to: record.offset + 1, timestamp: timestamp ?? 0)
-    }
-
-    /// The timers of a partition have fired up to a watermark, in a tick at T.
-    package mutating func fire(partition: Int32, upTo watermark: TimerWatermark, tick time: Int64) {
-        partitions[Int(partition)]?.watermark = watermark
-        partitions[Int(partition)]?.tickTime = time
-    }
-
-    /// With `schedule=off`: timers due up to now are not this pipeline's to send. Moves the watermark of each partition
-    /// whose offset has moved since its last commit.
-    package mutating func passTimers(until time: Int64) {
-        for partition in owned {
-            guard let state = partitions[Int(partition)], state.next != state.committed,
-                state.watermark < TimerWatermark(time)
-            else { continue }
-            fire(partition: partition, upTo: TimerWatermark(time), tick: time)
-        }
-    }
-
-    /// Calls `body` for each partition that has moved since its last commit, or whose watermark has, ascending.
-    package func forEachUncommitted(_ body: (Int32, Partition) throws -> Void) rethrows {
-        for partition in owned {
-            if let state = partitions[Int(partition)],
-                state.next != state.committed || state.watermark != state.committedWatermark
-            {
-                try body(partition, state)
+        _modify {
+            switch source {
+            case .orders: yield &orders
             }
         }
     }
 
-    package func metadata(of partition: Partition) -> OffsetMetadata {
-        OffsetMetadata(
-            watermark: partition.watermark, partitions: partitionCount, newestTimestamp: partition.newestTimestamp)
+    package subscript(partition: SourcePartition) -> Position? { self[partition.source][partition.number] }
+
+    package var isEmpty: Bool { SourceKind.allCases.allSatisfy { self[$0].isEmpty } }
+
+    /// The owned partitions, ascending.
+    package var owned: [SourcePartition] {
+        SourceKind.allCases.flatMap { source in self[source].owned.map { SourcePartition(source, $0) } }
+    }
+
+    /// Takes an assignment, and forgets the previous one.
+    ///
+    /// - Parameters:
+    ///   - folds: the offset up to which the state of each partition of the orders is folded; without one, the committed
+    ///     offset.
+    ///   - partitionCounts: of each source's topic.
+    package mutating func assign(
+        _ committed: [SourcePartition: CommittedPosition], folds: [Int32: Int64] = [:],
+        partitionCounts: [SourceKind: Int32]
+    ) {
+        for source in SourceKind.allCases {
+            let ours = committed.filter { $0.key.source == source }.map { ($0.key.number, $0.value) }
+            let folds: [Int32: Int64] =
+                switch source {
+                case .orders: folds
+                }
+            self[source].assign(
+                Dictionary(uniqueKeysWithValues: ours), folds: folds, partitionCount: partitionCounts[source] ?? 0)
+        }
+    }
+
+    package mutating func revokeAll() {
+        for source in SourceKind.allCases { self[source].revokeAll() }
     }
 
     /// The transaction has been committed.
     package mutating func commit() {
-        for partition in owned {
-            partitions[Int(partition)]!.committed = partitions[Int(partition)]!.next
-            partitions[Int(partition)]!.committedWatermark = partitions[Int(partition)]!.watermark
-            partitions[Int(partition)]!.committedTimestamp = partitions[Int(partition)]!.newestTimestamp
-            partitions[Int(partition)]!.committedFold = partitions[Int(partition)]!.folded
-            partitions[Int(partition)]!.forgetTransaction()
-        }
+        for source in SourceKind.allCases { self[source].commit() }
     }
 
     /// The transaction has been aborted: goes back to what is committed.
     package mutating func rollBack() {
-        for partition in owned {
-            partitions[Int(partition)]!.next = partitions[Int(partition)]!.committed
-            partitions[Int(partition)]!.reached = partitions[Int(partition)]!.committed
-            partitions[Int(partition)]!.folded = partitions[Int(partition)]!.committedFold
-            partitions[Int(partition)]!.watermark = partitions[Int(partition)]!.committedWatermark
-            partitions[Int(partition)]!.newestTimestamp = partitions[Int(partition)]!.committedTimestamp
-            partitions[Int(partition)]!.forgetTransaction()
+        for source in SourceKind.allCases { self[source].rollBack() }
+    }
+
+    /// Calls `body` for each partition that has moved since its last commit, or whose watermark has, ascending; with
+    /// the metadata that its next commit carries.
+    package func forEachUncommitted(_ body: (SourcePartition, Position, OffsetMetadata) throws -> Void) rethrows {
+        for source in SourceKind.allCases {
+            let positions = self[source]
+            try positions.forEachUncommitted { partition, position in
+                try body(SourcePartition(source, partition), position, positions.metadata(of: position))
+            }
         }
-        foldingCount = owned.count { self[$0]?.isFolding == true }
     }
 }
 
-// MARK: The state of orders, which may lag
+/// Where a group continues in a partition.
+package struct CommittedPosition: Equatable, Sendable {
+    package var offset: Int64
+    package var metadata: OffsetMetadata
 
-extension Positions {
-    /// Whether a record is only to be folded into the state: its output is committed already.
-    package func isToFold(partition: Int32, offset: Int64) -> Bool {
-        guard foldingCount > 0, let state = self[partition] else { return false }
-        return offset >= state.folded && offset < state.committed
-    }
-
-    /// The state holds everything below this offset; the committed offset is its end.
-    ///
-    /// - Returns: whether that completed it.
-    package mutating func fold(partition: Int32, upTo offset: Int64) -> Bool {
-        guard let state = self[partition], state.isFolding else { return false }
-        partitions[Int(partition)]!.folded = min(max(state.folded, offset), state.committed)
-        guard offset >= state.committed else { return false }
-        foldingCount -= 1
-        return true
-    }
-
-    /// No transaction is open: no abort can roll back what is folded.
-    package mutating func commitFolds() {
-        for partition in owned { partitions[Int(partition)]!.committedFold = partitions[Int(partition)]!.folded }
-    }
-
-    /// The offset up to which the state of each owned partition is folded, whatever is aborted.
-    package var committedFolds: [Int32: Int64] {
-        Dictionary(uniqueKeysWithValues: owned.map { ($0, partitions[Int($0)]!.committedFold) })
-    }
-
-    /// How many offsets are still to be folded.
-    package var leftToFold: Int64 {
-        guard foldingCount > 0 else { return 0 }
-        return owned.reduce(0) { $0 + max(0, partitions[Int($1)]!.committed - partitions[Int($1)]!.folded) }
-    }
-
-    /// The log has a newer record than the committed offset's metadata says.
-    package mutating func raiseNewest(partition: Int32, to timestamp: Int64) {
-        guard let state = self[partition] else { return }
-        partitions[Int(partition)]!.newestTimestamp = max(state.newestTimestamp, timestamp)
-        partitions[Int(partition)]!.committedTimestamp = max(state.committedTimestamp, timestamp)
+    package init(offset: Int64, metadata: OffsetMetadata) {
+        self.offset = offset
+        self.metadata = metadata
     }
 }

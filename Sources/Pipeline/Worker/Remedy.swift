@@ -1,10 +1,11 @@
+import Events
 import KafkaClient
 
 /// What a worker does after an error of Kafka's: the first of these that fits.
 enum Remedy: Equatable {
     struct Refusal: Equatable {
         /// The event whose record it was; nil where that is not known.
-        var event: Coordinates?
+        var event: EventCoordinates?
         var error: KafkaError
     }
 
@@ -23,7 +24,7 @@ enum Remedy: Equatable {
     ///   - alone: the only event of the transaction, if that is so.
     ///   - consumer: the consumer's fatal error, if it has one.
     init(
-        after error: KafkaError, refusals: [(event: Coordinates?, error: KafkaError)], alone: Coordinates?,
+        after error: KafkaError, refusals: [(event: EventCoordinates?, error: KafkaError)], alone: EventCoordinates?,
         consumer: KafkaError?
     ) {
         let refusal = (refusals + [(alone, error)]).first { $0.error.kind.isOfRecord }

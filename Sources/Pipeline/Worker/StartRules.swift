@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 /// Where a group may start, and what only an operator can decide (docs/design.md §6, "Where a group starts").
@@ -9,32 +10,34 @@ enum StartRules {
     /// - Throws: where the topic's partition count has changed since: keys have moved, and timers of orders whose later
     ///   events are in other partitions would still be sent.
     static func check(
-        _ starts: [TopicPartition: CommittedOffset], partitionCount: Int32, now: Int64
-    ) throws(PipelineError) -> (positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], reset: [TopicPartition])
-    {
-        var positions: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [:]
-        var reset: [TopicPartition] = []
+        _ starts: [SourcePartition: CommittedOffset], partitionCounts: [SourceKind: Int32],
+        topics: PipelineConfiguration.Topics, now: Int64
+    ) throws(PipelineError) -> (positions: [SourcePartition: CommittedPosition], reset: [SourcePartition]) {
+        var positions: [SourcePartition: CommittedPosition] = [:]
+        var reset: [SourcePartition] = []
         for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
+            let partitionCount = partitionCounts[partition.source] ?? 0
             let found = OffsetMetadata(parsing: start.metadata)
             if found == nil { reset.append(partition) }
             let metadata =
                 found ?? OffsetMetadata(watermark: TimerWatermark(now), partitions: partitionCount, newestTimestamp: 0)
             guard metadata.partitions == partitionCount else {
+                let id = topics.topicPartition(of: partition)
                 throw .decisionNeeded(
-                    "\(partition.topic) had \(metadata.partitions) partitions when \(partition) was committed and has "
+                    "\(id.topic) had \(metadata.partitions) partitions when \(id) was committed and has "
                         + "\(partitionCount) now, so keys have moved: see `carillon offsets set --accept-partitions`")
             }
-            positions[partition.partition] = (start.offset.value, metadata)
+            positions[partition] = CommittedPosition(offset: start.offset.value, metadata: metadata)
         }
         return (positions, reset)
     }
 
-    /// The partitions whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of
+    /// The partitions of the orders whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of
     /// the clock and the newest record's time, where that is more than a minute.
     ///
     /// - Parameter now: milliseconds since 1970.
     static func aheadWatermarks(
-        _ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], now: Int64
+        _ positions: [Int32: CommittedPosition], now: Int64
     ) -> [Int32: Int64] {
         positions
             .mapValues { lead(of: $0.metadata, now: now) }

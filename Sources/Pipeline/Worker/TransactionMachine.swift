@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 /// The transactions of a worker, one after the other, and the search for refused records in them.
@@ -63,7 +64,7 @@ struct TransactionMachine {
     }
 
     /// The event that follows is the only one of this transaction.
-    mutating func isolates(_ event: Coordinates, isDeadLetter: Bool) throws(PipelineError) {
+    mutating func isolates(_ event: EventCoordinates, isDeadLetter: Bool) throws(PipelineError) {
         try change("an event was isolated") { open in
             open.alone = event
             open.aloneIsDeadLetter = isDeadLetter
@@ -134,7 +135,7 @@ struct TransactionMachine {
     /// The broker has committed.
     ///
     /// - Parameter next: the next offset of a partition.
-    mutating func committed(upTo next: (Int32) -> Int64?) throws(PipelineError) {
+    mutating func committed(upTo next: (SourcePartition) -> Int64?) throws(PipelineError) {
         guard case .committing(let open) = phase else { throw misfit("a transaction was committed") }
         phase = .idle
         isolation.committed(upTo: next)
@@ -185,7 +186,7 @@ struct TransactionMachine {
         /// Not even the dead letter of a single timer is accepted.
         case giveUpTimer
         /// Not even the truncated dead letter of this event is accepted.
-        case giveUp(Coordinates)
+        case giveUp(EventCoordinates)
     }
 
     /// The broker, or the client, has refused a record permanently. The transaction is still to be ended.
@@ -194,7 +195,7 @@ struct TransactionMachine {
     ///   - error: its name.
     ///   - timers: how many were sent in the transaction.
     ///   - ends: the offset after the last event of it, by partition.
-    mutating func refused(_ error: String, timers: Int, ends: [Int32: Int64]) -> RefusalAction {
+    mutating func refused(_ error: String, timers: Int, ends: [SourcePartition: Int64]) -> RefusalAction {
         let refused: OpenTransaction? =
             switch phase {
             case .idle: nil
@@ -213,7 +214,7 @@ struct TransactionMachine {
     }
 
     /// The event that a refusal without an event of its own is about: the only one of its transaction.
-    var alone: Coordinates? {
+    var alone: EventCoordinates? {
         switch phase {
         case .idle: nil
         case .open(let open), .committing(let open): open.alone

@@ -5,7 +5,8 @@ import NotificationPayload
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.
 ///
-/// Each record is tagged with the coordinates of the event it comes from, so that a refused one can be traced to it.
+/// Each record is tagged with the coordinates of the event it comes from, so that a refused one can be traced to it:
+/// ``source`` is that of the events which the core emits next.
 struct TransactionOutput: ~Copyable, RecordSink {
     /// How much is kept of a dead letter's value that is too large for its topic (docs/kafka.md 20).
     static let truncatedSize = 64 * 1024
@@ -18,6 +19,7 @@ struct TransactionOutput: ~Copyable, RecordSink {
     private let journalOrigin: JournalEntry.Origin
     private var journalText = ByteWriter()
     private var headers: [HeaderView] = []
+    var source = SourceKind.orders
     /// Whether the values of dead letters are truncated to ``truncatedSize``.
     var truncatesDeadLetters = false
 
@@ -90,7 +92,7 @@ struct TransactionOutput: ~Copyable, RecordSink {
     ) throws(KafkaError) {
         self.headers.removeAll(keepingCapacity: true)
         for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
-        let tag = EventTag.make(Coordinates(partition: event.partition, offset: event.offset))
+        let tag = EventTag.make(EventCoordinates(SourcePartition(source, event.partition), offset: event.offset))
         try self.headers.withUnsafeBufferPointer { views throws(KafkaError) in
             try producer.produce(to: topic, key: key, value: value, headers: views, tag: tag)
         }
@@ -119,7 +121,7 @@ extension TransactionOutput {
     var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
 
     /// The records of this transaction that were refused permanently since the last call, by the event they come from.
-    mutating func takeRefusals() -> [(event: Coordinates?, error: KafkaError)] {
+    mutating func takeRefusals() -> [(event: EventCoordinates?, error: KafkaError)] {
         producer.takeFailures().map { (EventTag.coordinates($0.tag), $0.error) }
     }
 
@@ -138,18 +140,22 @@ extension TransactionOutput {
     mutating func poll() { producer.poll(timeout: .zero) }
 }
 
-/// An event's coordinates in the 64 bits that travel with a record to its delivery report: 16 for the partition,
-/// 48 for the offset.
+/// An event's coordinates in the 64 bits that travel with a record to its delivery report: 2 for the source, 16 for the
+/// partition, 46 for the offset.
 enum EventTag {
     /// The tag of a record that comes from no event: the journal's, whose append time is kept.
     static let none = Producer.timedTag
 
-    static func make(_ event: Coordinates) -> UInt64 {
-        UInt64(UInt16(truncatingIfNeeded: event.partition)) << 48 | UInt64(event.offset) & 0xFFFF_FFFF_FFFF
+    private static let offsetMask: UInt64 = 1 << 46 - 1
+
+    static func make(_ event: EventCoordinates) -> UInt64 {
+        UInt64(event.partition.source.rawValue) << 62
+            | UInt64(UInt16(truncatingIfNeeded: event.partition.number)) << 46 | UInt64(event.offset) & offsetMask
     }
 
-    static func coordinates(_ tag: UInt64) -> Coordinates? {
-        guard tag != none else { return nil }
-        return Coordinates(partition: Int32(tag >> 48), offset: Int64(tag & 0xFFFF_FFFF_FFFF))
+    static func coordinates(_ tag: UInt64) -> EventCoordinates? {
+        guard tag != none, let source = SourceKind(rawValue: UInt8(tag >> 62)) else { return nil }
+        let partition = SourcePartition(source, Int32(tag >> 46 & 0xFFFF))
+        return EventCoordinates(partition, offset: Int64(tag & offsetMask))
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 extension Worker {
@@ -27,15 +28,15 @@ extension Worker {
         if statistics.brokers.contains(where: { $0.state == "UP" }) {
             context.board.brokersAreDown(nil, worker: slot.number)
         }
-        var lag: [Int32: Int] = [:]
+        var lag: [SourcePartition: Int] = [:]
         for each in statistics.partitions {
-            guard let position = assignment.positions[each.partition.partition], let end = each.lastStableOffset else {
-                continue
-            }
-            lag[each.partition.partition] = Int(max(0, end.value - position.reached))
+            guard let partition = context.configuration.topics.sourcePartition(of: each.partition),
+                let position = assignment.positions[partition], let end = each.lastStableOffset
+            else { continue }
+            lag[partition] = Int(max(0, end.value - position.reached))
             guard let watermark = each.highWatermark,
                 health.hungTransactions.observe(
-                    partition: each.partition.partition, lastStable: end.value, highWatermark: watermark.value)
+                    partition: each.partition, lastStable: end.value, highWatermark: watermark.value)
             else { continue }
             logger.warning(
                 "a transaction upstream has been open for more than a minute: nothing after it can be read",
@@ -48,7 +49,8 @@ extension Worker {
     private mutating func startAssignment(_ partitions: [TopicPartition]) throws {
         logger.info("assigned \(partitions.count) partitions", ["partitions": partitions.list])
         health.refusal = nil
-        assignment.assigned(partitions.map(\.partition), barrier: context.gate.requestBarrier(), now: .now)
+        let ours = partitions.compactMap(context.configuration.topics.sourcePartition)
+        assignment.assigned(ours, barrier: context.gate.requestBarrier(), now: .now)
         showPhase()
         // An unanswered assignment would block the whole group until the committed offsets are known.
         try consumer.assign([:])
@@ -59,7 +61,7 @@ extension Worker {
         if isLost { health.fencings.noteLostContact() }
         logger.info(
             isLost ? "lost its partitions" : "gives its partitions back",
-            ["partitions": "\(assignment.positions.owned)"])
+            ["partitions": assignment.positions.owned.map(context.configuration.topics.topicPartition).list])
         do {
             try context.reach(.inRevoke, worker: slot.number)
             if !isLost { try commit() }
@@ -122,28 +124,29 @@ extension Worker {
     }
 
     private mutating func startReading(_ search: AssignmentMachine.Search) throws {
-        let topic = context.configuration.topics.events
-        let starts = try startOffsets(of: search.partitions.of(topic))
-        let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
-        let checked = try StartRules.check(starts, partitionCount: count, now: context.clock.now())
-        try prepareOrders(checked.positions, log: try checkRange(starts))
+        let topics = context.configuration.topics
+        let starts = try startOffsets(of: search.partitions)
+        let counts = try partitionCounts(of: search.partitions)
+        let checked = try StartRules.check(
+            starts, partitionCounts: counts, topics: topics, now: context.clock.now())
+        let log = try checkRange(starts)
+        let orders = checked.positions.of(.orders)
+        try prepareOrders(orders, log: log)
         assignment.group = try consumer.groupMetadata()
-        switch try assignment.located(checked.positions, folds: folds.offsets, partitionCount: count) {
-        case .assign(let offsets): try consumer.assign(offsets.of(topic))
-        case .seek(let offsets): try consumer.seek(to: offsets.of(topic), timeout: .seconds(5))
+        switch try assignment.located(checked.positions, folds: folds.offsets, partitionCounts: counts) {
+        case .assign(let offsets): try consumer.assign(offsets.of(topics))
+        case .seek(let offsets): try consumer.seek(to: offsets.of(topics), timeout: .seconds(5))
         }
         let whole = try assignment.started(now: .now)
         context.meter.setPartitions(search.partitions.count, worker: slot.number)
-        considerWatermarks(checked.positions, isRewind: search.isRewind)
+        considerWatermarks(orders, isRewind: search.isRewind)
         beginRefold(whole: whole)
         health.watch.progressed()
         reportReset(checked.reset)
     }
 
     /// Warns of watermarks that are ahead of the clock: their partitions' timers that are due before them are not sent.
-    private func considerWatermarks(
-        _ positions: [Int32: (offset: Int64, metadata: OffsetMetadata)], isRewind: Bool
-    ) {
+    private func considerWatermarks(_ positions: [Int32: CommittedPosition], isRewind: Bool) {
         guard context.configuration.orders.schedule != nil else { return }
         context.meter.setWatermarks(positions.mapValues(\.metadata), clock: context.clock, worker: slot.number)
         let ahead = StartRules.aheadWatermarks(positions, now: context.clock.now())
@@ -160,26 +163,34 @@ extension Worker {
     /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record
     /// (docs/design.md §6, "Where a group starts").
     private mutating func startOffsets(
-        of partitions: [TopicPartition]
-    ) throws -> [TopicPartition: CommittedOffset] {
-        var starts = try consumer.committed(partitions, timeout: .seconds(1))
-        let topic = context.configuration.topics.events
-        let committed = Set(starts.keys.map(\.partition))
-        switch try assignment.answered(committed, from: context.configuration.from) {
+        of partitions: [SourcePartition]
+    ) throws -> [SourcePartition: CommittedOffset] {
+        let topics = context.configuration.topics
+        var starts: [SourcePartition: CommittedOffset] = [:]
+        for (id, start) in try consumer.committed(partitions.map(topics.topicPartition), timeout: .seconds(1)) {
+            if let partition = topics.sourcePartition(of: id) { starts[partition] = start }
+        }
+        switch try assignment.answered(Set(starts.keys), from: context.configuration.from) {
         case .locate: break
         case .refuse(let missing):
-            throw StartRules.noStart(missing.of(topic), group: context.configuration.groupID)
+            throw StartRules.noStart(
+                missing.map(topics.topicPartition), group: context.configuration.groupID)
         case .begin(let missing, at: let start):
-            starts.merge(try begin(missing.of(topic), at: start)) { _, new in new }
+            for source in SourceKind.allCases {
+                let missing = missing.filter { $0.source == source }
+                if missing.isEmpty { continue }
+                starts.merge(try begin(missing, of: source, at: start)) { _, new in new }
+            }
         }
         return starts
     }
 
     private mutating func begin(
-        _ missing: [TopicPartition], at start: PipelineConfiguration.StartPosition
-    ) throws -> [TopicPartition: CommittedOffset] {
-        let topic = context.configuration.topics.events
-        let count = try Int32(consumer.partitionCount(of: topic, timeout: .seconds(5)))
+        _ missing: [SourcePartition], of source: SourceKind, at start: PipelineConfiguration.StartPosition
+    ) throws -> [SourcePartition: CommittedOffset] {
+        let topics = context.configuration.topics
+        let missing = missing.map(topics.topicPartition)
+        let count = try partitionCount(of: source)
         let offsets =
             switch start {
             case .earliest: try consumer.startOffsets(missing, timeout: .seconds(5))
@@ -193,19 +204,31 @@ extension Worker {
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
         try consumer.commit(new, timeout: .seconds(5))
         logger.info("starts \(missing.count) partitions that had no committed offset", ["partitions": missing.list])
-        return new
+        return Dictionary(uniqueKeysWithValues: new.map { (SourcePartition(source, $0.key.partition), $0.value) })
+    }
+
+    private func partitionCounts(of partitions: [SourcePartition]) throws -> [SourceKind: Int32] {
+        var counts: [SourceKind: Int32] = [:]
+        for source in Set(partitions.map(\.source)) { counts[source] = try partitionCount(of: source) }
+        return counts
+    }
+
+    private func partitionCount(of source: SourceKind) throws(KafkaError) -> Int32 {
+        Int32(try consumer.partitionCount(of: context.configuration.topics.topic(of: source), timeout: .seconds(5)))
     }
 
     /// Only an operator can decide about an offset outside the log: the error says what was lost, and nothing is
     /// skipped.
     ///
     /// - Returns: what the log has of these partitions.
-    private mutating func checkRange(_ starts: [TopicPartition: CommittedOffset]) throws -> LogBounds {
-        let partitions = Array(starts.keys)
+    private mutating func checkRange(_ starts: [SourcePartition: CommittedOffset]) throws -> LogBounds {
+        let topics = context.configuration.topics
+        let partitions = starts.keys.map(topics.topicPartition)
         let log = LogBounds(
             first: try consumer.startOffsets(partitions, timeout: .seconds(5)),
             end: try consumer.endOffsets(partitions, timeout: .seconds(5)))
-        for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
+        for (source, start) in starts.sorted(by: { $0.key < $1.key }) {
+            let partition = topics.topicPartition(of: source)
             guard let first = log.first[partition], let end = log.end[partition] else { continue }
             if let problem = StartRules.rangeProblem(partition, committed: start.offset, first: first, end: end) {
                 throw problem
@@ -214,8 +237,9 @@ extension Worker {
         return log
     }
 
-    private func reportReset(_ partitions: [TopicPartition]) {
-        guard !partitions.isEmpty else { return }
+    private func reportReset(_ reset: [SourcePartition]) {
+        guard !reset.isEmpty else { return }
+        let partitions = reset.map(context.configuration.topics.topicPartition)
         logger.warning(
             "committed offsets have no readable watermark (were they reset by hand?): timers count from now",
             ["partitions": partitions.list])
@@ -230,10 +254,18 @@ extension [Int32] {
     }
 }
 
-extension [Int32: Int64] {
-    fileprivate func of(_ topic: String) -> [TopicPartition: Offset] {
-        [TopicPartition: Offset](
-            uniqueKeysWithValues: map { (TopicPartition(topic: topic, partition: $0), Offset($1)) })
+extension [SourcePartition: Int64] {
+    fileprivate func of(_ topics: PipelineConfiguration.Topics) -> [TopicPartition: Offset] {
+        [TopicPartition: Offset](uniqueKeysWithValues: map { (topics.topicPartition(of: $0), Offset($1)) })
+    }
+}
+
+extension [SourcePartition: CommittedPosition] {
+    /// Those of one source.
+    fileprivate func of(_ source: SourceKind) -> [Int32: CommittedPosition] {
+        var ours: [Int32: CommittedPosition] = [:]
+        for (partition, position) in self where partition.source == source { ours[partition.number] = position }
+        return ours
     }
 }
 

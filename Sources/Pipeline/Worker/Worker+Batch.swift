@@ -1,3 +1,5 @@
+import Events
+
 extension Worker {
     /// Extracts the batch and emits it, in as many transactions as its output needs.
     mutating func process() throws {
@@ -25,6 +27,7 @@ extension Worker {
     }
 
     private mutating func emit(_ records: Range<Int>) throws -> Int {
+        output.source = intake.batch.source
         if core.needsWholeBatches { return try core.emit(intake.batch, records, limit: .max, into: &output) }
         let configuration = context.configuration
         let open = transaction.open
@@ -35,11 +38,12 @@ extension Worker {
     }
 
     private mutating func advance(over records: Range<Int>) throws {
+        let source = intake.batch.source
         var oldest = Int64.max
         var dated = 0
         for index in records {
             let record = intake.batch.records[index]
-            assignment.positions.advance(over: record)
+            assignment.positions[source].advance(over: record)
             guard let timestamp = record.timestamp?.milliseconds else { continue }
             oldest = min(oldest, timestamp)
             dated += 1
@@ -50,7 +54,7 @@ extension Worker {
     /// Prepares an event that runs alone because its batch was refused (docs/kafka.md 20).
     private mutating func applyTreatment(of record: Int) throws {
         let place = intake.batch.records[record]
-        let event = Coordinates(partition: place.partition, offset: place.offset)
+        let event = EventCoordinates(intake.batch.partition(of: place), offset: place.offset)
         let isolation = transaction.isolation
         let treatment = isolation.treatment(of: event)
         output.truncatesDeadLetters = treatment.isTruncated

@@ -35,13 +35,11 @@ extension Worker {
     ///   - log: what the log has of them.
     /// - Throws: a `KafkaError` where the log does not answer: no checkpoint is used without comparing it with the log.
     mutating func prepareOrders(
-        _ committed: [Int32: (offset: Int64, metadata: OffsetMetadata)], log: LogBounds
+        _ committed: [Int32: CommittedPosition], log: LogBounds
     ) throws {
-        for partition in folds.forget(except: Set(committed.keys)) { core.revoke(partition) }
+        for partition in folds.forget(except: Set(committed.keys)) { core.orders.revoke(partition) }
         let topic = context.configuration.topics.events
-        let needed = folds.needed(
-            committed.mapValues(\.offset),
-            first: Dictionary(uniqueKeysWithValues: log.first.map { ($0.key.partition, $0.value.value) }), of: topic)
+        let needed = folds.needed(committed.mapValues(\.offset), first: log.first, of: topic)
         let foreign = try foreignCheckpoints(of: needed, log: log)
         var missing: [TopicPartition: Timestamp] = [:]
         for (id, usable) in needed.sorted(by: { $0.key < $1.key }) {
@@ -65,12 +63,12 @@ extension Worker {
     }
 
     private mutating func beginFold(
-        of partition: Int32, at offset: Int64, first: Int64, upTo start: (offset: Int64, metadata: OffsetMetadata)
+        of partition: Int32, at offset: Int64, first: Int64, upTo start: CommittedPosition
     ) {
         let beginning = FoldBeginning(
             at: offset, first: first, committed: start.offset, newest: start.metadata.newestTimestamp)
-        core.assign(partition, watermark: start.metadata.watermark, newest: 0, beginning: beginning)
-        if folds.checkpoint != nil { core.orders.trackChanges(of: partition) }
+        core.orders.assign(partition, watermark: start.metadata.watermark, newest: 0, beginning: beginning)
+        if folds.checkpoint != nil { core.orders.states.trackChanges(of: partition) }
         folds.offsets[partition] = min(max(offset, first), start.offset)
     }
 
@@ -105,9 +103,9 @@ extension Worker {
     ) -> Int64? {
         do throws(StoreError) {
             if let mark = folds.checkpoint?.marks[partition], usable?.contains(mark.offset) == true {
-                core.assign(partition, watermark: watermark, newest: mark.newest, beginning: mark.beginning)
-                if try folds.checkpoint?.load(partition, into: &core.orders) == true {
-                    core.orders.trackChanges(of: partition, recent: mark.recent)
+                core.orders.assign(partition, watermark: watermark, newest: mark.newest, beginning: mark.beginning)
+                if try folds.checkpoint?.load(partition, into: &core.orders.states) == true {
+                    core.orders.states.trackChanges(of: partition, recent: mark.recent)
                     return mark.offset
                 }
             }
@@ -128,7 +126,8 @@ extension Worker {
         logger.info(
             "folds the state of orders up to the committed offsets",
             [
-                "partitions": "\(assignment.positions.foldingCount)", "offsets": "\(assignment.positions.leftToFold)",
+                "partitions": "\(assignment.positions.orders.foldingCount)",
+                "offsets": "\(assignment.positions.orders.leftToFold)",
             ])
     }
 
@@ -140,7 +139,7 @@ extension Worker {
             core.refold(&intake.refoldBatch, isOpen: !transaction.isIdle)
             context.meter.count { $0.refolded += records }
         }
-        if transaction.isIdle { assignment.positions.commitFolds() }
+        if transaction.isIdle { assignment.positions.orders.commitFolds() }
         for partition in assignment.takeFinishedFolds() { finishFold(of: partition) }
         switch try assignment.folded(records, now: .now) {
         case .more(let line):
@@ -154,16 +153,16 @@ extension Worker {
     }
 
     private func showRefold() {
-        context.meter.setRefold(Int(assignment.positions.leftToFold), worker: slot.number)
+        context.meter.setRefold(Int(assignment.positions.orders.leftToFold), worker: slot.number)
         showPhase()
     }
 
     /// The state is that of the committed offset: it continues with what is committed there.
     private mutating func finishFold(of partition: Int32) {
-        guard let position = assignment.positions[partition] else { return }
-        let newest = core.resume(
+        guard let position = assignment.positions.orders[partition] else { return }
+        let newest = core.orders.resume(
             partition, watermark: position.committedWatermark, newest: position.newestTimestamp)
-        assignment.positions.raiseNewest(partition: partition, to: newest)
+        assignment.positions.orders.raiseNewest(partition: partition, to: newest)
     }
 
     /// Warns of the partitions whose state may lack something, once for each.
@@ -171,9 +170,9 @@ extension Worker {
         var known: [String] = []
         let now = context.clock.now()
         let horizon = context.configuration.orders.horizon.wholeMilliseconds
-        for partition in assignment.positions.owned {
-            let newest = assignment.positions[partition]?.newestTimestamp ?? 0
-            let beginning = core.beginning(of: partition, newest: newest)
+        for partition in assignment.positions.orders.owned {
+            let newest = assignment.positions.orders[partition]?.newestTimestamp ?? 0
+            let beginning = core.orders.beginning(of: partition, newest: newest)
             guard beginning.isWorthTelling(newest: newest, now: now, horizon: horizon),
                 folds.reported.updateValue(beginning, forKey: partition) != beginning
             else { continue }
@@ -198,17 +197,18 @@ extension Worker {
     /// Writes the checkpoint when it is due and no transaction is open: every 10 s, or so much less often that it takes no
     /// more than a fiftieth of the time. A large one is written in slices, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.isSettled,
+        guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.states.isSettled,
             let settled = assignment.committedFolds
         else { return }
         let began = ContinuousClock.now
-        context.meter.setOrders(core.orders.count, bytes: core.orders.usedBytes, worker: slot.number)
+        context.meter.setOrders(core.orders.states.count, bytes: core.orders.states.usedBytes, worker: slot.number)
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
         for (partition, offset) in settled { marks[partition] = mark(of: partition, at: offset) }
         var isWhole = true
         do throws(StoreError) {
             isWhole =
-                try folds.checkpoint?.save(marks, of: &core.orders, limit: isLast ? .max : OrderFolds.saveSlice) ?? true
+                try folds.checkpoint?.save(marks, of: &core.orders.states, limit: isLast ? .max : OrderFolds.saveSlice)
+                ?? true
         } catch {
             giveUpCheckpoint(after: error)
         }
@@ -217,17 +217,17 @@ extension Worker {
 
     /// - Returns: nil for a state that has nothing in it and does not know yet what it lacks.
     private func mark(of partition: Int32, at offset: Int64) -> OrderCheckpoint.Mark? {
-        let newest = core.newest(in: partition)
+        let newest = core.orders.newest(in: partition)
         let foldedFrom: Int64
-        switch core.beginning(of: partition, newest: newest) {
+        switch core.orders.beginning(of: partition, newest: newest) {
         case .whole: foldedFrom = 0
         case .record(let time): foldedFrom = time
         case .nextRecord: return nil
         }
         return OrderCheckpoint.Mark(
-            offset: offset, watermark: assignment.positions[partition]?.committedWatermark ?? TimerWatermark(0),
+            offset: offset, watermark: assignment.positions.orders[partition]?.committedWatermark ?? TimerWatermark(0),
             newest: newest,
-            foldedFrom: foldedFrom, recent: core.orders.recentRecords(of: partition, below: offset))
+            foldedFrom: foldedFrom, recent: core.orders.states.recentRecords(of: partition, below: offset))
     }
 
     /// What is on the disk stays as it was, for the next start. This process does not write it again, since it no longer
@@ -235,6 +235,6 @@ extension Worker {
     private mutating func giveUpCheckpoint(after error: StoreError) {
         logger.warning("the state of orders is no longer saved, a restart has more to fold: \(error)")
         folds.checkpoint = nil
-        for partition in folds.offsets.keys { core.orders.stopTracking(partition) }
+        for partition in folds.offsets.keys { core.orders.states.stopTracking(partition) }
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 extension Worker {
@@ -21,8 +22,10 @@ extension Worker {
 
     /// Checks a consumer that has been quiet for a long time.
     private mutating func watchConsumer() throws {
+        let topics = context.configuration.topics
         for end in intake.records.endsOfPartition {
-            assignment.positions.reach(partition: end.partition.partition, offset: end.offset.value)
+            guard let partition = topics.sourcePartition(of: end.partition) else { continue }
+            assignment.positions[partition.source].reach(partition: partition.number, offset: end.offset.value)
         }
         if !intake.records.isEmpty || !intake.records.endsOfPartition.isEmpty {
             health.refusal = nil
@@ -30,10 +33,11 @@ extension Worker {
         }
         guard health.watch.isCheckDue() else { return }
         let positions = assignment.positions
-        let owned = positions.owned.of(context.configuration.topics.events)
-        guard let found = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return noteProgress() }
-        let ends = Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
-        let isStuck = health.watch.isStuck(ends: ends, reached: { positions[$0]?.reached ?? .max })
+        let owned = positions.owned.map(topics.topicPartition)
+        guard let ends = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return noteProgress() }
+        let isStuck = health.watch.isStuck(ends: ends.mapValues(\.value)) {
+            topics.sourcePartition(of: $0).flatMap { positions[$0]?.reached } ?? .max
+        }
         context.board.consumerIsHopeless(health.watch.isHopeless, of: "worker \(slot.number)")
         if isStuck { throw KafkaError.stuckConsumer }
     }

@@ -42,8 +42,8 @@ extension Worker {
             after: error, refusals: output.takeRefusals(), alone: transaction.alone, consumer: consumer.fatalError)
         switch remedy {
         case .isolate(let refusal):
-            let topic = context.configuration.topics.events
-            let event = refusal.event.map { "\(topic)/\($0.partition)/\($0.offset)" }
+            let topics = context.configuration.topics
+            let event = refusal.event.map { "\(topics.topicPartition(of: $0.partition))/\($0.offset)" }
             logger.warning("a record was refused: \(refusal.error)", ["of": event ?? "unknown"])
             try isolate(refusal.error)
         case .replaceFailedConsumer(let fatal):
@@ -70,17 +70,18 @@ extension Worker {
 
     /// Finds the refused event by running the batch one event at a time (docs/kafka.md 20).
     private mutating func isolate(_ refusal: KafkaError) throws {
-        var ends: [Int32: Int64] = [:]
+        var ends: [SourcePartition: Int64] = [:]
         for partition in assignment.positions.owned { ends[partition] = assignment.positions[partition]?.next }
         for record in intake.batch.records {
-            ends[record.partition] = max(ends[record.partition] ?? 0, record.offset + 1)
+            let partition = intake.batch.partition(of: record)
+            ends[partition] = max(ends[partition] ?? 0, record.offset + 1)
         }
         switch transaction.refused(refusal.name, timers: core.counts.timers, ends: ends) {
         case .giveUpTimer:
             throw PipelineError.unplaceableRecord("not even the dead letter of a timer is accepted: \(refusal)")
         case .giveUp(let event):
             throw PipelineError.unplaceableRecord(
-                "partition \(event.partition), offset \(event.offset): "
+                "partition \(event.partition.number), offset \(event.offset): "
                     + "not even a truncated dead letter is accepted: \(refusal)")
         case .retry:
             try discardTransaction()
@@ -188,7 +189,7 @@ extension Worker {
             settings: settings, group: configuration.groupID,
             instance: configuration.staticMembership ? slot.groupInstanceID(group: configuration.groupID) : nil,
             logger: logger.clientSink)
-        try consumer.subscribe(to: [configuration.topics.events])
+        try consumer.subscribe(to: SourceKind.allCases.map(configuration.topics.topic))
         return consumer
     }
 }

@@ -80,8 +80,8 @@ extension Worker {
         if ticks.isLookDue(schedule.tick), try isClockRight() {
             let now = context.clock.now()
             try ask(
-                assignment.positions.owned.filter {
-                    ticks.pending[$0] == nil && canFire($0) && core.isDue(in: $0, at: now)
+                assignment.positions.orders.owned.filter {
+                    ticks.pending[$0] == nil && canFire($0) && core.orders.isDue(in: $0, at: now)
                 },
                 at: now)
         }
@@ -106,10 +106,10 @@ extension Worker {
     }
 
     private var reachedTicks: [Int32] {
-        ticks.reached { partition in canFire(partition) ? assignment.positions[partition]?.reached : nil }
+        ticks.reached { partition in canFire(partition) ? assignment.positions.orders[partition]?.reached : nil }
     }
 
-    private func canFire(_ partition: Int32) -> Bool { assignment.positions[partition]?.isFolding == false }
+    private func canFire(_ partition: Int32) -> Bool { assignment.positions.orders[partition]?.isFolding == false }
 
     /// Whether the transaction has reached one of its limits: nothing more is begun in it.
     func isFull(_ open: OpenTransaction) -> Bool {
@@ -136,19 +136,20 @@ extension Worker {
 
     /// Sends a slice of a partition's timers.
     private mutating func fire(_ partition: Int32, maxTimers: Int) throws {
-        guard let pending = ticks.pending[partition], let position = assignment.positions[partition],
+        guard let pending = ticks.pending[partition], let position = assignment.positions.orders[partition],
             let open = transaction.open
         else { return }
         let configuration = context.configuration
         let isolation = transaction.isolation
         let refused = DeadLetter.timerRefused(isolation.lastError ?? "")
+        output.source = .orders
         let watermark = try core.fire(
             Tick(partition: partition, time: pending.time, clock: open.clock, offset: position.next),
             TickSlice(maxTimers: maxTimers, maxRecords: configuration.commitMaxRecords) {
                 open.isOld(configuration)
             },
             replacingPushes: isolation.tickTreatment.isDeadLetter ? refused : nil, into: &output)
-        assignment.positions.fire(partition: partition, upTo: watermark, tick: pending.time)
+        assignment.positions.orders.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)
     }

@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 
 extension Worker {
@@ -24,7 +25,7 @@ extension Worker {
     }
 
     private mutating func commit(_ open: OpenTransaction) throws {
-        if context.configuration.orders.schedule == nil { assignment.positions.passTimers(until: open.clock) }
+        if context.configuration.orders.schedule == nil { assignment.positions.orders.passTimers(until: open.clock) }
         let offsets = try writeJournal(of: open)
         try context.reach(.beforeCommit, worker: slot.number)
         if open.hasTick { try checkClock(of: open) }
@@ -50,21 +51,28 @@ extension Worker {
     mutating func writeJournal(of open: OpenTransaction) throws -> [TopicPartition: CommittedOffset] {
         var entry = JournalEntry()
         var offsets: [TopicPartition: CommittedOffset] = [:]
-        let topic = context.configuration.topics.events
-        assignment.positions.forEachUncommitted { partition, position in
+        let topics = context.configuration.topics
+        assignment.positions.forEachUncommitted { partition, position, metadata in
             entry.ranges.append(
                 JournalEntry.Range(
                     partition: partition, from: position.committed, to: position.next, first: position.first,
-                    isIncomplete: core.beginning(of: partition, newest: position.newestAtFirst) != .whole,
+                    isIncomplete: isIncomplete(partition, newest: position.newestAtFirst),
                     watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
                     until: position.tickTime))
-            offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
-                offset: Offset(position.next), metadata: assignment.positions.metadata(of: position).text)
+            offsets[topics.topicPartition(of: partition)] = CommittedOffset(
+                offset: Offset(position.next), metadata: metadata.text)
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets
         try output.journal(entry)
         return offsets
+    }
+
+    /// Whether the state that the records of a partition were read with may lack something.
+    private func isIncomplete(_ partition: SourcePartition, newest: Int64) -> Bool {
+        switch partition.source {
+        case .orders: core.orders.beginning(of: partition.number, newest: newest) != .whole
+        }
     }
 
     private mutating func sendOffsets(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {

@@ -48,8 +48,8 @@ final class WorkerContext: Sendable {
     /// What all journal entries of the process have in common.
     var journalOrigin: JournalEntry.Origin {
         JournalEntry.Origin(
-            group: configuration.groupID, cluster: cluster, events: configuration.topics.events,
-            dispatch: configuration.topics.dispatch, rules: configuration.rulesHash)
+            group: configuration.groupID, cluster: cluster, topics: configuration.topics,
+            rules: configuration.rulesHash)
     }
 
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }

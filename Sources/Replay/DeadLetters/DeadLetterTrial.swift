@@ -29,7 +29,7 @@ struct DeadLetterTrial: ~Copyable {
         self.request = request
         topics = configuration.topics
         reader = EventReader(configuration.rules, topic: configuration.topics.events)
-        batch = EventBatch(topic: configuration.topics.events)
+        batch = EventBatch(.orders, topic: configuration.topics.events)
     }
 
     /// - Parameter record: its headers are in `headers`.

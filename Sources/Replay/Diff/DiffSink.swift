@@ -64,7 +64,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
         }
         report.unequal += 1
         index.take(other)
-        let now = RenderedRecord(record, sources: notification.sources)
+        let now = RenderedRecord(record, sources: notification.fieldSources)
         if let then = other.record {
             report.fields.note(then, now, of: identity.place)
         } else {

@@ -189,7 +189,7 @@ package struct IndexSink: ~Copyable, ReplaySink {
         count += 1
         try index.append(
             record, at: Coordinates(partition: 0, offset: count),
-            keeping: RenderedRecord(record, sources: notification.sources))
+            keeping: RenderedRecord(record, sources: notification.fieldSources))
     }
 
     package mutating func deadLetter(

@@ -57,7 +57,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     package mutating func dispatch(
         _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
-        openTimer(event, notification.eventType)
+        openTimer(event, notification.type)
         // A copy: Swift 6.3 leaks a dictionary that is assigned through an optional of a noncopyable self.
         guard var explanation = current else { return }
         let device = String(decoding: record.key, as: UTF8.self)
@@ -67,7 +67,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             explanation.outcome = refusal.map { .refused($0) } ?? .sent
         }
         explanation.devices += 1
-        explanation.sources = RenderedRecord.texts(of: notification.sources)
+        explanation.sources = notification.fieldSources.map(RenderedRecord.texts) ?? [:]
         if explanation.isTimer, explanation.reading.places.isEmpty {
             explanation.reading.places = [PushPayload(value: Array(record.value))?["place_id"] ?? ""]
         }
@@ -105,7 +105,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     }
 
     package mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
-        openTimer(timer, type)
+        openTimer(timer, type.rawValue)
         current?.outcome = .dropped(drop)
     }
 
@@ -122,11 +122,11 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     /// Begins a timer, unless it is that of the previous record.
     ///
     /// - Parameter type: nil for a dead letter, which does not name it.
-    private mutating func openTimer(_ timer: EventRecord, _ type: EventType?) {
+    private mutating func openTimer(_ timer: EventRecord, _ type: String?) {
         // The outcome of an event comes after ``see(_:in:)``, which has opened it.
         if let current, !current.isTimer { return }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) }
-        let types = type.map { [$0.rawValue] } ?? []
+        let types = type.map { [$0] } ?? []
         if let current, current.order == order, current.time == timer.timestamp?.milliseconds,
             current.reading.types == types
         {

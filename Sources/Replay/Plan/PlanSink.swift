@@ -15,7 +15,7 @@ package struct PlanSink: ~Copyable, ReplaySink {
     package mutating func dispatch(
         _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) {
-        let type = notification.eventType.rawValue
+        let type = notification.type
         let messageID = record[.messageID]
         let begins = messageID.map { !$0.elementsEqual(lastMessageID) } ?? false
         if begins, let messageID { lastMessageID = Array(messageID) }

@@ -55,7 +55,7 @@ struct EventPushes: ~Copyable {
     /// - Parameter isScheduled: the pipeline has timers, and sends no push for events that a timer announces.
     init(_ rules: ExtractionRules, topic: String, isScheduled: Bool) {
         extractor = Extractor(rules: rules)
-        batch = EventBatch(topic: topic)
+        batch = EventBatch(.orders, topic: topic)
         past = UnknownPast(isScheduled: isScheduled)
     }
 
@@ -73,8 +73,12 @@ struct EventPushes: ~Copyable {
         batch.records.append(record)
         _ = extractor.extract(0, in: &batch, history: &past)
         for push in batch.notifications {
-            try body(
-                Array(batch.bytes(push.orderID)), Array(batch.bytes(push.placeID)), Array(batch.bytes(push.messageID)))
+            switch push.kind {
+            case .order(let order):
+                try body(
+                    Array(batch.bytes(order.orderID)), Array(batch.bytes(order.placeID)),
+                    Array(batch.bytes(push.messageID)))
+            }
         }
     }
 }

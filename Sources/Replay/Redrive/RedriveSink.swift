@@ -68,7 +68,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         try list.append(
             RedriveList.Candidate(
                 order: known.order, notification: known.digest, time: notification.eventTime.milliseconds,
-                type: notification.eventType.rawValue, record: RenderedRecord(record)),
+                type: notification.type, record: RenderedRecord(record)),
             as: identity)
     }
 
@@ -98,7 +98,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
             omission: rules.reasonAgainst(
                 time: time, expiresAt: try record.expiresAt.milliseconds, clock: clock),
             isSelected: rules.selects(identity.partition, identity.offset, isTimer: identity.isTimer)
-                && (areTimers ? timers?.selects(event, notification.eventType, record.value) ?? true : isEventSelected))
+                && (areTimers ? timers?.selects(event, notification.type, record.value) ?? true : isEventSelected))
         try latest.note(
             digest, of: found.order,
             LatestPushes.Rank(

@@ -48,11 +48,11 @@ struct RedriveWatch: ~Copyable {
     /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
         let (topics, news) = (topics, news)
-        var batch = EventBatch(topic: topics.events)
+        var batch = EventBatch(.orders, topic: topics.events)
         var headers: [EventHeader] = []
         try follower.advance(tell: tell) { records in
             batch.removeAll()
-            for header in records.headers { batch.headers.append(EventHeader(header)) }
+            batch.append(headersOf: records)
             for index in 0..<records.count {
                 let record = records[index]
                 if record.topic == topics.events {

@@ -46,7 +46,7 @@ struct EventReader: ~Copyable {
 
     init(_ rules: ExtractionRules, topic: String) {
         extractor = Extractor(rules: rules)
-        batch = EventBatch(topic: topic)
+        batch = EventBatch(.orders, topic: topic)
     }
 
     mutating func read(_ record: EventRecord, of events: borrowing EventBatch) -> EventReading {
@@ -60,9 +60,12 @@ struct EventReader: ~Copyable {
         var reading = facts.reading
         if case .deadLetter(let letter) = outcome { reading.deadLetter = letter }
         for push in batch.notifications {
-            reading.orders.append(batch.string(push.orderID))
-            reading.places.append(batch.string(push.placeID))
-            reading.types.append(push.eventType.rawValue)
+            switch push.kind {
+            case .order(let order):
+                reading.orders.append(batch.string(order.orderID))
+                reading.places.append(batch.string(order.placeID))
+            }
+            reading.types.append(push.type)
             reading.time = push.eventTime
         }
         return reading
@@ -113,9 +116,9 @@ struct TimerFilter {
     /// - Parameters:
     ///   - type: nil for a dead letter, which does not name it.
     ///   - value: of the push; nil for a timer that is not sent, whose place is therefore unknown.
-    func selects(_ timer: EventRecord, _ type: EventType?, _ value: UnsafeRawBufferPointer?) -> Bool {
+    func selects(_ timer: EventRecord, _ type: String?, _ value: UnsafeRawBufferPointer?) -> Bool {
         // A timer is not a change of status.
-        guard rules.statuses.isEmpty, rules.types.isEmpty || type.map({ rules.types.contains($0.rawValue) }) ?? true
+        guard rules.statuses.isEmpty, rules.types.isEmpty || type.map({ rules.types.contains($0) }) ?? true
         else { return false }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let payload = value.flatMap { PushPayload(value: Array($0)) }

@@ -44,7 +44,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
             journal: JournalIndex(
                 store: MemoryStore(), selection: JournalSelection(group: configuration.groupID)),
             history: try subscriptions.makeReader(.now), filter: request.filter, until: context.now, sink: sink)
-        var batch = EventBatch(topic: configuration.topics.events)
+        var batch = EventBatch(.orders, topic: configuration.topics.events)
         var line = RecordLine()
         var number: Int64 = 0
         for file in files {

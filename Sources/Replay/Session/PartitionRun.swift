@@ -45,7 +45,7 @@ final class RecordsAtHand {
     private let copies = ByteCopies()
 
     init(topic: String) {
-        batch = EventBatch(topic: topic)
+        batch = EventBatch(.orders, topic: topic)
     }
 
     /// Adds a copy of a record.

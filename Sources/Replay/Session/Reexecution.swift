@@ -72,7 +72,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         var runs: [Int32: PartitionRun] = [:]
         let heldTopic = core.needsWholeBatches ? configuration.topics.events : nil
         for span in spans {
-            core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
+            core.orders.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
             runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
         }
         self.journal = journal
@@ -91,7 +91,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     /// Adds a partition that was not known at the start.
     package mutating func begin(_ span: ReplaySpan) throws {
-        core.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
+        core.orders.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
         runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
     }
 
@@ -190,7 +190,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         begin(step, areTimers: areTimers)
         try core.beginTransaction()
         if !run.isBegun {
-            core.resume(run.span.partition, watermark: step.watermarkBefore)
+            core.orders.resume(run.span.partition, watermark: step.watermarkBefore)
             run.isBegun = true
         }
     }
@@ -253,13 +253,13 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         try core.beginTransaction()
         if !run.hasApproximated {
             // Timers due before the range have fired already, or never will.
-            core.resume(partition, watermark: TimerWatermark(core.newest(in: partition)))
+            core.orders.resume(partition, watermark: TimerWatermark(core.orders.newest(in: partition)))
             run.hasApproximated = true
         }
-        let due = core.nextDue(in: partition)
+        let due = core.orders.nextDue(in: partition)
         _ = core.extract(&work.batch, from: 0)
-        if due < core.newest(in: partition) {
-            let time = core.newest(in: partition) - 1
+        if due < core.orders.newest(in: partition) {
+            let time = core.orders.newest(in: partition) - 1
             core.rollBack()
             try play(run, until: time)
             _ = core.extract(&work.batch, from: 0)

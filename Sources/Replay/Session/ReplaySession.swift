@@ -69,11 +69,11 @@ package struct ReplaySession: ~Copyable, ReplaySource {
                 history: try subscriptions.makeReader(request.view), filter: request.filter, until: until, sink: sink)
             var ranges: [Int32: Range<Int64>] = [:]
             for span in spans { ranges[span.partition] = span.foldFrom..<max(span.foldFrom, span.end) }
-            var batch = EventBatch(topic: configuration.topics.events)
+            var batch = EventBatch(.orders, topic: configuration.topics.events)
             let before = done
             try log.read(ranges, of: configuration.topics.events) { records, indices in
                 batch.removeAll()
-                for header in records.headers { batch.headers.append(EventHeader(header)) }
+                batch.append(headersOf: records)
                 for index in indices { batch.records.append(EventRecord(records[index])) }
                 try pass.take(batch)
                 for end in records.endsOfPartition { try pass.reach(end.partition.partition, end.offset.value) }

@@ -51,7 +51,7 @@ struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
         _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws {
         if isMuted { return }
-        if hasTimers, let isSelected = timers?.selects(event, notification.eventType, record.value), !isSelected {
+        if hasTimers, let isSelected = timers?.selects(event, notification.type, record.value), !isSelected {
             return try base.passOver(record, of: event)
         }
         try base.dispatch(record, for: notification, from: event)
@@ -72,7 +72,7 @@ struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
 
     mutating func drop(_ timer: EventRecord, _ type: EventType, because drop: TimerDrop) {
         if isMuted { return }
-        if hasTimers, timers?.selects(timer, type, nil) == false { return }
+        if hasTimers, timers?.selects(timer, type.rawValue, nil) == false { return }
         base.drop(timer, type, because: drop)
     }
 

@@ -69,7 +69,7 @@ struct ListRequest: Encodable, Sendable {
         _ rules: ExtractionRules, topic: String
     ) throws -> (outcome: ExtractionOutcome, sources: FieldSources?) {
         var extractor = Extractor(rules: rules)
-        var batch = EventBatch(topic: topic)
+        var batch = EventBatch(.orders, topic: topic)
         var history = NoHistory()
         let value = Array(try encoded().utf8)
         let outcome = value.withUnsafeBytes { value in
@@ -77,7 +77,7 @@ struct ListRequest: Encodable, Sendable {
                 EventRecord(partition: 0, offset: 0, timestamp: EventTime(milliseconds: time), key: nil, value: value))
             return extractor.extract(0, in: &batch, history: &history)
         }
-        return (outcome, batch.notifications.first?.sources)
+        return (outcome, batch.notifications.first?.fieldSources)
     }
 
     private static func reason(_ outcome: ExtractionOutcome) -> String {

@@ -79,7 +79,7 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
     guard let rules = rules ?? (try? ExtractionRules()) else { return [] }
     var extractor = Extractor(rules: rules)
     var history = NoHistory()
-    var batch = EventBatch(topic: "")
+    var batch = EventBatch(.orders, topic: "")
     var owned: [OwnedBytes] = []
     func own(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
         let copy = OwnedBytes(bytes)
@@ -123,20 +123,23 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
 
 extension TestNotification {
     init(_ notification: Notification, in batch: borrowing EventBatch) {
-        eventType = notification.eventType
+        switch notification.kind {
+        case .order(let order):
+            eventType = order.eventType
+            placeID = batch.string(order.placeID)
+            orderID = batch.string(order.orderID)
+            sources = order.sources
+            orderType = order.orderType
+            isDegraded = order.isDegraded
+        }
         eventTime = notification.eventTime.milliseconds
         messageID = batch.string(notification.messageID)
-        placeID = batch.string(notification.placeID)
-        orderID = batch.string(notification.orderID)
         encoded = batch.payload(of: notification)
         payload =
             (try? OrderPayload(encoded: encoded))
             ?? OrderPayload(
                 messageID: "", orderID: "", parentOrderID: "", visibleID: "", eventType: "", deliveryDate: "",
                 startTime: "", endTime: "", placeID: "")
-        sources = notification.sources
-        orderType = notification.orderType
-        isDegraded = notification.isDegraded
     }
 }
 

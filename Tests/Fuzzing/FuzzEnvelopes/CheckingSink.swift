@@ -25,8 +25,10 @@ struct CheckingSink: RecordSink {
             expect(token?.bytes.elementsEqual(expected.utf8) == true, "the record is for one of the two devices")
             let payload = message?.member("data") ?? document.member("payload")
             guard let text = payload?.member("default")?.string else { fail("the record has no default string") }
-            _ = checkPayload(
-                String(decoding: text.bytes, as: UTF8.self), isDegraded: notification.isDegraded)
+            switch notification.kind {
+            case .order(let order):
+                _ = checkPayload(String(decoding: text.bytes, as: UTF8.self), isDegraded: order.isDegraded)
+            }
         }
     }
 

@@ -14,7 +14,7 @@ struct RenderCheck: ~Copyable {
     private var line = RecordLine()
     private var lineAgain = RecordLine()
     private var core: PipelineCore
-    private var batch = EventBatch(topic: "orders.events")
+    private var batch = EventBatch(.orders, topic: "orders.events")
     private var writer: RecordLineWriter
     /// A file without a name.
     private let file: Int32
@@ -40,7 +40,7 @@ struct RenderCheck: ~Copyable {
         var sink = CheckingSink()
         // With empty state: inputs are independent.
         let isOrdinary = (0..<64).contains(line.partition)
-        if isOrdinary { core.assign(line.partition, watermark: TimerWatermark(0), newest: 0) }
+        if isOrdinary { core.orders.assign(line.partition, watermark: TimerWatermark(0), newest: 0) }
         must {
             try core.beginTransaction()
             expect(core.extract(&batch, from: 0) == 1, "the record is extracted")
@@ -48,7 +48,7 @@ struct RenderCheck: ~Copyable {
             core.endTransaction()
         }
         core.commit()
-        if isOrdinary { core.revoke(line.partition) }
+        if isOrdinary { core.orders.revoke(line.partition) }
         let outcomes = [sink.dispatches > 0, sink.deadLetters > 0, sink.suppressions > 0].filter { $0 }.count
         expect(outcomes == 1, "dispatched, dead-lettered or suppressed, and one of them: \(sink)")
         expect(sink.deadLetters + sink.suppressions <= 1, "dead-lettered or suppressed once: \(sink)")

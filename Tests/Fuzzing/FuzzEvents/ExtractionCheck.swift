@@ -5,7 +5,7 @@ import FuzzSupport
 /// Extracts a record twice, in buffers that earlier records have used, and checks the results.
 struct ExtractionCheck: ~Copyable {
     private var extractor: Extractor
-    private var batch = EventBatch(topic: "orders.events")
+    private var batch = EventBatch(.orders, topic: "orders.events")
 
     init(onMissingOrderID: ExtractionRules.MissingOrderID) {
         extractor = must {
@@ -69,16 +69,22 @@ struct ExtractionCheck: ~Copyable {
         let encoded = batch.payload(of: notification)
         expect(encoded.utf8.count == notification.payloadSize, "the payload has the size that it is said to have")
         expect(encoded.utf8.count <= EventLimits.maxPayloadSize, "the payload fits into a push")
-        let payload = checkPayload(encoded, isDegraded: notification.isDegraded)
-        expect(payload.orderID == batch.string(notification.orderID), "payload and notification name the same order")
-        expect(payload.placeID == batch.string(notification.placeID), "payload and notification name the same place")
+        switch notification.kind {
+        case .order(let order): check(encoded, notification, order)
+        }
+        return encoded
+    }
+
+    private func check(_ encoded: String, _ notification: Events.Notification, _ order: OrderNotification) {
+        let payload = checkPayload(encoded, isDegraded: order.isDegraded)
+        expect(payload.orderID == batch.string(order.orderID), "payload and notification name the same order")
+        expect(payload.placeID == batch.string(order.placeID), "payload and notification name the same place")
         expect(payload.messageID == batch.string(notification.messageID), "they have the same message id")
         expect(
             payload.messageID.hasPrefix("msg-\(notification.eventTime.milliseconds)-"), "the id has the event's time")
-        expect(payload.eventType == notification.eventType.rawValue, "they have the same type")
+        expect(payload.eventType == order.eventType.rawValue, "they have the same type")
         expect(
-            (payload.statusChange != nil) == (notification.eventType == .orderStatusChanged),
+            (payload.statusChange != nil) == (order.eventType == .orderStatusChanged),
             "a change of status has its two, and nothing else has")
-        return encoded
     }
 }

@@ -64,16 +64,16 @@ struct FoldBeginningTests {
     @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
     func firstRecord() throws {
         var driver = try ScheduleDriver()
-        driver.core.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
-        #expect(driver.core.beginning(of: 0, newest: 0) == .nextRecord)
+        driver.core.orders.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
+        #expect(driver.core.orders.beginning(of: 0, newest: 0) == .nextRecord)
         driver.append(event("o1", status: "pending", at: Self.newest))
         driver.append(event("o2", status: "pending", at: Self.newest + ScheduleDriver.hour))
         try driver.process(aborts: true)
-        #expect(driver.core.beginning(of: 0, newest: Self.newest) == .record(Self.newest))
+        #expect(driver.core.orders.beginning(of: 0, newest: Self.newest) == .record(Self.newest))
         try driver.process()
         let end = Self.newest + 2 * driver.orders.horizon.wholeMilliseconds
-        #expect(driver.core.beginning(of: 0, newest: end - 1) == .record(Self.newest))
-        #expect(driver.core.beginning(of: 0, newest: end) == .whole)
-        #expect(driver.core.beginning(of: 7, newest: 0) == .whole)
+        #expect(driver.core.orders.beginning(of: 0, newest: end - 1) == .record(Self.newest))
+        #expect(driver.core.orders.beginning(of: 0, newest: end) == .whole)
+        #expect(driver.core.orders.beginning(of: 7, newest: 0) == .whole)
     }
 }

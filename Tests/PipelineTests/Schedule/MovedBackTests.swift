@@ -97,6 +97,6 @@ extension ScheduleDriver {
     mutating func moveBack(to offset: Int) throws {
         committed.offset = offset
         try crash()
-        _ = core.resume(0, watermark: committed.watermark, newest: committed.newest)
+        _ = core.orders.resume(0, watermark: committed.watermark, newest: committed.newest)
     }
 }

@@ -269,7 +269,7 @@ struct OrderStateTests {
             event("o2", at: morning + 40 * day))
         try driver.process(tick: morning + 40 * day, aborts: true)
         #expect(driver.orderViews == before)
-        #expect(driver.core.nextDue(in: 0) <= morning + 7 * hour)
+        #expect(driver.core.orders.nextDue(in: 0) <= morning + 7 * hour)
     }
 
     @Test("thousands of orders come and go, and memory does not grow with those that are gone")
@@ -282,7 +282,7 @@ struct OrderStateTests {
             if step % 500 == 499 { try driver.process() }
         }
         #expect(driver.orderViews.count == 1_440)
-        #expect(driver.core.orders.count < 4_000)
-        #expect(driver.core.orders.usedBytes < 4_000 * 400)
+        #expect(driver.core.orders.states.count < 4_000)
+        #expect(driver.core.orders.states.usedBytes < 4_000 * 400)
     }
 }

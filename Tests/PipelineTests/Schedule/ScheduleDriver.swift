@@ -48,7 +48,7 @@ struct ScheduleDriver: ~Copyable {
         self.configuration = configuration
         self.table = table
         self.core = core
-        self.core.assign(0, watermark: committed.watermark, newest: 0)
+        self.core.orders.assign(0, watermark: committed.watermark, newest: 0)
     }
 
     /// For orders that live longer than subscriptions may be silent.
@@ -136,7 +136,7 @@ struct ScheduleDriver: ~Copyable {
     /// - Parameter fromStart: the whole log, and not the last two horizons.
     mutating func crash(fromStart: Bool = false) throws {
         core = try PipelineCore(configuration, recipients: .table(table))
-        core.assign(0, watermark: committed.watermark, newest: 0)
+        core.orders.assign(0, watermark: committed.watermark, newest: 0)
         let oldest = committed.newest - 2 * orders.horizon.wholeMilliseconds
         let first = fromStart ? 0 : log.firstIndex { $0.milliseconds >= oldest } ?? 0
         var batch = makeBatch(min(first, committed.offset)..<committed.offset)
@@ -144,14 +144,14 @@ struct ScheduleDriver: ~Copyable {
     }
 
     private func makeBatch(_ range: Range<Int>) -> EventBatch {
-        var batch = EventBatch(topic: "orders.events")
+        var batch = EventBatch(.orders, topic: "orders.events")
         for offset in range { memory.append(log[offset], partition: 0, offset: Int64(offset), to: &batch) }
         return batch
     }
 }
 
 extension ScheduleDriver {
-    var orderViews: [OrderView] { core.orders.views(of: 0) }
+    var orderViews: [OrderView] { core.orders.states.views(of: 0) }
     var views: [String: OrderView] { Dictionary(uniqueKeysWithValues: orderViews.map { ($0.id, $0) }) }
 }
 

@@ -106,14 +106,14 @@ struct ScheduleTests {
         driver.append(event("o1", status: "pending", slot: slot, at: morning))
         try driver.process()
         driver.output = RecordingSink()
-        #expect(driver.core.nextDue(in: 0) == start)
+        #expect(driver.core.orders.nextDue(in: 0) == start)
         try driver.tick(start - 1)
         #expect(driver.output.records.isEmpty)
         try driver.tick(start)
         try driver.tick(start)
         try driver.tick(start + 1000)
         #expect(driver.pushes == ["o1 timeslot_started"])
-        #expect(driver.core.nextDue(in: 0) == start + 15 * minute)
+        #expect(driver.core.orders.nextDue(in: 0) == start + 15 * minute)
     }
 
     @Test("after downtime one tick: of several due reminders the newest, and none later than max-lateness")

@@ -205,7 +205,7 @@ private struct Simulation {
         _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout RecordingSink,
         all: Bool
     ) throws {
-        var batch = EventBatch(topic: "orders.events")
+        var batch = EventBatch(.orders, topic: "orders.events")
         for partition in positions.keys.sorted() {
             let rest = logs[partition].count - positions[partition]!.offset
             let count = all ? rest : Int.random(in: 0...max(0, rest), using: &random)
@@ -229,7 +229,7 @@ private struct Simulation {
         _ worker: Worker, _ positions: inout [Int: Position], _ sink: inout RecordingSink, all: Bool
     ) throws {
         for partition in positions.keys.sorted() {
-            if worker.ticks[partition] == nil, worker.core.nextDue(in: Int32(partition)) <= clock {
+            if worker.ticks[partition] == nil, worker.core.orders.nextDue(in: Int32(partition)) <= clock {
                 worker.ticks[partition] = (clock, logs[partition].count)
             }
             guard let tick = worker.ticks[partition], positions[partition]!.offset >= tick.end else { continue }
@@ -290,7 +290,7 @@ private struct Simulation {
     private mutating func movePartition() throws {
         let from = workers.randomElement(using: &random)!
         guard let partition = from.owned.keys.sorted().randomElement(using: &random) else { return }
-        from.core.revoke(Int32(partition))
+        from.core.orders.revoke(Int32(partition))
         from.owned[partition] = nil
         from.ticks[partition] = nil
         try assign(partition, to: workers.randomElement(using: &random)!)
@@ -299,7 +299,7 @@ private struct Simulation {
     private func checkpoint(_ worker: Worker) {
         for (partition, position) in worker.owned {
             var saved = worker.checkpoints[partition] ?? (0, [:])
-            worker.core.orders.takeChanges(of: Int32(partition)) { id, block in
+            worker.core.orders.states.takeChanges(of: Int32(partition)) { id, block in
                 saved.blocks[Array(id)] = block.map { Array($0) }
             }
             saved.offset = position.offset
@@ -309,25 +309,25 @@ private struct Simulation {
 
     /// From the worker's checkpoint, if it has one, else from two horizons back.
     private mutating func assign(_ partition: Int, to worker: Worker) throws {
-        worker.core.assign(Int32(partition), watermark: committed[partition].watermark, newest: 0)
+        worker.core.orders.assign(Int32(partition), watermark: committed[partition].watermark, newest: 0)
         var start = 0
         if let saved = worker.checkpoints[partition], saved.offset <= committed[partition].offset, random.chance(80) {
             for block in saved.blocks.values {
-                let isBlock = block.withUnsafeBytes { worker.core.orders.load($0, into: Int32(partition)) }
+                let isBlock = block.withUnsafeBytes { worker.core.orders.states.load($0, into: Int32(partition)) }
                 #expect(isBlock)
             }
             start = saved.offset
         } else {
             worker.checkpoints[partition] = nil
         }
-        worker.core.orders.trackChanges(of: Int32(partition))
+        worker.core.orders.states.trackChanges(of: Int32(partition))
         try foldOn(partition, of: worker, from: start)
     }
 
     private mutating func foldOn(_ partition: Int, of worker: Worker, from start: Int) throws {
         var next = start
         while next < committed[partition].offset {
-            var batch = EventBatch(topic: "orders.events")
+            var batch = EventBatch(.orders, topic: "orders.events")
             let end = min(committed[partition].offset, next + Int.random(in: 1...5, using: &random))
             for offset in next..<end {
                 memory.append(
@@ -336,7 +336,7 @@ private struct Simulation {
             worker.core.refold(&batch)
             next = end
         }
-        worker.core.resume(Int32(partition), watermark: committed[partition].watermark)
+        worker.core.orders.resume(Int32(partition), watermark: committed[partition].watermark)
         worker.owned[partition] = committed[partition]
     }
 

@@ -124,11 +124,11 @@ struct SliceTests {
         var driver = try driver(9)
         try driver.tick(start, slice: TickSlice(maxTimers: 4))
         try driver.crash()
-        let isDue = driver.core.isDue(in: 0, at: start)
+        let isDue = driver.core.orders.isDue(in: 0, at: start)
         #expect(isDue)
         try driver.tick(start + 1_000)
         #expect(driver.pushes == byHash(9).map { "\($0) timeslot_started" })
-        let isStillDue = driver.core.isDue(in: 0, at: start + 1_000)
+        let isStillDue = driver.core.orders.isDue(in: 0, at: start + 1_000)
         #expect(!isStillDue)
     }
 

@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 import Testing
 
@@ -17,8 +18,8 @@ struct AssignmentMachineTests {
 
     private static let start = ContinuousClock.now
     private static let metadata = OffsetMetadata(watermark: 7, partitions: 6, newestTimestamp: 100)
-    private static let committed: [Int32: (offset: Int64, metadata: OffsetMetadata)] = [
-        0: (20, metadata), 1: (5, metadata),
+    private static let committed: [SourcePartition: CommittedPosition] = [
+        0: CommittedPosition(offset: 20, metadata: metadata), 1: CommittedPosition(offset: 5, metadata: metadata),
     ]
 
     private func machine(in situation: Situation) throws -> AssignmentMachine {
@@ -29,7 +30,7 @@ struct AssignmentMachineTests {
         case .locating: machine.assigned([1, 0], barrier: 3, now: Self.start)
         case .starting:
             machine.assigned([1, 0], barrier: 3, now: Self.start)
-            _ = try machine.located(Self.committed, folds: [0: 12], partitionCount: 6)
+            _ = try machine.located(Self.committed, folds: [0: 12], partitionCounts: [.orders: 6])
         case .refolding:
             machine.assigned([1, 0], barrier: 3, now: Self.start)
             try begin(&machine, folds: [0: 12])
@@ -42,7 +43,7 @@ struct AssignmentMachineTests {
     }
 
     private func begin(_ machine: inout AssignmentMachine, folds: [Int32: Int64]) throws {
-        _ = try machine.located(Self.committed, folds: folds, partitionCount: 6)
+        _ = try machine.located(Self.committed, folds: folds, partitionCounts: [.orders: 6])
         _ = try machine.started(now: Self.start)
     }
 
@@ -59,7 +60,7 @@ struct AssignmentMachineTests {
             case .unanswered:
                 return try machine.unanswered(longerThan: .seconds(30), now: Self.start) ? "warn" : "wait"
             case .located:
-                return text(try machine.located(Self.committed, folds: [0: 12], partitionCount: 6))
+                return text(try machine.located(Self.committed, folds: [0: 12], partitionCounts: [.orders: 6]))
             case .started: return "whole \(try machine.started(now: Self.start))"
             case .fold:
                 machine.fold(0, upTo: 20)
@@ -74,8 +75,8 @@ struct AssignmentMachineTests {
     }
 
     private func text(_ action: AssignmentMachine.StartAction) -> String {
-        func list(_ offsets: [Int32: Int64]) -> String {
-            offsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+        func list(_ offsets: [SourcePartition: Int64]) -> String {
+            offsets.sorted { $0.key < $1.key }.map { "\($0.key.number):\($0.value)" }.joined(separator: " ")
         }
         return switch action {
         case .assign(let offsets): "assign \(list(offsets))"
@@ -85,14 +86,14 @@ struct AssignmentMachineTests {
 
     private func state(of machine: borrowing AssignmentMachine) -> String {
         func list(_ search: AssignmentMachine.Search) -> String {
-            "\(search.partitions) by \(search.isRewind ? "seek" : "assign")"
+            "\(search.partitions.map(\.number)) by \(search.isRewind ? "seek" : "assign")"
         }
         switch machine.phase {
         case .unassigned: return "unassigned"
         case .locating(let search): return "locating \(list(search))"
         case .starting(let search): return "starting \(list(search))"
-        case .refolding: return "refolding \(machine.positions.leftToFold)"
-        case .reading: return "reading \(machine.positions.owned)"
+        case .refolding: return "refolding \(machine.positions.orders.leftToFold)"
+        case .reading: return "reading \(machine.positions.owned.map(\.number))"
         }
     }
 
@@ -248,7 +249,7 @@ struct AssignmentMachineTests {
         _ = machine.rewound(now: Self.start)
         machine.stoppedReading()
         _ = machine.rewound(now: Self.start)
-        let action = text(try machine.located(Self.committed, folds: [:], partitionCount: 6))
+        let action = text(try machine.located(Self.committed, folds: [:], partitionCounts: [.orders: 6]))
         #expect(action == "assign 0:20 1:5")
     }
 
@@ -281,7 +282,7 @@ struct AssignmentMachineTests {
         let settled = machine.committedFolds
         #expect(settled == [0: 12, 1: 5])
         _ = machine.rewound(now: Self.start)
-        let action = text(try machine.located(Self.committed, folds: settled ?? [:], partitionCount: 6))
+        let action = text(try machine.located(Self.committed, folds: settled ?? [:], partitionCounts: [.orders: 6]))
         let whole = try machine.started(now: Self.start)
         let finished = machine.takeFinishedFolds()
         #expect(action == "seek 0:12 1:5")

@@ -6,8 +6,9 @@ import Testing
 @Suite("How far the states of orders are folded")
 struct OrderFoldsTests {
     private func needed(_ folds: borrowing OrderFolds, committed: Int64, first: Int64?) -> ClosedRange<Int64>? {
-        folds.needed([0: committed], first: first.map { [0: $0] } ?? [:], of: "events")[
-            TopicPartition(topic: "events", partition: 0)]
+        let partition = TopicPartition(topic: "events", partition: 0)
+        return folds.needed([0: committed], first: first.map { [partition: Offset($0)] } ?? [:], of: "events")[
+            partition]
     }
 
     @Test("a state in memory counts from the log's first record to the committed offset")

@@ -11,14 +11,14 @@ struct RemedyTests {
         KafkaError(kind: kind, recovery: recovery, name: "", message: "m", operation: operation)
     }
 
-    private let event = Coordinates(partition: 1, offset: 2)
+    private let event = EventCoordinates(1, offset: 2)
 
     @Test("a refused record is looked for before anything else, by the first report that names one")
     func refusal() {
         let fatal = error(.fencedInstanceID)
         for kind in [KafkaError.Kind.messageTooLarge, .invalidRecord] {
             let report = error(kind, "produce")
-            let purged = Coordinates(partition: 1, offset: 1)
+            let purged = EventCoordinates(1, offset: 1)
             let remedy = Remedy(
                 after: error(.other, "consume"), refusals: [(purged, error(.purged)), (event, report)], alone: nil,
                 consumer: fatal)

@@ -15,7 +15,7 @@ struct TransactionMachineTests {
     }
 
     private static let start = ContinuousClock.now
-    private static let event = Coordinates(partition: 2, offset: 40)
+    private static let event = EventCoordinates(2, offset: 40)
 
     private func machine(in situation: Situation) throws -> TransactionMachine {
         var machine = TransactionMachine()

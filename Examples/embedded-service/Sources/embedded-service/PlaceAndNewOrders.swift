@@ -6,10 +6,12 @@ struct PlaceAndNewOrders: AudienceRule {
         of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
     ) {
         for index in notifications {
-            let notification = events.notifications[index]
-            audiences.append("place/\(events.string(notification.placeID))", for: index)
-            if notification.eventType == .orderCreated {
-                audiences.append("channel/new-orders", for: index)
+            switch events.notifications[index].kind {
+            case .order(let order):
+                audiences.append("place/\(events.string(order.placeID))", for: index)
+                if order.eventType == .orderCreated {
+                    audiences.append("channel/new-orders", for: index)
+                }
             }
         }
     }

@@ -1,0 +1,59 @@
+import NotificationPayload
+
+/// What a notification says of an order.
+public struct OrderNotification: Sendable {
+    public var eventType: EventType
+    public var placeID: TextRange
+    /// Empty if ``isDegraded``.
+    public var orderID: TextRange
+    public var sources: FieldSources
+    /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
+    public var orderType: OrderType?
+    /// Whether it is sent although the order id is missing (docs/rules.md §5.3 row 1).
+    public var isDegraded: Bool
+
+    package init(
+        eventType: EventType, placeID: TextRange, orderID: TextRange, sources: FieldSources, orderType: OrderType?,
+        isDegraded: Bool
+    ) {
+        self.eventType = eventType
+        self.placeID = placeID
+        self.orderID = orderID
+        self.sources = sources
+        self.orderType = orderType
+        self.isDegraded = isDegraded
+    }
+}
+
+/// Which source supplied a field (document 1, "Data Extraction Rules").
+public enum FieldSource: UInt8, CaseIterable, Sendable {
+    case slot, salesforce, drone, order, event, fallback
+    /// Earlier events: the fields of a timer's notification.
+    case state
+}
+
+/// The source of each field that has a choice of sources.
+public struct FieldSources: Equatable, Sendable {
+    public var timeSlot: FieldSource
+    public var date: FieldSource
+    public var orderID: FieldSource
+
+    package init(timeSlot: FieldSource, date: FieldSource, orderID: FieldSource) {
+        self.timeSlot = timeSlot
+        self.date = date
+        self.orderID = orderID
+    }
+}
+
+/// The kinds of order that a phone can open by a deep link (document 3).
+public enum OrderType: UInt8, CaseIterable, Sendable {
+    case food, d2d
+
+    /// In an event, ignoring case; in a message, exactly.
+    package var text: StaticString {
+        switch self {
+        case .food: "food"
+        case .d2d: "d2d"
+        }
+    }
+}

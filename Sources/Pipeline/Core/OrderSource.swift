@@ -1,0 +1,122 @@
+import Events
+import Extraction
+import NotificationPayload
+import OrderState
+
+/// The source of notifications that reads order events: the extraction with the state of orders that it asks, and their
+/// timers.
+///
+/// What it has extracted or fired is provisional until ``commit(keeping:)``.
+package struct OrderSource: ~Copyable {
+    var extractor: Extractor
+    /// What is known of the orders of the owned partitions, up to the last record that was extracted.
+    package var states: OrderStates
+    private let superseding: Set<EventType>
+
+    init(rules: ExtractionRules, orders: OrderRules) {
+        extractor = Extractor(rules: rules)
+        states = OrderStates(rules: orders, zones: rules)
+        superseding = orders.superseding
+    }
+
+    // MARK: Events
+
+    /// Extracts the next record, and says which timers it cancelled.
+    mutating func extract(
+        _ record: Int, in batch: inout EventBatch
+    ) -> (outcome: ExtractionOutcome, settled: SettledTimers) {
+        states.begin(batch.records[record])
+        let outcome = extractor.extract(record, in: &batch, history: &states)
+        return (outcome, states.settled)
+    }
+
+    /// Whether each batch must be a transaction of its own: a push is superseded only within one.
+    var needsWholeBatches: Bool { !superseding.isEmpty }
+
+    /// The records of the pushes that have a newer one of their type and order in the batch.
+    func superseded(in batch: borrowing EventBatch) -> [Int] {
+        guard !superseding.isEmpty else { return [] }
+        var newer: Set<SupersededPush> = []
+        var superseded: [Int] = []
+        for notification in batch.notifications.reversed() {
+            switch notification.kind {
+            case .order(let order):
+                guard superseding.contains(order.eventType) else { continue }
+                let push = SupersededPush(
+                    partition: batch.records[notification.record].partition, orderID: batch.string(order.orderID),
+                    type: order.eventType)
+                if !newer.insert(push).inserted { superseded.append(notification.record) }
+            }
+        }
+        return superseded
+    }
+
+    /// The irregularities of the events that were extracted since the last call.
+    mutating func takeNotes() -> ExtractionNotes {
+        defer { extractor.notes = ExtractionNotes() }
+        return extractor.notes
+    }
+
+    // MARK: Commits
+
+    /// Commits what was extracted and fired, but the latest `records` records.
+    mutating func commit(keeping records: Int) { states.commit(keeping: records) }
+
+    /// Rolls back what was extracted and fired since the last commit.
+    mutating func rollBack() { states.rollBack() }
+
+    /// Rolls back the latest records.
+    mutating func rollBack(newest records: Int) { states.rollBack(newest: records) }
+
+    // MARK: Partitions
+
+    /// Begins an assigned partition with an empty state of orders.
+    package mutating func assign(
+        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
+    ) {
+        states.assign(partition, watermark: watermark, newest: newest, beginning: beginning)
+    }
+
+    /// Continues at the committed offset, up to which the partition has been folded, with what was committed there.
+    ///
+    /// - Returns: the newest timestamp of the partition's records; at least `newest`.
+    @discardableResult
+    package mutating func resume(_ partition: Int32, watermark: TimerWatermark, newest: Int64 = 0) -> Int64 {
+        guard let orders = states[partition] else { return newest }
+        orders.resume(watermark: watermark, newest: newest)
+        return orders.newest
+    }
+
+    /// Forgets a partition that another worker owns now.
+    package mutating func revoke(_ partition: Int32) { states.revoke(partition) }
+
+    /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/whole`` where it covers two
+    /// horizons.
+    package func beginning(of partition: Int32, newest: Int64) -> FoldBeginning {
+        guard let orders = states[partition] else { return .whole }
+        let isIncomplete = orders.beginning.isIncomplete(newest: newest, horizon: orders.limits.horizon * 1_000)
+        return isIncomplete ? orders.beginning : .whole
+    }
+
+    /// The newest timestamp of a record of this partition, in milliseconds since 1970.
+    package func newest(in partition: Int32) -> Int64 { states[partition]?.newest ?? 0 }
+
+    // MARK: Timers
+
+    /// The earliest time at which a timer of this partition may be due, in milliseconds since 1970; none is due before it.
+    package func nextDue(in partition: Int32) -> Int64 { states[partition]?.earliestDue ?? .max }
+
+    /// Whether a timer of this partition is due. Scans every order, but only once ``nextDue(in:)`` has passed.
+    package func isDue(in partition: Int32, at time: Int64) -> Bool {
+        guard let orders = states[partition], orders.earliestDue <= time else { return false }
+        orders.updateEarliestDue()
+        return orders.earliestDue <= time
+    }
+}
+
+/// What a push has in common with the newer one that supersedes it.
+private struct SupersededPush: Hashable {
+    var partition: Int32
+    var orderID: String
+    var type: EventType
+}

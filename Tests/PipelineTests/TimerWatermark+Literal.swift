@@ -1,6 +1,0 @@
-@testable import Pipeline
-
-/// Most tests know no split instant.
-extension TimerWatermark: ExpressibleByIntegerLiteral {
-    public init(integerLiteral time: Int64) { self.init(time) }
-}
