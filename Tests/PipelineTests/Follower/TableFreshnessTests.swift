@@ -108,4 +108,16 @@ struct TableFreshnessTests {
         gate.setStale(from: start + .seconds(25))
         #expect(gate.isOpen(0, now: start + .seconds(25)))
     }
+
+    @Test("fan-out waits for the barrier that was requested at the assignment")
+    func barrier() {
+        let gate = TableGate(freshFor: .seconds(30))
+        let barrier = gate.requestBarrier()
+        #expect(!gate.isOpen(barrier))
+        #expect(gate.isAwaited)
+        gate.pass(gate.newestRequest)
+        #expect(gate.isOpen(barrier))
+        let later = gate.requestBarrier()
+        #expect(gate.isOpen(barrier) && !gate.isOpen(later))
+    }
 }
