@@ -80,6 +80,7 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(name: "NotificationPayloadTests", dependencies: ["NotificationPayload", "TestSupport"]),
         .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
+        .testTarget(name: "EventsTests", dependencies: ["Digests", "Events"]),
         .testTarget(
             name: "ExtractionTests",
             dependencies: ["Events", "Extraction", "JSONReader", "NotificationPayload", "TestSupport"]),
