@@ -1,4 +1,5 @@
 import CarillonTesting
+import StageSupport
 import Testing
 
 @testable import Events

@@ -1,4 +1,5 @@
 import CarillonTesting
+import StageSupport
 import TestSupport
 import Testing
 
@@ -54,6 +55,23 @@ struct RefoldTests {
                 #expect(driver.counts.dropped(drop) == calm.counts.dropped(drop), "seed \(seed), \(trouble), \(drop)")
             }
         }
+    }
+
+    @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
+    func firstRecord() throws {
+        let morning = ScheduleDriver.morning
+        var driver = try ScheduleDriver()
+        driver.core.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
+        #expect(driver.core.beginning(of: 0, newest: 0) == .nextRecord)
+        driver.append(event("o1", status: "pending", at: morning))
+        driver.append(event("o2", status: "pending", at: morning + ScheduleDriver.hour))
+        try driver.process(aborts: true)
+        #expect(driver.core.beginning(of: 0, newest: morning) == .record(morning))
+        try driver.process()
+        let end = morning + 2 * driver.orders.horizon.wholeMilliseconds
+        #expect(driver.core.beginning(of: 0, newest: end - 1) == .record(morning))
+        #expect(driver.core.beginning(of: 0, newest: end) == .whole)
+        #expect(driver.core.beginning(of: 7, newest: 0) == .whole)
     }
 }
 

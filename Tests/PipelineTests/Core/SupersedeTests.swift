@@ -1,3 +1,4 @@
+import StageSupport
 import TestSupport
 import Testing
 
@@ -67,5 +68,22 @@ struct SupersedeTests {
         #expect(cut.orderViews == single.orderViews)
         #expect(cut.counts.suppressed(.duplicate) == 1 && single.counts.suppressed(.duplicate) == 1)
         #expect(cut.counts.keyMismatches == single.counts.keyMismatches)
+    }
+
+    @Test("a status push that a newer one of the same order in the batch overtakes is superseded")
+    func inDriver() throws {
+        var orders = OrderRules()
+        orders.superseding = [.orderStatusChanged]
+        var driver = try ScheduleDriver(orders: orders)
+        driver.append(
+            event("o1", "ORDER_STATUS_CHANGED", status: "pending", at: morning),
+            event("o2", "ORDER_STATUS_CHANGED", status: "pending", at: morning),
+            event("o1", "ORDER_STATUS_CHANGED", status: "processing", at: morning + 1),
+            event("o1", "ORDER_STATUS_CHANGED", status: "processing", at: morning + 2),
+            event("o1", "ORDER_CREATED", at: morning + 3))
+        try driver.process()
+        #expect(driver.output.suppressed.map(\.reason) == [.superseded, .notATransition])
+        #expect(driver.pushes == ["o2 order_status_changed", "o1 order_status_changed", "o1 order_created"])
+        #expect(driver.output.records[1].text.contains(#"previous_status\":\"pending"#))
     }
 }

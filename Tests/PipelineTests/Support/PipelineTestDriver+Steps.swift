@@ -1,4 +1,5 @@
 import CarillonTesting
+import StageSupport
 
 @testable import FanOut
 @testable import Pipeline
@@ -24,11 +25,4 @@ extension PipelineTestDriver {
 
     /// Subscribes a token to a place.
     func subscribe(_ token: String, to place: String) throws { try subscribe(.to(place, token)) }
-}
-
-extension Subscription {
-    /// A token that wants a place's notifications.
-    static func to(_ place: String, _ token: String) -> Subscription {
-        Subscription(audience: "place/\(place)", token: token, platform: .fcm, app: "com.example.shop")
-    }
 }

@@ -1,4 +1,5 @@
 import CarillonTesting
+import StageSupport
 import TestSupport
 import Testing
 
@@ -153,21 +154,6 @@ struct ScheduleDriver: ~Copyable {
 extension ScheduleDriver {
     var orderViews: [OrderView] { core.orders.views(of: 0) }
     var views: [String: OrderView] { Dictionary(uniqueKeysWithValues: orderViews.map { ($0.id, $0) }) }
-}
-
-/// An event of an order at a record time, in milliseconds; its event time is the same unless it says another one.
-func event(
-    _ order: String, _ type: String = "ORDER_CREATED", status: String? = nil, slot: String? = nil, at time: Int64,
-    occurred: Int64? = nil, id: String? = nil, place: String = "p1", extra: String? = nil, orderExtra: String? = nil
-) -> SampleRecord {
-    .order(
-        order, type, place: place, status: status, slot: slot, eventID: id, at: EventTime(milliseconds: time),
-        occurred: occurred.map { EventTime(milliseconds: $0) }, eventMembers: extra, orderMembers: orderExtra)
-}
-
-extension SampleRecord {
-    /// Of its timestamp.
-    var milliseconds: Int64 { timestamp?.milliseconds ?? 0 }
 }
 
 extension RecordedRecord {

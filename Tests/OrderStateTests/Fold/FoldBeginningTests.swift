@@ -1,12 +1,10 @@
 import Testing
 
-@testable import Events
 @testable import OrderState
-@testable import Pipeline
 
 @Suite("A fold that lacks its beginning is incomplete until it is two horizons long (ADR 34)")
 struct FoldBeginningTests {
-    private static let newest = ScheduleDriver.morning
+    private static let newest = FoldDriver.morning
 
     private func beginning(at offset: Int64, first: Int64, committed: Int64 = 900, newest: Int64 = Self.newest)
         -> FoldBeginning
@@ -59,21 +57,5 @@ struct FoldBeginningTests {
         #expect(!isWorthTelling(.record(1_000), newest: 1_200, now: 0))
         #expect(isWorthTelling(.nextRecord, newest: 0, now: 9_000))
         #expect(!isWorthTelling(.whole, newest: 0, now: 0))
-    }
-
-    @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
-    func firstRecord() throws {
-        var driver = try ScheduleDriver()
-        driver.core.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
-        #expect(driver.core.beginning(of: 0, newest: 0) == .nextRecord)
-        driver.append(event("o1", status: "pending", at: Self.newest))
-        driver.append(event("o2", status: "pending", at: Self.newest + ScheduleDriver.hour))
-        try driver.process(aborts: true)
-        #expect(driver.core.beginning(of: 0, newest: Self.newest) == .record(Self.newest))
-        try driver.process()
-        let end = Self.newest + 2 * driver.orders.horizon.wholeMilliseconds
-        #expect(driver.core.beginning(of: 0, newest: end - 1) == .record(Self.newest))
-        #expect(driver.core.beginning(of: 0, newest: end) == .whole)
-        #expect(driver.core.beginning(of: 7, newest: 0) == .whole)
     }
 }

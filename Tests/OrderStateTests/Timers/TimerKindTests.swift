@@ -1,7 +1,6 @@
 import Testing
 
 @testable import OrderState
-@testable import Pipeline
 
 @Suite("The timers of an order")
 struct TimerKindTests {

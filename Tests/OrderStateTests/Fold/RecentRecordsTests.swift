@@ -3,7 +3,6 @@ import Testing
 @testable import Digests
 @testable import Events
 @testable import OrderState
-@testable import Pipeline
 
 @Suite("The last records of a partition, as a checkpoint remembers them")
 struct RecentRecordsTests {

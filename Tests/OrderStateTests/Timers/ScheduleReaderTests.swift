@@ -1,16 +1,16 @@
 import CarillonTesting
-import TestSupport
+import Extraction
+import StageSupport
 import Testing
 
 @testable import OrderState
-@testable import Pipeline
 
 @Suite("What carillon schedule shows")
 struct ScheduleReaderTests {
-    private let morning = ScheduleDriver.morning
-    private let minute = ScheduleDriver.minute
+    private let morning = FoldDriver.morning
+    private let minute = FoldDriver.minute
     /// 2025-07-07T14:00Z.
-    private let start = ScheduleDriver.morning + 7 * ScheduleDriver.hour
+    private let start = FoldDriver.morning + 7 * FoldDriver.hour
     private let slot = "2025-07-07 14:00-16:00"
 
     /// What is shown of these records, `minutes after the slot's start: type number state reason`.
@@ -18,9 +18,8 @@ struct ScheduleReaderTests {
         _ events: [SampleRecord], watermark: Int64, order: String? = nil, place: String? = nil
     ) throws -> [String] {
         let memory = Memory()
-        let configuration = try PipelineTestDriver.configuration()
         var reader = ScheduleReader(
-            rules: configuration.rules, orders: configuration.orders, topic: configuration.topics.events,
+            rules: try ExtractionRules(), orders: OrderRules(), topic: "orders.events",
             filter: .init(order: order, place: place))
         reader.begin(0, watermark: TimerWatermark(watermark))
         for (offset, event) in events.enumerated() {

@@ -1,12 +1,11 @@
+import StageSupport
 import StateStore
 import Testing
 
 @testable import Digests
 @testable import Events
 @testable import Extraction
-@testable import FanOut
 @testable import OrderState
-@testable import Pipeline
 
 @Suite("The checkpoint of the state of orders (docs/design.md §7)")
 struct CheckpointTests {
@@ -17,38 +16,38 @@ struct CheckpointTests {
     }
 
     /// A driver with some orders, whose changes are saved.
-    private func driver(_ orders: Int) throws -> ScheduleDriver {
-        var driver = try ScheduleDriver()
-        driver.core.orders.trackChanges(of: 0)
+    private func driver(_ orders: Int) throws -> FoldDriver {
+        var driver = try FoldDriver()
+        driver.orders.trackChanges(of: 0)
         for index in 0..<orders {
             driver.append(
-                event("o\(index)", status: "pending", slot: "2025-07-07 14:00-16:00", at: ScheduleDriver.morning))
+                event("o\(index)", status: "pending", slot: "2025-07-07 14:00-16:00", at: FoldDriver.morning))
         }
         try driver.process()
         return driver
     }
 
-    private func mark(_ driver: borrowing ScheduleDriver) -> OrderCheckpoint.Mark {
-        let offset = Int64(driver.committed.offset)
+    private func mark(_ driver: borrowing FoldDriver) -> OrderCheckpoint.Mark {
+        let offset = Int64(driver.committed)
         return .init(
-            offset: offset, watermark: driver.committed.watermark, newest: 5, foldedFrom: 7,
-            recent: driver.core.orders.recentRecords(of: 0, below: offset))
+            offset: offset, watermark: driver.watermark, newest: 5, foldedFrom: 7,
+            recent: driver.orders.recentRecords(of: 0, below: offset))
     }
 
     @Test("what was saved is loaded: the same orders, and where they belong in the log")
     func roundTrip() throws {
         var saving = try open()
         var driver = try driver(40)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
-        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
+        try saving.save([0: mark(driver)], of: &driver.orders)
+        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: FoldDriver.morning + 60_000))
         try driver.process()
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
 
         let found = try open()
         #expect(found.marks == [0: mark(driver)])
-        var other = try ScheduleDriver()
-        other.core.assign(0, watermark: driver.committed.watermark, newest: ScheduleDriver.morning + 60_000)
-        #expect(try found.load(0, into: &other.core.orders))
+        var other = try FoldDriver()
+        other.orders.assign(0, watermark: driver.watermark, newest: FoldDriver.morning + 60_000)
+        #expect(try found.load(0, into: &other.orders))
         #expect(other.orderViews == driver.orderViews)
         #expect(other.views["o1"]?.status == "picked")
     }
@@ -57,17 +56,17 @@ struct CheckpointTests {
     func recentRecords() throws {
         var saving = try open()
         var driver = try driver(40)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
         let found = try #require(try open().marks[0]?.recent)
         #expect(found.elements.map(\.offset) == Array(24..<40))
         let key = Array("o39".utf8).withUnsafeBytes { StoredHash(of: $0) }
         #expect(
-            found.elements.last == RecordFingerprint(offset: 39, timestamp: ScheduleDriver.morning, key: key))
-        driver.core.assign(0, watermark: 0, newest: 5)
-        driver.core.orders.trackChanges(of: 0, recent: found)
-        #expect(driver.core.orders.recentRecords(of: 0, below: 40) == found)
-        driver.core.orders.stopTracking(0)
-        #expect(driver.core.orders.recentRecords(of: 0, below: 40).elements.isEmpty)
+            found.elements.last == RecordFingerprint(offset: 39, timestamp: FoldDriver.morning, key: key))
+        driver.orders.assign(0, watermark: 0, newest: 5)
+        driver.orders.trackChanges(of: 0, recent: found)
+        #expect(driver.orders.recentRecords(of: 0, below: 40) == found)
+        driver.orders.stopTracking(0)
+        #expect(driver.orders.recentRecords(of: 0, below: 40).elements.isEmpty)
     }
 
     @Test("a partition without a split instant, without anything missing or without records is saved and found as well")
@@ -76,7 +75,7 @@ struct CheckpointTests {
         var driver = try driver(1)
         let bare = OrderCheckpoint.Mark(offset: 9, watermark: 3, newest: 0)
         let split = OrderCheckpoint.Mark(offset: 9, watermark: TimerWatermark(3, split: 5), newest: 0)
-        try saving.save([0: bare, 1: split], of: &driver.core.orders)
+        try saving.save([0: bare, 1: split], of: &driver.orders)
         #expect(try open(cluster: nil).marks == [0: bare, 1: split])
     }
 
@@ -84,7 +83,7 @@ struct CheckpointTests {
     func otherCluster() throws {
         var saving = try open()
         var driver = try driver(3)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
         let unknown = try open(cluster: nil)
         #expect(unknown.marks == [0: mark(driver)])
         #expect(unknown.foreignCluster == nil)
@@ -100,11 +99,11 @@ struct CheckpointTests {
     func keptCluster() throws {
         var saving = try open()
         var driver = try driver(3)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
         var silent = try open(cluster: nil)
-        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
+        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: FoldDriver.morning + 60_000))
         try driver.process()
-        try silent.save([0: mark(driver)], of: &driver.core.orders)
+        try silent.save([0: mark(driver)], of: &driver.orders)
         #expect(try open(cluster: "c-2").foreignCluster == "c-1")
     }
 
@@ -112,19 +111,19 @@ struct CheckpointTests {
     func slices() throws {
         var saving = try open()
         var driver = try driver(40)
-        #expect(try saving.save([0: mark(driver)], of: &driver.core.orders, limit: 25) == false)
+        #expect(try saving.save([0: mark(driver)], of: &driver.orders, limit: 25) == false)
         #expect(try open().marks.isEmpty)
         // One that was saved and one that was not change meanwhile.
         for order in ["o1", "o39"] {
-            driver.append(event(order, "ORDER_STATUS_CHANGED", status: "picked", at: ScheduleDriver.morning + 60_000))
+            driver.append(event(order, "ORDER_STATUS_CHANGED", status: "picked", at: FoldDriver.morning + 60_000))
         }
         try driver.process()
-        #expect(try saving.save([0: mark(driver)], of: &driver.core.orders, limit: 25) == true)
+        #expect(try saving.save([0: mark(driver)], of: &driver.orders, limit: 25) == true)
         let found = try open()
         #expect(found.marks == [0: mark(driver)])
-        var other = try ScheduleDriver()
-        other.core.assign(0, watermark: driver.committed.watermark, newest: ScheduleDriver.morning + 60_000)
-        #expect(try found.load(0, into: &other.core.orders))
+        var other = try FoldDriver()
+        other.orders.assign(0, watermark: driver.watermark, newest: FoldDriver.morning + 60_000)
+        #expect(try found.load(0, into: &other.orders))
         #expect(other.orderViews == driver.orderViews)
     }
 
@@ -132,7 +131,7 @@ struct CheckpointTests {
     func endedSlices() throws {
         var saving = try open()
         var driver = try driver(40)
-        try saving.save([0: mark(driver)], of: &driver.core.orders, limit: 25)
+        try saving.save([0: mark(driver)], of: &driver.orders, limit: 25)
         var found = try open()
         try found.remove(0)
         let reader = try store.makeReader()
@@ -144,7 +143,7 @@ struct CheckpointTests {
     func otherRules(stamp: String) throws {
         var saving = try open()
         var driver = try driver(3)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
         #expect(try open(stamp).marks.isEmpty)
         #expect(try open().marks.isEmpty)
         let reader = try store.makeReader()
@@ -156,11 +155,11 @@ struct CheckpointTests {
     func removal() throws {
         var saving = try open()
         var driver = try driver(3)
-        driver.core.assign(1, watermark: 0, newest: 0)
-        try saving.save([0: mark(driver), 1: mark(driver)], of: &driver.core.orders)
+        driver.orders.assign(1, watermark: 0, newest: 0)
+        try saving.save([0: mark(driver), 1: mark(driver)], of: &driver.orders)
         try saving.remove(0)
         #expect(try open().marks.keys.sorted() == [1])
-        #expect(try saving.load(0, into: &driver.core.orders))
+        #expect(try saving.load(0, into: &driver.orders))
         let reader = try store.makeReader()
         try reader.begin()
         #expect(try reader.count() == 0)
@@ -170,7 +169,7 @@ struct CheckpointTests {
     func damaged() throws {
         var saving = try open()
         var driver = try driver(1)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
         try store.write { writer throws(StoreError) in
             let result = [UInt8(0), 0, 0, 0, 7].withUnsafeBytes { key in
                 [UInt8(1), 2, 3].withUnsafeBytes { value in
@@ -179,25 +178,25 @@ struct CheckpointTests {
             }
             try result.get()
         }
-        #expect(try saving.load(0, into: &driver.core.orders) == false)
+        #expect(try saving.load(0, into: &driver.orders) == false)
     }
 
     @Test("an order whose type is none that this version writes is refused, whatever else is sound")
     func unknownOrderType() throws {
-        var driver = try ScheduleDriver()
-        driver.core.orders.trackChanges(of: 0)
-        driver.append(event("o1", at: ScheduleDriver.morning, orderExtra: #""order_type":"d2d""#))
+        var driver = try FoldDriver()
+        driver.orders.trackChanges(of: 0)
+        driver.append(event("o1", at: FoldDriver.morning, orderExtra: #""order_type":"d2d""#))
         try driver.process()
         var stored: [UInt8] = []
-        driver.core.orders.takeChanges(of: 0) { _, block in stored = block.map { Array($0) } ?? [] }
+        driver.orders.takeChanges(of: 0) { _, block in stored = block.map { Array($0) } ?? [] }
         func load(_ change: (inout OrderHeader) -> Void) throws -> Bool {
-            var other = try ScheduleDriver()
+            var other = try FoldDriver()
             var bytes = stored
             return bytes.withUnsafeMutableBytes { bytes in
                 var header = bytes.loadUnaligned(as: OrderHeader.self)
                 change(&header)
                 bytes.storeBytes(of: header, as: OrderHeader.self)
-                return other.core.orders.load(UnsafeRawBufferPointer(bytes), into: 0)
+                return other.orders.load(UnsafeRawBufferPointer(bytes), into: 0)
             }
         }
         #expect(try load { _ in })
@@ -217,36 +216,33 @@ struct CheckpointTests {
     func unchanged() throws {
         var saving = try open()
         var driver = try driver(2)
-        try saving.save([0: mark(driver)], of: &driver.core.orders)
+        try saving.save([0: mark(driver)], of: &driver.orders)
         let counting = CountingStore(store)
         var again = try OrderCheckpoint(counting, stamp: "orders.events 1234", cluster: "c-1")
-        try again.save([0: mark(driver)], of: &driver.core.orders)
+        try again.save([0: mark(driver)], of: &driver.orders)
         #expect(counting.writes == 0)
     }
 
-    @Test("a checkpoint is stamped with what its fold depends on, and not with how messages look")
+    @Test("a checkpoint is stamped with what its fold depends on, and not with what is sent of it")
     func stampedWith() throws {
-        func made(_ change: (inout PipelineConfiguration) throws -> Void) throws -> String {
-            var configuration = PipelineConfiguration(
-                kafka: [:], stateDirectory: "/tmp/x", rules: try ExtractionRules())
-            try change(&configuration)
-            return OrderFold.stamp(configuration.rules, configuration.orders)
+        typealias Change = (inout ExtractionRules, inout OrderRules) throws -> Void
+        func made(_ change: Change) throws -> String {
+            var (rules, orders) = (try ExtractionRules(), OrderRules())
+            try change(&rules, &orders)
+            return OrderFold.stamp(rules, orders)
         }
-        let plain = try made { _ in }
-        let same: [(inout PipelineConfiguration) throws -> Void] = [
-            { $0.rendering.timeToLive = .seconds(60) }, { $0.rendering.androidPriority = .normal },
-            { $0.maxDevicesPerEvent = 5 }, { $0.orders.superseding = [.orderStatusChanged] },
-            { $0.orders.schedule?.maxLateness = .seconds(5) }, { $0.orders.schedule?.spread = .seconds(5) },
-            { $0.subscriptionsMaxAge = .seconds(5) },
+        let plain = try made { _, _ in }
+        let same: [Change] = [
+            { $1.superseding = [.orderStatusChanged] }, { $1.schedule?.maxLateness = .seconds(5) },
+            { $1.schedule?.spread = .seconds(5) },
         ]
         for change in same { #expect(try made(change) == plain) }
-        let other: [(inout PipelineConfiguration) throws -> Void] = [
-            { $0.rules = try ExtractionRules(timeZone: "Europe/Berlin") },
-            { $0.rules = try ExtractionRules(placeTimeZones: ["1": "Europe/Berlin"]) },
-            { $0.rules = try ExtractionRules(infersStatusChanges: true) },
-            { $0.orders.horizon = .seconds(86_400) }, { $0.orders.terminalRetention = .seconds(60) },
-            { $0.orders.terminalStatuses = ["gone"] }, { $0.orders.unpickedStatuses = ["new"] },
-            { $0.orders.schedule = nil },
+        let other: [Change] = [
+            { rules, _ in rules = try ExtractionRules(timeZone: "Europe/Berlin") },
+            { rules, _ in rules = try ExtractionRules(placeTimeZones: ["1": "Europe/Berlin"]) },
+            { rules, _ in rules = try ExtractionRules(infersStatusChanges: true) },
+            { $1.horizon = .seconds(86_400) }, { $1.terminalRetention = .seconds(60) },
+            { $1.terminalStatuses = ["gone"] }, { $1.unpickedStatuses = ["new"] }, { $1.schedule = nil },
         ]
         #expect(Set(try other.map(made) + [plain]).count == other.count + 1)
     }

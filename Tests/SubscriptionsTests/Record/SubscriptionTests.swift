@@ -1,7 +1,7 @@
+import StageSupport
 import Testing
 
 @testable import Events
-@testable import FanOut
 @testable import Subscriptions
 
 @Suite("A subscription")

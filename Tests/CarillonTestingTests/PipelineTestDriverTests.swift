@@ -2,6 +2,7 @@ import CarillonTesting
 import Events
 import FanOut
 import Pipeline
+import StageSupport
 import Subscriptions
 import Synchronization
 import Testing

@@ -1,4 +1,4 @@
-@testable import Pipeline
+import OrderState
 
 /// Most tests know no split instant.
 extension TimerWatermark: ExpressibleByIntegerLiteral {

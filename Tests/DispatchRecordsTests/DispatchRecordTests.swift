@@ -1,6 +1,7 @@
 import CarillonTesting
 import Foundation
 import NotificationPayload
+import StageSupport
 import Testing
 
 @testable import DispatchRecords
