@@ -118,48 +118,49 @@ struct WorkerClientTests {
 
     @Test("a loss of the partitions that nobody has heard of yet explains a fencing: the consumer is replaced")
     func pendingLossExplainsFencing() throws {
-        let cluster = try MockCluster()
-        let folder = TemporaryFolder()
-        var worker = try makeMember(cluster, folder)
-        try worker.serve { $0.assignment.search != nil }
         // The second answer comes although the loss, which the first one causes, is still in the queue.
-        try cluster.pushErrors(.heartbeat, ["UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"])
-        try worker.waitForFencing()
-        do {
-            try worker.replaceProducer(after: .fencedProducer)
-        } catch {
-            try worker.recoverFully(from: error)
+        try withFencedMember(heartbeats: ["UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]) { worker in
+            do {
+                try worker.replaceProducer(after: .fencedProducer)
+            } catch {
+                try worker.recoverFully(from: error)
+            }
+            let fatal = worker.consumer.fatalError
+            #expect(fatal == nil)
         }
-        let fatal = worker.consumer.fatalError
-        #expect(fatal == nil)
-        worker.close()
     }
 
     @Test("a loss of the partitions that a fencing itself causes does not explain it: the slot is taken")
     func fencingBeforeLoss() throws {
-        let cluster = try MockCluster()
-        let folder = TemporaryFolder()
-        var worker = try makeMember(cluster, folder)
-        try worker.serve { $0.assignment.search != nil }
-        try cluster.pushErrors(.heartbeat, ["FENCED_INSTANCE_ID"])
-        try worker.waitForFencing()
-        var thrown: PipelineError?
-        do { try worker.replaceProducer(after: .fencedProducer) } catch let error as PipelineError { thrown = error }
-        #expect(thrown?.isInstanceInUse == true)
-        worker.close()
+        try withFencedMember(heartbeats: ["FENCED_INSTANCE_ID"]) { worker in
+            var thrown: PipelineError?
+            do {
+                try worker.replaceProducer(after: .fencedProducer)
+            } catch let error as PipelineError {
+                thrown = error
+            }
+            #expect(thrown?.isInstanceInUse == true)
+        }
     }
 
-    /// A worker that is a static member of its group on a mock cluster. Its control queue gets nothing but what the group
-    /// says, and errors.
-    private func makeMember(_ cluster: MockCluster, _ folder: TemporaryFolder) throws -> Worker {
+    /// Calls `body` with a worker that was a static member of its group on a mock cluster, until these answers to its
+    /// heartbeats fenced it. Its control queue gets nothing but what the group says, and errors.
+    private func withFencedMember(heartbeats answers: [String], _ body: (inout Worker) throws -> Void) throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
         var configuration = try PipelineConfiguration.onMock(cluster, folder)
         configuration.kafka["statistics.interval.ms"] = "0"
         configuration.kafka["heartbeat.interval.ms"] = "100"
         let context = try WorkerContext(
             configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
-        return try Worker(
+        var worker = try Worker(
             slot: Slot(instance: configuration.instanceID, number: 0), context: context,
             recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        try worker.serve { $0.assignment.search != nil }
+        try cluster.pushErrors(.heartbeat, answers)
+        try worker.waitForFencing()
+        try body(&worker)
+        worker.close()
     }
 }
 
