@@ -63,4 +63,15 @@ import Testing
             ["subscriptions", "list", "--audience", "place/3"], environment: environment)
         #expect(listed.output.hasSuffix("\n71 subscriptions\n"), "\(listed.output.suffix(200))")
     }
+
+    @Test(
+        "a missing topic is reported in one clear line",
+        .enabled(if: BrokerTrial.isThere, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
+    func missingTopic() throws {
+        let trial = BrokerTrial()
+        let result = try trial.carillon("subscriptions", "list")
+        #expect(result.status == 78)
+        #expect(result.errors.split(separator: "\n").count == 1)
+        #expect(result.errors.contains("\(trial.unique).subscriptions"))
+    }
 }
