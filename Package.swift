@@ -77,27 +77,46 @@ let package = Package(
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
 
+        // Each folder of Tests has the tests of the target that it is named after.
         .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(
+            name: "StageSupport",
+            dependencies: [
+                "CarillonTesting", "Events", "FanOut", "NotificationPayload", "OrderState", "Subscriptions",
+            ], path: "Tests/StageSupport"),
         .testTarget(name: "NotificationPayloadTests", dependencies: ["NotificationPayload", "TestSupport"]),
         .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
+        .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
+        .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
+        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
+        .testTarget(name: "EventsTests", dependencies: ["Digests", "Events"]),
         .testTarget(
             name: "ExtractionTests",
             dependencies: ["Events", "Extraction", "JSONReader", "NotificationPayload", "TestSupport"]),
-        .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
         .testTarget(
-            name: "FanOutTests",
+            name: "OrderStateTests",
             dependencies: [
-                "CarillonTesting", "Digests", "DispatchRecords", "Events", "FanOut", "NotificationPayload",
-                "StateStore", "Subscriptions", "TestSupport",
+                "CarillonTesting", "Digests", "Events", "Extraction", "NotificationPayload", "OrderState",
+                "StageSupport", "StateStore",
             ]),
-        .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
-        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
+        .testTarget(
+            name: "SubscriptionsTests",
+            dependencies: ["Digests", "Events", "StageSupport", "StateStore", "Subscriptions", "TestSupport"]),
+        .testTarget(name: "FanOutTests", dependencies: ["Events", "FanOut", "StageSupport", "Subscriptions"]),
+        .testTarget(
+            name: "DispatchRecordsTests",
+            dependencies: [
+                "CarillonTesting", "DispatchRecords", "Events", "FanOut", "NotificationPayload", "StageSupport",
+                "Subscriptions",
+            ]),
         .testTarget(
             name: "PipelineTests",
             dependencies: [
                 "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "KafkaClient",
-                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions", "Telemetry",
-                "TestSupport",
+                "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore", "Subscriptions",
+                "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",
@@ -105,9 +124,10 @@ let package = Package(
                 "carillon", "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
                 "KafkaClient", "OrderState", "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
             ]),
-        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(
+            name: "CarillonTestingTests",
+            dependencies: ["CarillonTesting", "Events", "FanOut", "Pipeline", "StageSupport", "Subscriptions"]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),
-        .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(
             name: "CarillonTests",
             dependencies: [

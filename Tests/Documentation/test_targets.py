@@ -107,6 +107,19 @@ class Targets(unittest.TestCase):
         found.discard(ROOT / "Tests/Threads/planted.swift")  # Scripts/threads compiles it by itself.
         self.assertEqual(sorted(str(path.relative_to(ROOT)) for path in found - owned), [])
 
+    def test_the_tests_have_the_folders_of_what_they_test(self):
+        sources = {f"{path.name[0].upper()}{path.name[1:]}": path for path in (ROOT / "Sources").iterdir()}
+        problems = []
+        for name in (name for name, target in targets().items() if target["type"] == "test"):
+            tested = sources.get(name.removesuffix("Tests"))
+            if tested is None:
+                problems.append(f"{name} tests no target")
+                continue
+            folders = {path.name for path in (ROOT / "Tests" / name).iterdir() if path.is_dir()} - {"Support"}
+            strangers = sorted(folder for folder in folders if not (tested / folder).is_dir())
+            problems += [f"{name}/{folder}: {tested.name} has no such folder" for folder in strangers]
+        self.assertEqual(problems, [])
+
     def test_a_c_library_has_one_door(self):
         for library, door in DOORS.items():
             found = [name for name, target in targets().items() if library in declared(target) and not is_test(target)]

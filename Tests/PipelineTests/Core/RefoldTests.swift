@@ -1,0 +1,154 @@
+import CarillonTesting
+import StageSupport
+import TestSupport
+import Testing
+
+@testable import Events
+@testable import OrderState
+@testable import Pipeline
+
+@Suite("The state of orders is a fold, whoever folds it and whenever")
+struct RefoldTests {
+    private enum Trouble: CaseIterable {
+        /// Dies after every commit, and folds the last two horizons.
+        case crash
+        /// The same, with the whole log.
+        case crashFromStart
+        /// Every transaction is aborted once, and done again.
+        case abort
+        /// Aborted, dead, and done again by the next process.
+        case abortAndCrash
+    }
+
+    @Test(
+        "crash and refold at every step of a script gives the bytes, drops and reasons of the run without a crash",
+        arguments: UInt64(0)..<10)
+    func everyStep(seed: UInt64) throws {
+        let script = Script(seed: seed)
+        var calm = try script.makeDriver()
+        var states: [[OrderView]] = []
+        for step in script.steps {
+            try script.perform(step, on: &calm)
+            states.append(calm.orderViews)
+        }
+        #expect(calm.counts.timers > 0, "seed \(seed)")
+        for trouble in Trouble.allCases {
+            var driver = try script.makeDriver()
+            for (index, step) in script.steps.enumerated() {
+                if trouble == .abort || trouble == .abortAndCrash {
+                    try script.perform(step, on: &driver, aborts: true)
+                }
+                if trouble == .abortAndCrash { try driver.crash() }
+                try script.perform(step, on: &driver)
+                if trouble == .crash { try driver.crash() }
+                if trouble == .crashFromStart { try driver.crash(fromStart: true) }
+                guard driver.orderViews == states[index] else {
+                    Issue.record("seed \(seed), \(trouble): another state after step \(index)")
+                    break
+                }
+            }
+            let isSame =
+                driver.output.records == calm.output.records && driver.output.dropped == calm.output.dropped
+                && driver.output.suppressed == calm.output.suppressed && driver.committed == calm.committed
+            #expect(isSame, "seed \(seed), \(trouble): another output")
+            for drop in TimerDrop.allCases {
+                #expect(driver.counts.dropped(drop) == calm.counts.dropped(drop), "seed \(seed), \(trouble), \(drop)")
+            }
+        }
+    }
+
+    @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
+    func firstRecord() throws {
+        let morning = ScheduleDriver.morning
+        var driver = try ScheduleDriver()
+        driver.core.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
+        #expect(driver.core.beginning(of: 0, newest: 0) == .nextRecord)
+        driver.append(event("o1", status: "pending", at: morning))
+        driver.append(event("o2", status: "pending", at: morning + ScheduleDriver.hour))
+        try driver.process(aborts: true)
+        #expect(driver.core.beginning(of: 0, newest: morning) == .record(morning))
+        try driver.process()
+        let end = morning + 2 * driver.orders.horizon.wholeMilliseconds
+        #expect(driver.core.beginning(of: 0, newest: end - 1) == .record(morning))
+        #expect(driver.core.beginning(of: 0, newest: end) == .whole)
+        #expect(driver.core.beginning(of: 7, newest: 0) == .whole)
+    }
+}
+
+extension SeededGenerator {
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+    mutating func time(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &self) }
+}
+
+/// A log of a dozen orders over some days, and how it is worked off.
+private struct Script {
+    struct Step {
+        var records: Int
+        var tick: Int64?
+        var clock: Int64?
+    }
+
+    private(set) var log: [SampleRecord] = []
+    private(set) var steps: [Step] = []
+
+    init(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var now = ScheduleDriver.morning
+        var pending = 0
+        for index in 0..<140 {
+            now += random.time(0...(40 * ScheduleDriver.minute))
+            if random.chance(3) { now += random.time(0...(2 * ScheduleDriver.day)) }
+            log.append(Self.record(index, at: now, log, &random))
+            pending += 1
+            guard random.chance(40) else { continue }
+            var step = Step(records: random.chance(15) ? pending / 2 : pending)
+            pending -= step.records
+            if random.chance(70) {
+                step.tick = now + random.time(-5 * ScheduleDriver.minute...10 * ScheduleDriver.minute)
+                step.clock = step.tick! + (random.chance(20) ? random.time(0...ScheduleDriver.hour) : 0)
+            }
+            steps.append(step)
+        }
+    }
+
+    private static func record(
+        _ index: Int, at now: Int64, _ log: [SampleRecord], _ random: inout SeededGenerator
+    ) -> SampleRecord {
+        if random.chance(15), let again = log.suffix(60).randomElement(using: &random) {
+            var again = again
+            again.timestamp = EventTime(milliseconds: now)
+            return again
+        }
+        let order = Int.random(in: 0..<9, using: &random)
+        let statuses = ["pending", "pending", "processing", "picking", "picked", "cancelled", "completed", "odd"]
+        let types = ["ORDER_CREATED", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED", "TIMESLOT_STARTED"]
+        let type = types.randomElement(using: &random)!
+        let start = now + random.time(-2 * ScheduleDriver.hour...2 * ScheduleDriver.day) / 4
+        let slot = EventTime(milliseconds: start / 300_000 * 300_000).iso8601!
+        let hasSlot = random.chance(50)
+        let hasStatus = type == "ORDER_STATUS_CHANGED" || random.chance(60)
+        return event(
+            "o\(order)", type, status: hasStatus ? statuses.randomElement(using: &random) : nil,
+            slot: !hasSlot
+                ? nil : (random.chance(80) ? "\(slot.prefix(10)) " : "") + "\(slot.dropFirst(11).prefix(5))-23:30",
+            at: random.chance(10) ? now - random.time(0...ScheduleDriver.day) : now,
+            occurred: random.chance(15) ? now - random.time(0...ScheduleDriver.hour) : now,
+            id: random.chance(80) ? "e\(index)" : nil, place: "p\(random.chance(90) ? order % 3 + 1 : 2)",
+            orderExtra: random.chance(20) ? #","order_date":"2025-07-09","parent_order_id":"P\#(index)""# : nil)
+    }
+
+    func makeDriver() throws -> ScheduleDriver {
+        var orders = OrderRules()
+        orders.horizon = .seconds(86_400)
+        orders.terminalRetention = .seconds(6 * 3_600)
+        orders.schedule?.spread = .seconds(60)
+        var driver = try ScheduleDriver(
+            orders: orders, zones: ["p1": "Europe/Berlin", "p2": "America/New_York", "p3": "Asia/Tokyo"])
+        driver.log = log
+        return driver
+    }
+
+    func perform(_ step: Step, on driver: inout ScheduleDriver, aborts: Bool = false) throws {
+        try driver.process(step.records, tick: step.tick, clock: step.clock, aborts: aborts)
+    }
+}

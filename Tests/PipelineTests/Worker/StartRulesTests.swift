@@ -1,0 +1,49 @@
+import KafkaClient
+import Testing
+
+@testable import OrderState
+@testable import Pipeline
+
+@Suite("Where a worker may start")
+struct StartRulesTests {
+    private let partition = TopicPartition(topic: "orders.events", partition: 3)
+
+    @Test("a group without a committed offset needs --from, and the partition is named")
+    func noStart() {
+        let error = StartRules.noStart([partition], group: "carillon")
+        #expect(error.description.contains("orders.events/3"))
+        #expect(error.description.contains("--from"))
+    }
+
+    @Test("a changed partition count stops it")
+    func partitionCount() {
+        let start = CommittedOffset(offset: Offset(5), metadata: "v1 w=1 n=6 t=1")
+        #expect(throws: PipelineError.self) {
+            _ = try StartRules.check(
+                [3: start], partitionCounts: [.orders: 12], topics: PipelineConfiguration.Topics(), now: 99)
+        }
+    }
+
+    @Test("an offset without metadata takes its watermark from now, and says so")
+    func resetByHand() throws {
+        let start = CommittedOffset(offset: Offset(5), metadata: "")
+        let checked = try StartRules.check(
+                [3: start], partitionCounts: [.orders: 6], topics: PipelineConfiguration.Topics(), now: 99)
+        #expect(checked.positions[3]?.metadata.watermark == TimerWatermark(99))
+        #expect(checked.reset == [3])
+    }
+
+    @Test("an offset below the log's start names the offset, the start and the records lost")
+    func belowTheStart() throws {
+        let problem = StartRules.rangeProblem(partition, committed: Offset(10), first: Offset(25), end: Offset(90))
+        let text = try #require(problem).description
+        #expect(text.contains("orders.events/3") && text.contains("10") && text.contains("25"))
+        #expect(text.contains("15 records"))
+    }
+
+    @Test("an offset above the log's end is out of range, one at the end is not")
+    func aboveTheEnd() {
+        #expect(StartRules.rangeProblem(partition, committed: Offset(91), first: Offset(0), end: Offset(90)) != nil)
+        #expect(StartRules.rangeProblem(partition, committed: Offset(90), first: Offset(0), end: Offset(90)) == nil)
+    }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Extraction
+@testable import FanOut
+@testable import KafkaClient
+@testable import Pipeline
+@testable import Subscriptions
+
+@Suite("The clients of a worker", .timeLimit(.minutes(10)))
+struct WorkerClientTests {
+    private static let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
+
+    @Test(
+        "a consumer that is replaced has left its group by then and is freed, although a batch held its records",
+        .enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
+    func replacedConsumerLeaves() throws {
+        let folder = TemporaryFolder()
+        let settings = ["bootstrap.servers": Self.broker]
+        let configuration = try makeConfiguration(settings, folder)
+        let admin = try Admin(settings: settings)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        context.gate.pass(.max)
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        try worker.run()
+        let before = try admin.describe(group: configuration.groupID).members
+        try #require(before.count == 1)
+        weak let client = worker.consumer.handle
+        try #require(client != nil)
+
+        context.isDraining.store(false, ordering: .sequentiallyConsistent)
+        try worker.recoverFully(from: KafkaError.stuckConsumer)
+        let after = try admin.describe(group: configuration.groupID).members
+        #expect(!after.contains { $0.memberID == before[0].memberID })
+        #expect(client == nil)
+        worker.close()
+    }
+
+    private func makeConfiguration(_ settings: Settings, _ folder: TemporaryFolder) throws -> PipelineConfiguration {
+        let name = "test-replaced-\(UUID().uuidString.prefix(8).lowercased())"
+        var configuration = PipelineConfiguration(
+            kafka: settings, stateDirectory: folder.path, rules: try ExtractionRules(), instanceID: "test", workers: 1)
+        configuration.groupID = name
+        configuration.staticMembership = false
+        configuration.from = .earliest
+        // Longer than the test: whoever does not leave is still there.
+        configuration.sessionTimeout = .seconds(45)
+        configuration.topics.events = "\(name).events"
+        configuration.topics.dispatch = "\(name).dispatch"
+        configuration.topics.deadLetters = "\(name).dead-letters"
+        configuration.topics.journal = "\(name).journal"
+        let topics = configuration.topics
+        let names = [topics.events, topics.dispatch, topics.deadLetters, topics.journal]
+        let outcome = try Admin(settings: settings).createTopics(
+            names.map { NewTopic(name: $0, partitions: 1, replicationFactor: 1) })
+        for case let error? in outcome.values { throw error }
+        // The brokers learn of them a little later than the controller. Each question waits for its answer.
+        let reader = try Consumer(assigning: settings)
+        let deadline = ContinuousClock.now + .seconds(30)
+        for name in names {
+            while (try? reader.partitionCount(of: name, timeout: .seconds(5))) == nil, .now < deadline {}
+        }
+        var producer = try Producer(settings: settings)
+        let events = try producer.topic(topics.events)
+        try producer.produce(ProducerRecord(key: nil, value: Array(OrderEvent.created.utf8)), to: events)
+        try producer.flush(timeout: .seconds(10))
+        return configuration
+    }
+
+    @Test("records that were refused in a transaction that was aborted are not charged to the next one")
+    func lateRefusals() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        let configuration = try PipelineConfiguration.onMock(cluster, folder)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        try worker.begin()
+        try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
+        try worker.output.journal(JournalEntry())
+        try worker.discardTransaction()
+
+        try worker.begin()
+        try worker.recoverFully(from: KafkaError.anotherReason)
+        let charged = worker.transaction.isolation.lastError
+        #expect(charged == nil)
+        worker.close()
+    }
+
+    @Test("a worker that reads is ready again as soon as it has a new producer")
+    func readyWithNewProducer() throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        let configuration = try PipelineConfiguration.onMock(cluster, folder)
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        worker.assignment.assigned([0], barrier: 0, now: .now)
+        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
+        _ = try worker.assignment.located(
+            [0: CommittedPosition(offset: 0, metadata: metadata)], folds: [:], partitionCounts: [.orders: 1])
+        _ = try worker.assignment.started(now: .now)
+        context.board.started()
+        try worker.replaceProducer(after: KafkaError.anotherReason)
+        #expect(context.board.readiness(isDraining: false, tableBehind: nil).reasons == [])
+        worker.close()
+    }
+
+    // MARK: Fencings
+
+    @Test("a loss of the partitions that nobody has heard of yet explains a fencing: the consumer is replaced")
+    func pendingLossExplainsFencing() throws {
+        // The second answer comes although the loss, which the first one causes, is still in the queue.
+        try withFencedMember(heartbeats: ["UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]) { worker in
+            do {
+                try worker.replaceProducer(after: .fencedProducer)
+            } catch {
+                try worker.recoverFully(from: error)
+            }
+            let fatal = worker.consumer.fatalError
+            #expect(fatal == nil)
+        }
+    }
+
+    @Test("a loss of the partitions that a fencing itself causes does not explain it: the slot is taken")
+    func fencingBeforeLoss() throws {
+        try withFencedMember(heartbeats: ["FENCED_INSTANCE_ID"]) { worker in
+            var thrown: PipelineError?
+            do {
+                try worker.replaceProducer(after: .fencedProducer)
+            } catch let error as PipelineError {
+                thrown = error
+            }
+            #expect(thrown?.isInstanceInUse == true)
+        }
+    }
+
+    /// Calls `body` with a worker that was a static member of its group on a mock cluster, until these answers to its
+    /// heartbeats fenced it. Its control queue gets nothing but what the group says, and errors.
+    private func withFencedMember(heartbeats answers: [String], _ body: (inout Worker) throws -> Void) throws {
+        let cluster = try MockCluster()
+        let folder = TemporaryFolder()
+        var configuration = try PipelineConfiguration.onMock(cluster, folder)
+        configuration.kafka["statistics.interval.ms"] = "0"
+        configuration.kafka["heartbeat.interval.ms"] = "100"
+        let context = try WorkerContext(
+            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+        var worker = try Worker(
+            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
+            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        try worker.serve { $0.assignment.search != nil }
+        try cluster.pushErrors(.heartbeat, answers)
+        try worker.waitForFencing()
+        try body(&worker)
+        worker.close()
+    }
+}
+
+extension Worker {
+    /// Joins the group and finds the positions, until the condition holds.
+    fileprivate mutating func serve(until condition: (borrowing Worker) -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !condition(self), .now < deadline {
+            try serveControl(timeout: .milliseconds(50))
+            // It may hold before the positions are looked for.
+            if !condition(self) { try advanceAssignment() }
+        }
+        let holds = condition(self)
+        try #require(holds)
+    }
+
+    /// Waits for the fatal error of the consumer; what the group says stays in its queue.
+    fileprivate mutating func waitForFencing() throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while consumer.fatalError == nil, .now < deadline { _ = consumer.read(limit: 1, timeout: .milliseconds(10)) }
+        let kind = consumer.fatalError?.kind
+        try #require(kind == .fencedInstanceID)
+    }
+}
+
+extension PipelineError {
+    fileprivate var isInstanceInUse: Bool {
+        if case .instanceInUse = self { true } else { false }
+    }
+}
+
+/// Nobody has subscribed, and the first event is the last one that is processed.
+private final class DrainingResolver: TokenResolver {
+    private let context: WorkerContext
+
+    init(_ context: WorkerContext) { self.context = context }
+
+    func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) throws {
+        context.isDraining.store(true, ordering: .sequentiallyConsistent)
+    }
+}
+
+extension KafkaError {
+    /// Has nothing to do with a record.
+    fileprivate static var anotherReason: KafkaError {
+        KafkaError(kind: .state, recovery: .abortTransaction, name: "", message: "an abort that a test asked for")
+    }
+
+    /// The producer's, which does not say by whom.
+    fileprivate static var fencedProducer: KafkaError {
+        KafkaError(kind: .fenced, recovery: .recreateClient, isFatal: true, name: "_FENCED", message: "by a test")
+    }
+}

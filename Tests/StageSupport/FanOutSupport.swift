@@ -1,0 +1,26 @@
+import Events
+import FanOut
+import Subscriptions
+
+extension FanOut {
+    /// The tokens of a notification's recipients, in their order.
+    package mutating func tokens(of notification: Int, in batch: borrowing EventBatch) -> [String] {
+        let recipients = recipients(of: notification, in: batch)
+        var tokens: [String] = []
+        for position in recipients.devices {
+            tokens.append(String(decoding: recipient(position).token, as: UTF8.self))
+        }
+        return tokens
+    }
+}
+
+/// A fan-out over a table that holds these subscriptions, with its first snapshot taken.
+package func makeFanOut(
+    _ subscriptions: [Subscription], rule: any AudienceRule = PlaceAudience(), maxAge: Duration = .seconds(270 * 86_400)
+) throws -> FanOut {
+    let table = SubscriptionTable.inMemory()
+    try table.apply(subscriptions.map { TableRecord($0) })
+    var fanOut = try FanOut(audienceRule: rule, recipients: .table(table), maxAge: maxAge)
+    try fanOut.beginTransaction()
+    return fanOut
+}

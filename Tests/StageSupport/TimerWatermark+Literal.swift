@@ -1,0 +1,6 @@
+import OrderState
+
+/// Most tests know no split instant.
+extension TimerWatermark: ExpressibleByIntegerLiteral {
+    public init(integerLiteral time: Int64) { self.init(time) }
+}
