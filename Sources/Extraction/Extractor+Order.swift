@@ -147,7 +147,7 @@ extension Extractor {
             record: event.record, eventTime: event.time, messageID: messageIDRange,
             payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart), payloadSize: payloadSize,
             kind: .order(
-                OrderNotification(
+                Notification.Order(
                     eventType: event.type, placeID: placeRange, orderID: idRange,
                     sources: FieldSources(
                         timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),

@@ -73,7 +73,7 @@ extension Extractor {
                 payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart),
                 payloadSize: payloadSize,
                 kind: .order(
-                    OrderNotification(
+                    Notification.Order(
                         eventType: timer.type, placeID: placeRange, orderID: idRange,
                         sources: FieldSources(timeSlot: .state, date: .state, orderID: .state),
                         orderType: timer.orderType, isDegraded: false))))

@@ -31,7 +31,7 @@ struct OrderListTests {
         #expect(result.notifications[0].payload.visibleID == "n")
     }
 
-    @Test("§5.3 row 9: equal ids collapse in a long list too, and the next event begins anew")
+    @Test("§5.3 row 9: equal ids collapse in a long list too, and ids of one event are not remembered for the next")
     func collapseMany() {
         let ids = (0..<3000).map { "\"id-\($0 % 1000)\"" }.joined(separator: ",")
         let record = TestRecord(#"{"event_type":"ORDER_IDS_LISTED","place_id":"p1","order_ids":[\#(ids)]}"#)

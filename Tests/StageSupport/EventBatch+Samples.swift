@@ -28,11 +28,13 @@ extension EventBatch {
         plain.withUTF8 { text.appendEscaped(UnsafeRawBufferPointer($0)) }
         let embedded = TextRange(start: payloadStart, count: text.count - payloadStart)
         let notification = Notification(
-            record: records.count - 1, eventType: eventType, eventTime: time, messageID: append(messageID),
-            placeID: append(place), orderID: append(orderID), payload: embedded,
+            record: records.count - 1, eventTime: time, messageID: append(messageID), payload: embedded,
             payloadSize: payload.utf8.count,
-            sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .order), orderType: orderType,
-            isDegraded: isDegraded)
+            kind: .order(
+                Notification.Order(
+                    eventType: eventType, placeID: append(place), orderID: append(orderID),
+                    sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .order),
+                    orderType: orderType, isDegraded: isDegraded)))
         notifications.append(notification)
     }
 

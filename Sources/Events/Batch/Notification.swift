@@ -14,7 +14,7 @@ public struct Notification: Sendable {
 
     /// What it is about.
     public enum Kind: Sendable {
-        case order(OrderNotification)
+        case order(Order)
     }
 
     package init(

@@ -34,7 +34,7 @@ package struct OrderCheckpoint: ~Copyable {
             self.recent = recent
         }
 
-        package var beginning: FoldBeginning { foldedFrom == 0 ? .whole : .record(foldedFrom) }
+        package var beginning: FoldBeginning { foldedFrom == 0 ? .complete : .since(foldedFrom) }
     }
 
     private static let keySize = 4 + 16

@@ -7,7 +7,7 @@ extension PartitionOrders {
     /// Calls `body` for each order that changed since the last call: its id, and its block, or nil if the order was
     /// removed.
     ///
-    /// Call it only while no transaction is open (``OrderStates/isSettled``).
+    /// Call it only while no transaction is open (``OrderStates/isCommitted``).
     /// - Parameter limit: the most orders per call; the next call takes the rest.
     /// - Returns: the number of orders.
     func takeChanges<Failure: Error>(

@@ -2,12 +2,12 @@
 /// and the log may no longer have them (ADR 34).
 package enum FoldBeginning: Hashable, Sendable {
     /// Nothing is missing.
-    case whole
+    case complete
     /// The records before the next one with a timestamp are missing.
-    case nextRecord
+    case sinceNextRecord
     /// Records at or before this time may be missing, in milliseconds since 1970: the timestamp of the first record of
     /// the fold.
-    case record(Int64)
+    case since(Int64)
 
     /// The beginning of a fold from the log.
     ///
@@ -19,20 +19,20 @@ package enum FoldBeginning: Hashable, Sendable {
     ///   - newest: the newest timestamp below `committed`, in milliseconds since 1970; 0 if it is unknown.
     package init(at offset: Int64, first: Int64, committed: Int64, newest: Int64) {
         if first == 0 || offset > first {
-            self = .whole
+            self = .complete
         } else if committed <= first, newest > 0 {
             // There is nothing to fold, and no removed record was newer than this.
-            self = .record(newest)
+            self = .since(newest)
         } else {
-            self = .nextRecord
+            self = .sinceNextRecord
         }
     }
 
     /// Takes the timestamp of the partition's next record, in milliseconds since 1970.
     mutating func take(_ timestamp: Int64) {
         switch self {
-        case .nextRecord: self = .record(timestamp)
-        case .whole, .record: break
+        case .sinceNextRecord: self = .since(timestamp)
+        case .complete, .since: break
         }
     }
 
@@ -43,9 +43,9 @@ package enum FoldBeginning: Hashable, Sendable {
     ///   - horizon: in milliseconds.
     package func isIncomplete(newest: Int64, horizon: Int64) -> Bool {
         switch self {
-        case .whole: false
-        case .nextRecord: true
-        case .record(let time): newest < time + 2 * horizon
+        case .complete: false
+        case .sinceNextRecord: true
+        case .since(let time): newest < time + 2 * horizon
         }
     }
 
@@ -57,7 +57,7 @@ package enum FoldBeginning: Hashable, Sendable {
     ///   - now: the clock, in milliseconds since 1970.
     ///   - horizon: in milliseconds.
     package func isWorthTelling(newest: Int64, now: Int64, horizon: Int64) -> Bool {
-        let isQuiet = self == .record(newest)
+        let isQuiet = self == .since(newest)
         return isIncomplete(newest: isQuiet ? max(newest, now) : newest, horizon: horizon)
     }
 }

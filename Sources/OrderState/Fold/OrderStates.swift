@@ -12,7 +12,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     private var current: PartitionOrders?
     private var undo = UndoLog()
     /// The timers that the latest event cancelled.
-    package private(set) var settled = SettledTimers()
+    package private(set) var cancelled = CancelledTimers()
 
     package init(rules: OrderRules, zones: ExtractionRules) {
         limits = OrderLimits(rules)
@@ -26,7 +26,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     ///   - newest: the newest timestamp of its records so far.
     ///   - beginning: what is missing from the fold that follows.
     package mutating func assign(
-        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
+        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .complete
     ) {
         if partitions.count <= Int(partition) {
             partitions.append(contentsOf: repeatElement(nil, count: Int(partition) + 1 - partitions.count))
@@ -52,7 +52,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     /// Call it first for every record of the log, whatever its outcome.
     package mutating func begin(_ record: EventRecord) {
         undo.beginEvent()
-        settled = SettledTimers()
+        cancelled = CancelledTimers()
         if current?.partition != record.partition { current = self[record.partition] }
         current?.begin(record, undo: &undo)
     }
@@ -62,7 +62,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     }
 
     package mutating func apply(_ event: OrderFacts) {
-        if let current { settled = current.apply(event, undo: &undo) }
+        if let current { cancelled = current.apply(event, undo: &undo) }
     }
 
     // MARK: Transactions
@@ -71,7 +71,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     package mutating func commit(keeping open: Int = 0) {
         undo.commit(keeping: open)
         guard undo.isEmpty else { return }
-        for partition in partitions { partition?.settle() }
+        for partition in partitions { partition?.commit() }
     }
 
     /// Rolls back everything that is not committed.
@@ -89,7 +89,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     }
 
     /// No transaction is open: the state is that of the committed offsets.
-    package var isSettled: Bool { undo.isEmpty }
+    package var isCommitted: Bool { undo.isEmpty }
 
     package mutating func fired(partition: Int32, upTo watermark: TimerWatermark) {
         undo.beginEvent()

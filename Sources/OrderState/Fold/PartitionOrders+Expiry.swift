@@ -70,7 +70,7 @@ extension PartitionOrders {
     private func removeExpired() {
         var dead: [UInt32] = []
         table.visit { name, block in
-            if !isAnythingAlive(in: block, at: settled) { dead.append(name) }
+            if !isAnythingAlive(in: block, at: committedNewest) { dead.append(name) }
         }
         for name in dead { remove(name) }
     }

@@ -38,7 +38,7 @@ extension PartitionOrders {
 
     private func later(_ seconds: Int64) -> UInt32 { UInt32(clamping: Int64(now) + seconds) }
 
-    func merge(_ event: OrderFacts, into draft: inout OrderDraft) -> SettledTimers {
+    func merge(_ event: OrderFacts, into draft: inout OrderDraft) -> CancelledTimers {
         let before = draft.header
         draft.header.lastTime = event.time.milliseconds
         draft.header.timeAt = now
@@ -89,9 +89,9 @@ extension PartitionOrders {
     }
 
     /// An ended order keeps its status and its identities alone.
-    private func endOrder(_ draft: inout OrderDraft) -> SettledTimers {
-        var settled = SettledTimers()
-        settled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(
+    private func endOrder(_ draft: inout OrderDraft) -> CancelledTimers {
+        var cancelled = CancelledTimers()
+        cancelled.ended = OrderTimers(draft.header, spread: spread(of: draft.place)).pending(
             after: watermark, hash: StoredHash(of: draft.id))
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         var header = OrderHeader()
@@ -104,24 +104,24 @@ extension PartitionOrders {
         draft.place = none
         draft.visibleID = none
         draft.parentID = none
-        return settled
+        return cancelled
     }
 
     /// A changed slot moves its timers; a repeated one does not.
-    private func moveTimers(of draft: inout OrderDraft, isNew: Bool) -> SettledTimers {
-        var settled = SettledTimers()
-        guard limits.isScheduled else { return settled }
+    private func moveTimers(of draft: inout OrderDraft, isNew: Bool) -> CancelledTimers {
+        var cancelled = CancelledTimers()
+        guard limits.isScheduled else { return cancelled }
         let start = start(of: draft)
-        if start == 0, isNew { settled.noSlot = 1 }
-        guard start != draft.header.start else { return settled }
+        if start == 0, isNew { cancelled.noSlot = 1 }
+        guard start != draft.header.start else { return cancelled }
         draft.header.start = start
         draft.header.startSetAt = start == 0 ? 0 : now
         if start != 0 {
             let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
-            settled.alreadyStarted =
+            cancelled.alreadyStarted =
                 TimerKind.allCases.count - timers.pending(after: watermark, hash: StoredHash(of: draft.id))
         }
-        return settled
+        return cancelled
     }
 
     /// When the slot starts, in seconds since 1970; 0 without a slot, a date or a place.

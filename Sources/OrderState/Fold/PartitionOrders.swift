@@ -21,7 +21,7 @@ package final class PartitionOrders {
     /// The timer watermark W: what was due at or before it has fired, or never will.
     @exclusivity(unchecked) package var watermark: TimerWatermark
     /// The committed value of ``newest``: a field that has expired by it has expired permanently.
-    var settled: Int64
+    var committedNewest: Int64
     /// What is missing at the beginning of the fold.
     @exclusivity(unchecked) package var beginning: FoldBeginning
     /// No timer above the watermark is due before this, in milliseconds. It may be too early.
@@ -50,7 +50,7 @@ package final class PartitionOrders {
         self.watermark = watermark
         self.newest = newest
         self.beginning = beginning
-        settled = newest
+        committedNewest = newest
     }
 
     /// Takes the next record of the partition.
@@ -95,8 +95,8 @@ package final class PartitionOrders {
     /// Applies the event that was considered last.
     ///
     /// - Returns: the timers that it cancels.
-    func apply(_ event: OrderFacts, undo: inout UndoLog) -> SettledTimers {
-        guard let id = event.orderID else { return SettledTimers() }
+    func apply(_ event: OrderFacts, undo: inout UndoLog) -> CancelledTimers {
+        guard let id = event.orderID else { return CancelledTimers() }
         var draft = OrderDraft(id: id)
         if found.name == 0 {
             undo.noteAdded(id, to: partition)
@@ -107,10 +107,10 @@ package final class PartitionOrders {
         // An event from before the order's end does not reopen it.
         let isOver = end(of: draft).map { event.time.milliseconds < $0 } ?? false
         note(event, in: &draft)
-        var settled = SettledTimers()
-        if !isOver { settled = merge(event, into: &draft) }
+        var cancelled = CancelledTimers()
+        if !isOver { cancelled = merge(event, into: &draft) }
         write(&draft)
-        return settled
+        return cancelled
     }
 
     func restore(_ entry: UndoLog.Entry, text: UnsafeRawBufferPointer) {
@@ -132,7 +132,7 @@ package final class PartitionOrders {
     }
 
     /// Commits everything so far.
-    func settle() { settled = newest }
+    func commit() { committedNewest = newest }
 
     /// Continues with the values of the committed offset; the newest timestamp never decreases.
     package func resume(watermark: TimerWatermark, newest: Int64) {

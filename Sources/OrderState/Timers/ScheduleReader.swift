@@ -39,7 +39,7 @@ package struct ScheduleReader: ~Copyable {
         }
 
         /// Without a filter only the timers to come are reported: those of the past have no bound.
-        var wantsPast: Bool { order != nil || place != nil }
+        var includesPast: Bool { order != nil || place != nil }
 
         func matches(order: String, place: String) -> Bool {
             (self.order == nil || self.order == order) && (self.place == nil || self.place == place)
@@ -119,7 +119,7 @@ package struct ScheduleReader: ~Copyable {
             let now = max(partition.earliestDue, partition.watermark.time + 1)
             // In a split instant, some timers have fired.
             let reached = min(TimerWatermark(now), end)
-            if filter.wantsPast {
+            if filter.includesPast {
                 for timer in partition.dueTimers(until: now) where timer.watermark <= reached {
                     note(timer, of: partition, isPending: false)
                 }

@@ -38,7 +38,7 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
 }
 
 /// Timers cancelled by this event. For `.noSlot`, `timers` counts orders.
-package struct SettledTimers: Equatable {
+package struct CancelledTimers: Equatable {
     package var alreadyStarted = 0
     package var ended = 0
     /// 1 for a new order without a slot.

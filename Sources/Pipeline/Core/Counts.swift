@@ -55,10 +55,10 @@ public struct Counts: Sendable {
 
     package mutating func count(_ drop: TimerDrop) { timersByDrop[drop] += 1 }
 
-    mutating func count(_ settled: SettledTimers) {
-        timersByDrop[.alreadyStarted] += settled.alreadyStarted
-        timersByDrop[.ended] += settled.ended
-        timersByDrop[.noSlot] += settled.noSlot
+    mutating func count(_ cancelled: CancelledTimers) {
+        timersByDrop[.alreadyStarted] += cancelled.alreadyStarted
+        timersByDrop[.ended] += cancelled.ended
+        timersByDrop[.noSlot] += cancelled.noSlot
     }
 
     mutating func count(_ notification: Notification) {

@@ -7,7 +7,7 @@ import OrderState
 struct ExtractionCursor {
     /// The outcome of each extracted record, from ``first`` on, and the timers that it cancelled.
     private var outcomes: [ExtractionOutcome] = []
-    private var settled: [SettledTimers] = []
+    private var cancelled: [CancelledTimers] = []
     private var first = 0
     /// The records before this one have been emitted.
     var nextRecord = 0
@@ -19,7 +19,7 @@ struct ExtractionCursor {
     /// Forgets everything; `record` is extracted next.
     mutating func restart(at record: Int = 0) {
         outcomes.removeAll(keepingCapacity: true)
-        settled.removeAll(keepingCapacity: true)
+        cancelled.removeAll(keepingCapacity: true)
         first = record
         nextRecord = record
         nextNotification = 0
@@ -27,9 +27,9 @@ struct ExtractionCursor {
     }
 
     /// The next record has been extracted.
-    mutating func append(_ outcome: ExtractionOutcome, settling timers: SettledTimers) {
+    mutating func append(_ outcome: ExtractionOutcome, cancelling timers: CancelledTimers) {
         outcomes.append(outcome)
-        settled.append(timers)
+        cancelled.append(timers)
     }
 
     /// The outcome of an extracted record.
@@ -38,7 +38,7 @@ struct ExtractionCursor {
         set { outcomes[record - first] = newValue }
     }
 
-    func settledTimers(by record: Int) -> SettledTimers { settled[record - first] }
+    func cancelledTimers(by record: Int) -> CancelledTimers { cancelled[record - first] }
 
     /// How many records were extracted and not emitted.
     var notEmitted: Int { max(0, first + outcomes.count - nextRecord) }

@@ -24,10 +24,10 @@ package struct OrderSource: ~Copyable {
     /// Extracts the next record, and says which timers it cancelled.
     mutating func extract(
         _ record: Int, in batch: inout EventBatch
-    ) -> (outcome: ExtractionOutcome, settled: SettledTimers) {
+    ) -> (outcome: ExtractionOutcome, cancelled: CancelledTimers) {
         states.begin(batch.records[record])
         let outcome = extractor.extract(record, in: &batch, history: &states)
-        return (outcome, states.settled)
+        return (outcome, states.cancelled)
     }
 
     /// Whether each batch must be a transaction of its own: a push is superseded only within one.
@@ -72,7 +72,7 @@ package struct OrderSource: ~Copyable {
 
     /// Begins an assigned partition with an empty state of orders.
     package mutating func assign(
-        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .whole
+        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .complete
     ) {
         states.assign(partition, watermark: watermark, newest: newest, beginning: beginning)
     }
@@ -90,12 +90,12 @@ package struct OrderSource: ~Copyable {
     /// Forgets a partition that another worker owns now.
     package mutating func revoke(_ partition: Int32) { states.revoke(partition) }
 
-    /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/whole`` where it covers two
+    /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/complete`` where it covers two
     /// horizons.
     package func beginning(of partition: Int32, newest: Int64) -> FoldBeginning {
-        guard let orders = states[partition] else { return .whole }
+        guard let orders = states[partition] else { return .complete }
         let isIncomplete = orders.beginning.isIncomplete(newest: newest, horizon: orders.limits.horizon * 1_000)
-        return isIncomplete ? orders.beginning : .whole
+        return isIncomplete ? orders.beginning : .complete
     }
 
     /// The newest timestamp of a record of this partition, in milliseconds since 1970.

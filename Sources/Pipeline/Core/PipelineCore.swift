@@ -82,8 +82,8 @@ package struct PipelineCore: ~Copyable {
         switch batch.source {
         case .orders:
             while record < end, record == first || !batch.isFull {
-                let (outcome, settled) = orders.extract(record, in: &batch)
-                cursor.append(outcome, settling: settled)
+                let (outcome, cancelled) = orders.extract(record, in: &batch)
+                cursor.append(outcome, cancelling: cancelled)
                 record += 1
             }
         }
@@ -161,7 +161,7 @@ package struct PipelineCore: ~Copyable {
                 nextLook = written + Self.recordsBetweenLooks
             }
             counts.events += 1
-            cancel(cursor.settledTimers(by: record), batch.records[record], into: &sink)
+            cancel(cursor.cancelledTimers(by: record), batch.records[record], into: &sink)
             switch cursor[record] {
             case .deadLetter(let letter):
                 skipNotifications(of: record, in: batch)
@@ -274,9 +274,9 @@ package struct PipelineCore: ~Copyable {
     }
 
     private mutating func cancel<Sink: RecordSink & ~Copyable>(
-        _ timers: SettledTimers, _ event: EventRecord, into sink: inout Sink
+        _ timers: CancelledTimers, _ event: EventRecord, into sink: inout Sink
     ) {
-        guard timers != SettledTimers() else { return }
+        guard timers != CancelledTimers() else { return }
         counts.count(timers)
         if timers.alreadyStarted > 0 {
             sink.cancelTimers(event, timers: timers.alreadyStarted, because: .alreadyStarted)

@@ -177,9 +177,9 @@ extension Worker {
                 folds.reported.updateValue(beginning, forKey: partition) != beginning
             else { continue }
             switch beginning {
-            case .whole: continue
-            case .nextRecord: known.append("\(partition): from its next record on")
-            case .record(let time): known.append("\(partition): since \(LogTime(milliseconds: time).iso8601)")
+            case .complete: continue
+            case .sinceNextRecord: known.append("\(partition): from its next record on")
+            case .since(let time): known.append("\(partition): since \(LogTime(milliseconds: time).iso8601)")
             }
         }
         guard !known.isEmpty else { return }
@@ -191,19 +191,19 @@ extension Worker {
     /// Remembers up to where the states are folded, before the positions are forgotten or located again.
     mutating func noteFolds() {
         core.rollBack()
-        if let settled = assignment.committedFolds { folds.offsets.merge(settled) { $1 } }
+        if let committed = assignment.committedFolds { folds.offsets.merge(committed) { $1 } }
     }
 
     /// Writes the checkpoint when it is due and no transaction is open: every 10 s, or so much less often that it takes no
     /// more than a fiftieth of the time. A large one is written in slices, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.states.isSettled,
-            let settled = assignment.committedFolds
+        guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.states.isCommitted,
+            let committed = assignment.committedFolds
         else { return }
         let began = ContinuousClock.now
         context.meter.setOrders(core.orders.states.count, bytes: core.orders.states.usedBytes, worker: slot.number)
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
-        for (partition, offset) in settled { marks[partition] = mark(of: partition, at: offset) }
+        for (partition, offset) in committed { marks[partition] = mark(of: partition, at: offset) }
         var isWhole = true
         do throws(StoreError) {
             isWhole =
@@ -220,9 +220,9 @@ extension Worker {
         let newest = core.orders.newest(in: partition)
         let foldedFrom: Int64
         switch core.orders.beginning(of: partition, newest: newest) {
-        case .whole: foldedFrom = 0
-        case .record(let time): foldedFrom = time
-        case .nextRecord: return nil
+        case .complete: foldedFrom = 0
+        case .since(let time): foldedFrom = time
+        case .sinceNextRecord: return nil
         }
         return OrderCheckpoint.Mark(
             offset: offset, watermark: assignment.positions.orders[partition]?.committedWatermark ?? TimerWatermark(0),

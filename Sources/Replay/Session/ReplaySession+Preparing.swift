@@ -120,7 +120,7 @@ extension ReplaySession {
         }
         try subscriptions.flush()
         state.finish(bounds: bounds)
-        guard request.view.asksForPast else { return }
+        guard request.view.dependsOnTablePosition else { return }
         for survey in input.surveys.values where survey.steps > survey.withoutTable {
             if let problem = state.problem(at: survey.oldestTable, topic: topic, lag: lag) {
                 throw ReplayRefusal(problem + "; --subscriptions now takes them as they are")

@@ -25,8 +25,8 @@ package final class SubscriptionHistory {
         /// The version at the time of the event, if the device is still subscribed.
         case both
 
-        /// Whether it depends on the table's position.
-        package var asksForPast: Bool {
+        /// Whether it depends on how far the table was.
+        package var dependsOnTablePosition: Bool {
             switch self {
             case .asOfEvent, .both: true
             case .now: false

@@ -75,7 +75,7 @@ struct ExtractionCheck: ~Copyable {
         return encoded
     }
 
-    private func check(_ encoded: String, _ notification: Events.Notification, _ order: OrderNotification) {
+    private func check(_ encoded: String, _ notification: Events.Notification, _ order: Events.Notification.Order) {
         let payload = checkPayload(encoded, isDegraded: order.isDegraded)
         expect(payload.orderID == batch.string(order.orderID), "payload and notification name the same order")
         expect(payload.placeID == batch.string(order.placeID), "payload and notification name the same place")

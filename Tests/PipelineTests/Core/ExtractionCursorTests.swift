@@ -8,8 +8,8 @@ struct ExtractionCursorTests {
     private func extracted() -> ExtractionCursor {
         var cursor = ExtractionCursor()
         cursor.restart(at: 10)
-        cursor.append(.notifications(2), settling: SettledTimers(alreadyStarted: 0, ended: 3, noSlot: 0))
-        cursor.append(.suppressed(.duplicate), settling: SettledTimers())
+        cursor.append(.notifications(2), cancelling: CancelledTimers(alreadyStarted: 0, ended: 3, noSlot: 0))
+        cursor.append(.suppressed(.duplicate), cancelling: CancelledTimers())
         return cursor
     }
 
@@ -17,7 +17,7 @@ struct ExtractionCursorTests {
     func counts() {
         var cursor = extracted()
         #expect(cursor.notEmitted == 2)
-        #expect(cursor.settledTimers(by: 10).ended == 3)
+        #expect(cursor.cancelledTimers(by: 10).ended == 3)
         guard case .notifications(2) = cursor[10], case .suppressed(.duplicate) = cursor[11] else {
             Issue.record("other outcomes: \(cursor[10]), \(cursor[11])")
             return
@@ -49,8 +49,8 @@ struct ExtractionCursorTests {
         cursor.restart()
         #expect(cursor.notEmitted == 0)
         #expect(cursor.nextRecord == 0 && cursor.nextNotification == 0 && cursor.resolvedEnd == 0)
-        cursor.append(.notifications(1), settling: SettledTimers())
-        #expect(cursor.settledTimers(by: 0) == SettledTimers())
+        cursor.append(.notifications(1), cancelling: CancelledTimers())
+        #expect(cursor.cancelledTimers(by: 0) == CancelledTimers())
         #expect(cursor.notEmitted == 1)
     }
 }

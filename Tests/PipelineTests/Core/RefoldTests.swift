@@ -61,17 +61,17 @@ struct RefoldTests {
     func firstRecord() throws {
         let morning = ScheduleDriver.morning
         var driver = try ScheduleDriver()
-        driver.core.assign(0, watermark: 0, newest: 0, beginning: .nextRecord)
-        #expect(driver.core.beginning(of: 0, newest: 0) == .nextRecord)
+        driver.core.orders.assign(0, watermark: 0, newest: 0, beginning: .sinceNextRecord)
+        #expect(driver.core.orders.beginning(of: 0, newest: 0) == .sinceNextRecord)
         driver.append(event("o1", status: "pending", at: morning))
         driver.append(event("o2", status: "pending", at: morning + ScheduleDriver.hour))
         try driver.process(aborts: true)
-        #expect(driver.core.beginning(of: 0, newest: morning) == .record(morning))
+        #expect(driver.core.orders.beginning(of: 0, newest: morning) == .since(morning))
         try driver.process()
         let end = morning + 2 * driver.orders.horizon.wholeMilliseconds
-        #expect(driver.core.beginning(of: 0, newest: end - 1) == .record(morning))
-        #expect(driver.core.beginning(of: 0, newest: end) == .whole)
-        #expect(driver.core.beginning(of: 7, newest: 0) == .whole)
+        #expect(driver.core.orders.beginning(of: 0, newest: end - 1) == .since(morning))
+        #expect(driver.core.orders.beginning(of: 0, newest: end) == .complete)
+        #expect(driver.core.orders.beginning(of: 7, newest: 0) == .complete)
     }
 }
 

@@ -279,10 +279,10 @@ struct AssignmentMachineTests {
         var machine = try machine(in: .refolding)
         machine.fold(0, upTo: 20)
         machine.positions.rollBack()
-        let settled = machine.committedFolds
-        #expect(settled == [0: 12, 1: 5])
+        let folds = machine.committedFolds
+        #expect(folds == [0: 12, 1: 5])
         _ = machine.rewound(now: Self.start)
-        let action = text(try machine.located(Self.committed, folds: settled ?? [:], partitionCounts: [.orders: 6]))
+        let action = text(try machine.located(Self.committed, folds: folds ?? [:], partitionCounts: [.orders: 6]))
         let whole = try machine.started(now: Self.start)
         let finished = machine.takeFinishedFolds()
         #expect(action == "seek 0:12 1:5")

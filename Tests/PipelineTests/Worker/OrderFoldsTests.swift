@@ -37,12 +37,12 @@ struct OrderFoldsTests {
     func forget() {
         var folds = OrderFolds(checkpoint: nil)
         folds.offsets = [0: 1, 1: 2, 2: 3]
-        folds.reported = [0: .whole, 1: .nextRecord]
+        folds.reported = [0: .complete, 1: .sinceNextRecord]
         let gone = folds.forget(except: [0, 2, 5])
         let (offsets, reported) = (folds.offsets, folds.reported)
         #expect(gone == [1])
         #expect(offsets == [0: 1, 2: 3])
-        #expect(reported == [0: .whole])
+        #expect(reported == [0: .complete])
     }
 
     @Test(

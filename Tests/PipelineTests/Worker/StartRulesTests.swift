@@ -28,7 +28,7 @@ struct StartRulesTests {
     func resetByHand() throws {
         let start = CommittedOffset(offset: Offset(5), metadata: "")
         let checked = try StartRules.check(
-                [3: start], partitionCounts: [.orders: 6], topics: PipelineConfiguration.Topics(), now: 99)
+            [3: start], partitionCounts: [.orders: 6], topics: PipelineConfiguration.Topics(), now: 99)
         #expect(checked.positions[3]?.metadata.watermark == TimerWatermark(99))
         #expect(checked.reset == [3])
     }

@@ -18,7 +18,7 @@ struct PushPayloadTests {
             Notification(
                 record: 0, eventTime: EventTime(milliseconds: 0), messageID: .empty, payload: .empty, payloadSize: 0,
                 kind: .order(
-                    OrderNotification(
+                    Notification.Order(
                         eventType: .orderCreated, placeID: .empty, orderID: .empty,
                         sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .fallback),
                         orderType: nil, isDegraded: false))))

@@ -1,27 +1,29 @@
 import NotificationPayload
 
-/// What a notification says of an order.
-public struct OrderNotification: Sendable {
-    public var eventType: EventType
-    public var placeID: TextRange
-    /// Empty if ``isDegraded``.
-    public var orderID: TextRange
-    public var sources: FieldSources
-    /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
-    public var orderType: OrderType?
-    /// Whether it is sent although the order id is missing (docs/rules.md §5.3 row 1).
-    public var isDegraded: Bool
+extension Notification {
+    /// What a notification says of an order.
+    public struct Order: Sendable {
+        public var eventType: EventType
+        public var placeID: TextRange
+        /// Empty if ``isDegraded``.
+        public var orderID: TextRange
+        public var sources: FieldSources
+        /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
+        public var orderType: OrderType?
+        /// Whether it is sent although the order id is missing (docs/rules.md §5.3 row 1).
+        public var isDegraded: Bool
 
-    package init(
-        eventType: EventType, placeID: TextRange, orderID: TextRange, sources: FieldSources, orderType: OrderType?,
-        isDegraded: Bool
-    ) {
-        self.eventType = eventType
-        self.placeID = placeID
-        self.orderID = orderID
-        self.sources = sources
-        self.orderType = orderType
-        self.isDegraded = isDegraded
+        package init(
+            eventType: EventType, placeID: TextRange, orderID: TextRange, sources: FieldSources, orderType: OrderType?,
+            isDegraded: Bool
+        ) {
+            self.eventType = eventType
+            self.placeID = placeID
+            self.orderID = orderID
+            self.sources = sources
+            self.orderType = orderType
+            self.isDegraded = isDegraded
+        }
     }
 }
 
