@@ -46,9 +46,12 @@ extension PushValue {
         if let number = value as? any BinaryInteger { return .number("\(number)") }
         if let number = value as? Int64 { return .number("\(number)") }
         if let number = value as? UInt64 { return .number("\(number)") }
-        let double = (value as? any BinaryFloatingPoint).map { Double($0) } ?? value as? Double
-        guard let double, double.isFinite else { return nil }
-        return .number(Int64(exactly: double).map { "\($0)" } ?? "\(double)")
+        // By its text, not by a conversion to an integer: that calls C's `trunc`, and nothing here links it.
+        guard let double = value as? Double ?? (value as? Float).map({ Double($0) }), double.isFinite else {
+            return nil
+        }
+        let text = "\(double)"
+        return .number(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
     }
 
     private static func isNull(_ value: Any) -> Bool {
