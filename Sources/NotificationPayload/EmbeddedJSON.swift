@@ -99,19 +99,17 @@ extension String {
     ///
     /// They precede only quotes and backslashes.
     package init(unembedding embedded: UnsafeRawBufferPointer) {
-        self.init(unsafeUninitializedCapacity: embedded.count) { buffer in
-            var count = 0
-            var isEscaped = false
-            for byte in embedded {
-                if byte == UInt8(ascii: "\\"), !isEscaped {
-                    isEscaped = true
-                    continue
-                }
-                isEscaped = false
-                buffer[count] = byte
-                count += 1
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(embedded.count)
+        var isEscaped = false
+        for byte in embedded {
+            if byte == UInt8(ascii: "\\"), !isEscaped {
+                isEscaped = true
+                continue
             }
-            return count
+            isEscaped = false
+            bytes.append(byte)
         }
+        self.init(decoding: bytes, as: UTF8.self)
     }
 }

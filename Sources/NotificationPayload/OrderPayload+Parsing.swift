@@ -5,7 +5,7 @@ extension OrderPayload {
     /// - Throws: ``OrderPayloadError/unreadable``. A payload that can be read may still be invalid: ``validate()``.
     public init(data: [String: String]) throws(OrderPayloadError) {
         guard let encoded = data["default"], !encoded.isEmpty else {
-            self.init(fields: data)
+            self.init { data[$0] }
             return
         }
         try self.init(encoded: encoded)
@@ -15,20 +15,30 @@ extension OrderPayload {
     ///
     /// - Throws: ``OrderPayloadError/unreadable``.
     public init(encoded: String) throws(OrderPayloadError) {
-        var parser = PayloadParser(encoded)
-        guard let fields = parser.parse() else { throw .unreadable }
+        guard let value = PushValue(json: encoded) else { throw .unreadable }
+        try self.init(default: value)
+    }
+
+    /// Reads what `default` contains: `{"data":{…}}`.
+    init(default value: PushValue) throws(OrderPayloadError) {
+        guard let fields = value["data"]?.object else { throw .unreadable }
         self.init(fields: fields)
     }
 
-    private init(fields: [String: String]) {
+    init(fields: [String: PushValue]) {
+        self.init { fields[$0]?.scalar }
+    }
+
+    private init(_ field: (String) -> String?) {
         self.init(
-            messageID: fields["message_id"] ?? "", orderID: fields["order_id"] ?? "",
-            parentOrderID: fields["parent_order_id"] ?? "", visibleID: fields["visible_id"] ?? "",
-            eventType: fields["event_type"] ?? "", deliveryDate: fields["delivery_date"] ?? "",
-            startTime: fields["start_time"] ?? "", endTime: fields["end_time"] ?? "", placeID: fields["place_id"] ?? "")
-        if let previous = fields["previous_status"] ?? fields["new_status"].map({ _ in "" }) {
+            messageID: field("message_id") ?? "", orderID: field("order_id") ?? "",
+            parentOrderID: field("parent_order_id") ?? "", visibleID: field("visible_id") ?? "",
+            eventType: field("event_type") ?? "", deliveryDate: field("delivery_date") ?? "",
+            startTime: field("start_time") ?? "", endTime: field("end_time") ?? "", placeID: field("place_id") ?? "")
+        let (previous, new) = (field("previous_status"), field("new_status"))
+        if previous != nil || new != nil {
             statusChange = StatusChange(
-                previous: previous, new: fields["new_status"] ?? "", orderNumber: fields["order_number"] ?? "")
+                previous: previous ?? "", new: new ?? "", orderNumber: field("order_number") ?? "")
         }
     }
 }

@@ -1,0 +1,54 @@
+import NotificationPayload
+
+/// One device's app.
+struct Phone {
+    private var seen = Deduplicator(capacity: 100)
+    private let links = DeepLinks()
+
+    /// What the user sees: the text, and below it what a tap opens and what the app gets to know.
+    mutating func receive(_ push: ReceivedPush) -> [String] {
+        let notification = ReceivedNotification(push)
+        if seen.isRepeat(notification.messageID) {
+            return ["duplicate, dropped: \(notification.messageID ?? "")"]
+        }
+        return show(notification) + (notification.deepLink(links).map { ["opens \($0)"] } ?? [])
+    }
+
+    private func show(_ notification: ReceivedNotification) -> [String] {
+        switch notification {
+        case .order(let order):
+            return [text(of: order.payload)] + order.payload.problems.map { "problem: \($0)" }
+        case .app(let app):
+            return [text(app.title, app.body)] + data(app.data.mapValues(PushValue.string))
+        case .message(let message):
+            return [message.isSilent ? "(silent)" : text(message.title, message.body)] + data(message.extras)
+        case .broadcast(let broadcast):
+            return ["broadcast \(broadcast.notificationID)"] + data(broadcast.data.mapValues(PushValue.string))
+        case .unknown(let unknown):
+            return ["not understood: \(unknown.reason)"] + data(unknown.push.data)
+        }
+    }
+
+    /// An order push has no text: the app writes it (document 1, "Notification Payload Schema").
+    private func text(of order: OrderPayload) -> String {
+        let name = "Order #\(order.visibleID.isEmpty ? order.orderID : order.visibleID)"
+        let slot = "\(order.deliveryDate) \(order.startTime)–\(order.endTime)"
+        switch EventType(rawValue: order.eventType) {
+        case .orderCreated: return text("New order", "\(name) for \(slot)")
+        case .orderStatusChanged:
+            return text("Order status updated", "\(name) is now \(order.statusChange?.new ?? "?")")
+        case .timeslotStarted: return text("Time slot started", "\(name), \(slot)")
+        case .unpickedOrdersReminder: return text("Not picked yet", "\(name), \(slot)")
+        case .orderIDsListed: return text("Order", "\(name), \(slot)")
+        case nil: return text("Order", "\(name): \(order.eventType)")
+        }
+    }
+
+    private func text(_ title: String?, _ body: String?) -> String {
+        [title, body].compactMap { $0 }.joined(separator: ": ")
+    }
+
+    private func data(_ members: [String: PushValue]) -> [String] {
+        members.isEmpty ? [] : ["data \(PushValue.object(members).json)"]
+    }
+}

@@ -1,0 +1,86 @@
+import NotificationPayload
+import Testing
+
+@testable import receiving_app
+
+@Suite("What the user of a phone sees")
+struct PhoneTests {
+    /// A line of `carillon render`.
+    private func line(_ platform: String, _ message: String) -> String {
+        let record: [String: PushValue] = [
+            "topic": .string("notifications.dispatch"), "key": .string("5c775c46"), "payload": .string(message),
+            "headers": .array([.string("message-id"), .string("m"), .string("platform"), .string(platform)]),
+        ]
+        return PushValue.object(record).json
+    }
+
+    private func shown(_ lines: [String]) -> [[String]] {
+        var phone = Phone()
+        return lines.compactMap { Delivery(line: $0) }.map { phone.receive($0.push) }
+    }
+
+    @Test("an order has the app's own text and its deep link, and its repeat is dropped on either provider's way")
+    func order() {
+        let payload = OrderPayload(
+            messageID: "msg-1725707721000-abc123def", orderID: "o/1", parentOrderID: "o/1", visibleID: "17",
+            eventType: "event_order_status_changed", deliveryDate: "2025-07-07", startTime: "14:00", endTime: "16:00",
+            placeID: "p", statusChange: .init(previous: "pending", new: "picking", orderNumber: "17"))
+        let members: [String: PushValue] = [
+            "default": .string(payload.encoded()), "order_type": .string("d2d"), "order_id": .string("o/1"),
+        ]
+        let data = PushValue.object(members).json
+        let apns = PushValue.object(members.merging(["aps": .object(["content-available": .number("1")])]) { $1 }).json
+        #expect(
+            shown([
+                line("fcm", #"{"message":{"token":"made-up-token","data":\#(data)}}"#),
+                line("apns", #"{"device_token":"00","payload":\#(apns)}"#),
+            ]) == [
+                [
+                    "Order status updated: Order #17 is now picking",
+                    "opens https://mikmik.site/d2d/track_d2d.php?order_id=o%2F1",
+                ],
+                ["duplicate, dropped: msg-1725707721000-abc123def"],
+            ])
+    }
+
+    @Test("requests show title and body, and the data that the app gets")
+    func requests() {
+        let notification = #"{"title":"42","body":"The purpose of life"}"#
+        let fcm =
+            #"{"message":{"token":"made-up-token","notification":\#(notification),"data":{"type":"Generic","message_id":"a"}}}"#
+        let apns = #"{"payload":{"aps":{"alert":\#(notification)},"count":3,"message_id":"b"}}"#
+        let silent = #"{"payload":{"aps":{"content-available":1},"k":"v","message_id":"c"}}"#
+        #expect(
+            shown([line("fcm", fcm), line("apns", apns), line("apns", silent), line("apns", silent)]) == [
+                ["42: The purpose of life", #"data {"type":"Generic"}"#],
+                ["42: The purpose of life", #"data {"count":3}"#],
+                ["(silent)", #"data {"k":"v"}"#],
+                ["duplicate, dropped: c"],
+            ])
+    }
+
+    @Test("what cannot be understood says why, and an order says what is wrong with it")
+    func problems() {
+        #expect(
+            shown([
+                line("apns", #"{"payload":{"aps":{}}}"#),
+                line("fcm", #"{"message":{"data":{"event_type":"event_order_created","order_id":"7"}}}"#),
+            ]).map { $0.prefix(2).joined(separator: "; ") } == [
+                "not understood: the push has neither data nor anything to show",
+                "New order: Order #7 for  –; problem: message_id is missing; it must be a text of one character or more",
+            ])
+    }
+
+    @Test(
+        "a line that is no dispatch record is skipped",
+        arguments: [
+            "", "{}", #"{"suppressed":"no_subscriber"}"#, #"{"topic":"t","headers":[],"key":"k","payload":"{}"}"#,
+            #"{"topic":"t","headers":["platform"],"key":"k","payload":"{}"}"#,
+            #"{"topic":"t","headers":["platform","fax"],"key":"k","payload":"{}"}"#,
+            #"{"topic":"t","headers":["platform","fcm"],"key":null,"payload":"{}"}"#,
+            #"{"topic":"t","headers":["platform","fcm"],"key":"k","payload":"{"}"#,
+        ])
+    func skipped(_ line: String) {
+        #expect(Delivery(line: line)?.device == nil)
+    }
+}

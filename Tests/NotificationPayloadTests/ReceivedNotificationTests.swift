@@ -1,0 +1,141 @@
+import NotificationPayload
+import Testing
+
+@Suite("What a push means to the app")
+struct ReceivedNotificationTests {
+    private let order = OrderPayload(
+        messageID: "msg-1725707721000-abc123def", orderID: "o-1", parentOrderID: "o-1", visibleID: "ORDER-1",
+        eventType: "event_order_created", deliveryDate: "2025-07-07", startTime: "14:00", endTime: "16:00",
+        placeID: "p-1")
+
+    private func kind(_ notification: ReceivedNotification) -> String {
+        switch notification {
+        case .order: "order"
+        case .app: "app"
+        case .message: "message"
+        case .broadcast: "broadcast"
+        case .unknown(let unknown): "unknown: \(unknown.reason)"
+        }
+    }
+
+    @Test(
+        "the kinds are told apart in the order default, event_type, actiontype with notificationid, type, anything",
+        arguments: [
+            (["default", "event_type", "actiontype", "notificationid", "type", "x"], "order"),
+            (["event_type", "actiontype", "notificationid", "type", "x"], "order"),
+            (["actiontype", "notificationid", "type", "x"], "broadcast"),
+            (["actiontype", "type", "x"], "app"), (["notificationid", "type", "x"], "app"), (["type", "x"], "app"),
+            (["actiontype", "x"], "message"), (["notificationid", "x"], "message"), (["x"], "message"),
+        ])
+    func precedence(names: [String], expected: String) {
+        let values = ["default": order.encoded()]
+        let data = Dictionary(uniqueKeysWithValues: names.map { ($0, values[$0] ?? "v") })
+        #expect(kind(ReceivedNotification(data: data)) == expected)
+        #expect(kind(ReceivedNotification(userInfo: data)) == expected)
+        let json = PushValue.object(data.mapValues(PushValue.string)).json
+        #expect(kind(ReceivedNotification(json: json)) == expected)
+        #expect(kind(ReceivedNotification(json: #"{"data":\#(json)}"#)) == expected)
+    }
+
+    @Test("an empty string counts as absent, as in document 1's own handler")
+    func emptyStrings() {
+        let names = ["default", "event_type", "actiontype", "notificationid", "type"]
+        let data = Dictionary(uniqueKeysWithValues: names.map { ($0, "") })
+        #expect(kind(ReceivedNotification(data: data)) == "message")
+        #expect(kind(ReceivedNotification(json: #"{"default":null,"type":"Generic"}"#)) == "app")
+    }
+
+    @Test(
+        "a push with nothing in it is unknown, and so is what is no JSON object",
+        arguments: ["{}", #"{"aps":{}}"#, #"{"aps":{"content-available":1},"gcm.message_id":"1"}"#, #"{"data":{}}"#])
+    func nothing(_ json: String) {
+        let empty = UnknownNotification(push: ReceivedPush(data: [:]), reason: .empty)
+        #expect(ReceivedNotification(json: json) == .unknown(empty))
+        for json in ["", "{", "[]", "1", "\"{}\"", "null"] {
+            #expect(
+                ReceivedNotification(json: json)
+                    == .unknown(UnknownNotification(push: ReceivedPush(data: [:]), reason: .notAnObject)))
+        }
+    }
+
+    @Test("an order whose default cannot be read is unknown, with all that came")
+    func unreadableOrder() {
+        for value in [#""{""#, #""[]""#, "[]", "{}", "1", "true", #"{"data":1}"#] {
+            guard case .unknown(let unknown) = ReceivedNotification(json: #"{"default":\#(value),"event_type":"e"}"#)
+            else {
+                Issue.record("\(value) was read")
+                continue
+            }
+            #expect(unknown.reason == .unreadableOrder)
+            #expect(unknown.push.data["event_type"] == .string("e"))
+        }
+    }
+
+    @Test("§5.3 row 13: the payload is a string; the object that document 1 shows as parsed is read as well")
+    func parsedDefault() {
+        let expected = ReceivedNotification.order(OrderNotification(payload: order))
+        #expect(ReceivedNotification(json: #"{"default":\#(order.encoded())}"#) == expected)
+        #expect(ReceivedNotification(data: ["default": order.encoded()]) == expected)
+    }
+
+    @Test("§5.3 row 13: document 1's legacy flat form is an order")
+    func legacy() {
+        let data = ["event_type": "event_order_created", "order_id": "o-1", "order_type": "Food", "message_id": "m"]
+        let notification = ReceivedNotification(data: data)
+        guard case .order(let order) = notification else {
+            Issue.record("\(notification)")
+            return
+        }
+        #expect(order.payload.orderID == "o-1")
+        #expect(notification.messageID == "m")
+        #expect(notification.deepLink() == "https://mikmik.site/track_order.php?order_id=o-1")
+        #expect(order.payload.problems.count == 5)
+    }
+
+    @Test("§5.5: an order's deep link is that of the flat keys, not of the id inside default")
+    func orderLink() {
+        let data = ["default": order.encoded(), "order_type": "d2d", "order_id": "a+b"]
+        let url = "https://mikmik.site/d2d/track_d2d.php?order_id=a%2Bb"
+        #expect(ReceivedNotification(data: data).deepLink() == url)
+        #expect(ReceivedNotification(userInfo: data).deepLink() == url)
+        #expect(ReceivedNotification(data: ["default": order.encoded(), "order_type": "d2d"]).deepLink() == nil)
+        #expect(ReceivedNotification(data: ["default": order.encoded()]).deepLinkKeys == nil)
+    }
+
+    @Test("§5.5: any other push with the two flat keys has a deep link too")
+    func otherLinks() {
+        let keys = ["order_type": "food", "order_id": "7"]
+        for kind in [["type": "Generic"], ["x": "y"], ["actiontype": "display", "notificationid": "1"]] {
+            let notification = ReceivedNotification(data: keys.merging(kind) { $1 })
+            #expect(notification.deepLink() == "https://mikmik.site/track_order.php?order_id=7", "\(kind)")
+        }
+    }
+
+    @Test("document 4: a broadcast has its data as strings, and is a repeat by its notificationid")
+    func broadcast() {
+        let json =
+            #"{"actiontype":"display","notificationid":1235,"expiry":"34646millis","type":"cancellable","fields":[{"language":"en"}]}"#
+        let notification = ReceivedNotification(json: json)
+        #expect(
+            notification
+                == .broadcast(
+                    Broadcast(
+                        actionType: "display", notificationID: "1235",
+                        data: [
+                            "actiontype": "display", "notificationid": "1235", "expiry": "34646millis",
+                            "type": "cancellable", "fields": #"[{"language":"en"}]"#,
+                        ])))
+        #expect(notification.messageID == "1235")
+        let nonDisplay = ReceivedNotification(data: [
+            "actiontype": "non-display", "notificationid": "1235", "data": "free form", "message_id": "m",
+        ])
+        #expect(nonDisplay.messageID == "m")
+        #expect(kind(nonDisplay) == "broadcast")
+    }
+
+    @Test("an order without a message id has none, so that it is no repeat")
+    func missingID() {
+        #expect(ReceivedNotification(data: ["event_type": "e"]).messageID == nil)
+        #expect(ReceivedNotification(json: "").messageID == nil)
+    }
+}
