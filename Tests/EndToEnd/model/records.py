@@ -81,6 +81,19 @@ class Verdict(NamedTuple):
 
 
 @dataclass
+class RequestSettings:
+    """The settings that decide what is sent for a request."""
+
+    ttl_seconds: int = 86_400
+    # What becomes of an app notification of a type that nobody knows: `send` or `dead-letter`.
+    unknown_types: str = "send"
+    notification_count: bool = False
+    ignore_valid_until: bool = False
+    # By the name of a type: its fixed pairs, and its expected keys.
+    app_types: dict = field(default_factory=dict)
+
+
+@dataclass
 class Settings:
     """The settings of Carillon that decide what is sent."""
 
@@ -97,6 +110,7 @@ class Settings:
     infer_status_changes: bool = False
     # The event types of which only the newest push of each order in a transaction is sent.
     superseding: frozenset = frozenset()
+    requests: RequestSettings = field(default_factory=RequestSettings)
 
     def zone_of(self, place):
         return zoneinfo.ZoneInfo(self.place_time_zones.get(place, self.time_zone))
