@@ -15,7 +15,7 @@ from model.records import DeadLetter, Record, Settings
 from model.request_messages import headers_of, size_of, value_of
 from model.requests import MAX_AUDIENCES, outcome_of, recipients
 from model.subscriptions import Subscriptions
-from tests.sample_requests import APNS, FCM, MESSAGE, NOW, app, message, outcome, record, refused, request_of, sent, settings
+from tests.sample_requests import APNS, FCM, MESSAGE, NOW, app, message, outcome, refused, request_of, sent, settings
 
 HASH = "10ffad26a13f2c017284847f96b8beaa81d7e996b033172f78d3cdd4333ae6e3"
 BASE = {"audience": "user/17", "message": MESSAGE}
@@ -152,7 +152,8 @@ class Members(unittest.TestCase):
                 self.assertIsNotNone(request_of(BASE | change).request)
 
     def test_a_member_that_occurs_twice_counts_with_its_last_value_in_its_first_place(self):
-        value = b'{"audience":"place/1","message":{"title":1,"extras":{"a":1,"b":2,"a":{"x":1,"x":2}},"title":"B"},"audience":"user/17"}'
+        extras = b'{"a":1,"b":2,"a":{"x":1,"x":2}}'
+        value = b'{"audience":"place/1","message":{"title":1,"extras":' + extras + b',"title":"B"},"audience":"user/17"}'
         request = outcome(value).request
         self.assertEqual((request.audiences, request.content.title), (("user/17",), "B"))
         self.assertIn('"a":{"x":1,"x":2},"b":2,', value_of(request, APNS, settings()))
