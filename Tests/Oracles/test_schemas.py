@@ -19,8 +19,9 @@ from generator.requests import Requests
 from generator.subscriptions import make_subscriptions, well_formed
 from harness.harness import Harness
 from harness.rendering import has_text_headers, record_of, records_of, render
+from model import messages
 from model.messages import payload_of
-from model.records import Device, Record, Settings
+from model.records import Device, Notification, Record, Settings
 from model.request_messages import value_of
 from model.requests import outcome_of
 
@@ -325,6 +326,23 @@ class Schemas(unittest.TestCase):
                 device = Device("0a1b", "0" * 64, platform, "com.example.shop", "production", None)
                 with self.subTest(seed=SEED, made=made):
                     self.accept("notifications.dispatch.value", json.loads(value_of(found.request, device, settings)))
+
+    def test_an_order_push_that_is_shown_is_accepted_and_one_that_is_half_shown_is_not(self):
+        text = {"title": "Order {visible_id}", "body": "From {start_time}"}
+        settings = Settings("UTC", display={"default": "en", "languages": {"en": {"order_created": text}}})
+        payload = payload_of(SCHEMAS["notifications.dispatch.value"]["examples"][0])
+        notification = Notification(payload["message_id"], payload["order_id"], payload["place_id"], 0, payload, "food", False)
+        for platform in ("fcm", "apns"):
+            device = Device("0a1b", "0" * 64, platform, "com.example.shop", "production", None)
+            value = messages.value_of(notification, device, settings)
+            self.accept("notifications.dispatch.value", value)
+            for path, holder, member in members(value):
+                # The deep link goes with both of its members.
+                if not path.startswith(("message/data/order_", "payload/order_")):
+                    with self.subTest(platform, path=path):
+                        kept = holder.pop(member)
+                        self.assertIsNotNone(complaint("notifications.dispatch.value", value))
+                        holder[member] = kept
 
     def test_the_samples_are_accepted(self):
         for line in (EXAMPLES / "subscriptions.jsonl").read_text().splitlines():

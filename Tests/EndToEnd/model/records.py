@@ -30,6 +30,7 @@ class Device(NamedTuple):
     app: str
     environment: str
     last_seen: Optional[int]
+    locale: Optional[str] = None
 
 
 @dataclass
@@ -110,6 +111,8 @@ class Settings:
     infer_status_changes: bool = False
     # The event types of which only the newest push of each order in a transaction is sent.
     superseding: frozenset = frozenset()
+    # The templates of `display.templates`; without them order pushes are data only.
+    display: Optional[dict] = None
     requests: RequestSettings = field(default_factory=RequestSettings)
 
     def zone_of(self, place):
