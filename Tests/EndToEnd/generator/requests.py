@@ -123,6 +123,9 @@ class Requests:
         app = {"title": self.chance.choice(TEXTS), "body": self.chance.choice(TEXTS), "data": data}
         if self.maybe(0.4):
             app["imageUrl"] = self.chance.choice(("https://example.com/a.jpg", "http://example.com/ä?b=1&c=/", None))
+        # Too large for both providers.
+        if self.maybe(0.005):
+            data["k"] = "x" * 4_096
         if self.maybe(0.2):
             app["data"] = dict(reversed(data.items()))
         return app

@@ -1,11 +1,45 @@
 """What is sent for a request: the provider's message byte for byte, its size, and the record's headers (docs/rules.md,
 sections 8 to 10)."""
 
+from typing import NamedTuple
+
 from model.json_text import written
+from model.records import Device
 from model.request_content import Content, text_of
-from model.requests import Request
+from model.requests import Request, RequestOutcome, outcome_of, recipients
 
 MAX_TTL_SECONDS = 2_419_200
+MAX_BYTES = 4_096
+
+
+class Push(NamedTuple):
+    """A dispatch record; its key is the device's hash."""
+
+    device: Device
+    # The one through which the device is reached.
+    audience: str
+    value: str
+    headers: dict
+
+
+def pushes_of(record, subscriptions, settings, clock, position=None):
+    """All that one record of notifications.requests must become: the pushes, and the outcome with the reason if there are none.
+
+    `clock` and `position` are those of its transaction in the journal.
+    """
+    outcome = outcome_of(record, settings, clock)
+    if outcome.request is None:
+        return [], outcome
+    devices, reason = recipients(outcome.request, subscriptions, settings, position)
+    if reason is not None:
+        return [], RequestOutcome(suppressed=reason, notes=outcome.notes)
+    if any(size_of(outcome.request, platform) > MAX_BYTES for platform in {device.platform for device, _ in devices}):
+        return [], RequestOutcome(dead_letter=frozenset(["payload_too_large"]))
+    pushes = [
+        Push(device, audience, value_of(outcome.request, device, settings), headers_of(outcome.request, device, audience))
+        for device, audience in devices
+    ]
+    return pushes, outcome
 
 
 def value_of(request: Request, device, settings):

@@ -12,10 +12,10 @@ from generator.requests import KINDS, Requests
 from model.json_text import number_text, parse, written
 from model.messages import message_id
 from model.records import DeadLetter, Record, Settings
-from model.request_messages import headers_of, size_of, value_of
+from model.request_messages import headers_of, pushes_of, size_of, value_of
 from model.requests import MAX_AUDIENCES, outcome_of, recipients
 from model.subscriptions import Subscriptions
-from tests.sample_requests import APNS, FCM, MESSAGE, NOW, app, message, outcome, refused, request_of, sent, settings
+from tests.sample_requests import APNS, FCM, MESSAGE, NOW, app, message, outcome, record, refused, request_of, sent, settings
 
 HASH = "10ffad26a13f2c017284847f96b8beaa81d7e996b033172f78d3cdd4333ae6e3"
 BASE = {"audience": "user/17", "message": MESSAGE}
@@ -176,6 +176,27 @@ class Audiences(unittest.TestCase):
         seen = "2020-01-01T00:00:00Z" if token == "d" else None
         value = {"audience": audience, "token": token, "platform": "fcm", "app": "x", "environment": "production"}
         return subscription_key(audience, token), json.dumps(value | {"last_seen_at": seen}).encode()
+
+    def pushes(self, value, clock=NOW):
+        return pushes_of(record({"request_id": "r", "requested_at": NOW} | value), self.table, Settings(), clock)
+
+    def test_a_record_becomes_pushes_or_a_reason(self):
+        pushes, outcome = self.pushes(BASE | {"audience": ["channel/news", "user/17"]})
+        self.assertEqual([(each.device.token, each.audience) for each in pushes][0], ("b", "channel/news"))
+        self.assertEqual({each.headers["message-id"] for each in pushes}, {outcome.request.message_id})
+        self.assertEqual(json.loads(pushes[0].value)["message"]["token"], "b")
+        self.assertEqual(self.pushes(BASE, clock=NOW * 2)[1].suppressed, "expired")
+        self.assertEqual(self.pushes(BASE | {"audience": "user/18"})[1].suppressed, "no_subscriber")
+        self.assertEqual(self.pushes(BASE | {"audience": "team/1"})[1].dead_letter, {"bad_request"})
+
+    def test_what_is_too_large_for_one_of_its_devices_is_a_dead_letter(self):
+        fixed = size_of(request_of(app({"k": ""})).request, "fcm")
+        for size, codes in ((4_096, None), (4_097, {"payload_too_large"})):
+            value = app({"k": "x" * (size - fixed)}) | {"audience": "user/17"}
+            self.assertEqual(self.pushes(value)[1].dead_letter, codes)
+        # An APNs payload of this size would be too large, but nobody gets one.
+        self.assertGreater(size_of(request_of(app({"k": "x" * (4_096 - fixed)})).request, "apns"), 4_096)
+        self.assertEqual(self.pushes(app({"k": "x" * 5_000}) | {"audience": "user/18"})[1].suppressed, "no_subscriber")
 
     def reached(self, *audiences):
         request = request_of(BASE | {"audience": list(audiences)}).request
