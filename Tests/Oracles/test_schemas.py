@@ -12,14 +12,18 @@ import warnings
 import jsonschema
 import yaml
 from pushes import generated
-from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints
+from schemas import FOLDER, REGISTRY, SCHEMAS, VALIDATORS, complaint, complaints, is_of_order
 
 from generator.events import Events, Mix
+from generator.requests import Requests
 from generator.subscriptions import make_subscriptions, well_formed
 from harness.harness import Harness
 from harness.rendering import has_text_headers, record_of, records_of, render
+from model import messages
 from model.messages import payload_of
-from model.records import Record, Settings
+from model.records import Device, Notification, Record, Settings
+from model.request_messages import value_of
+from model.requests import outcome_of
 
 EXAMPLES = FOLDER.parent / "Examples"
 SEED = random.SystemRandom().randrange(10**6)
@@ -29,8 +33,30 @@ WRONG = {
     "orders.events.key": [4711, {}],
     "orders.events.value": [{"event_type": "ORDER_TELEPORTED"}, {"order": "none"}],
     "orders.events.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
-    "notifications.subscriptions.key": ["place/1", "place/1|ABC"],
+    "notifications.requests.key": [4711, {}],
+    "notifications.requests.value": [
+        {"audience": "team/7"},
+        {"audience": []},
+        {"priority": "urgent"},
+        {"colapse_key": "a"},
+        {"expires_at": True},
+        {"app": None},
+        {"message": {"title": "a"}},
+        {"app": {"title": " ", "body": "b", "data": {"type": "Generic"}}},
+        {"app": {"title": "a", "body": "b", "data": {}}},
+        {"app": {"title": "a", "body": "b", "data": {"type": "Generic", "gcm.n": "1"}}},
+        {"app": {"title": "a", "body": "b", "data": {"type": "FinoDisconnected", "action": "added"}}},
+        {"app": None, "message": {"badge": 3}},
+        {"app": None, "message": {"title": "a", "colapseKey": "a"}},
+        {"app": None, "message": {"title": "a", "extras": {"type": "a"}}},
+        {"app": None, "message": {"title": "a", "titleLocArgs": ["a"]}},
+        {"app": None, "message": {"title": "a", "collapseKey": "a"}, "collapse_key": "a"},
+        {"app": None, "message": {"title": "a", "validUntil": 1}, "expires_at": 1},
+    ],
+    "notifications.requests.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
+    "notifications.subscriptions.key": ["place/1", "place/1|ABC", "device/1|" + "0" * 64],
     "notifications.subscriptions.value": [
+        {"audience": "device/1"},
         {"platform": "sms"},
         {"token": "two words"},
         {"platform": "apns"},
@@ -74,6 +100,8 @@ WRONG = {
     ],
 }
 
+# What the requests of the examples have as data or extras.
+CUSTOM = ("type", "bill_ids", "total", "paid", "sync", "since")
 # Members of the examples that may be left out, by their paths. Everything else that an example has is required.
 MAY_BE_LEFT_OUT = {
     "orders.events.value": [
@@ -88,7 +116,37 @@ MAY_BE_LEFT_OUT = {
         "data/*",
     ],
     "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
+    "notifications.requests.headers": ["ce_specversion", "ce_time", "content-type", "id"],
+    "notifications.requests.value": [
+        "request_id",
+        "requested_at",
+        "expires_at",
+        "collapse_key",
+        "priority",
+        "time",
+        "datacontenttype",
+        "app/imageUrl",
+        "app/data/[!t]*",
+        *(f"message/{name}" for name in ("title", "body", "badge", "sound", "icon", "category", "collapseKey", "validUntil")),
+        *(f"message/{name}" for name in ("titleLocArgs", "bodyLocArgs", "extras*", "silent")),
+    ],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
+    "notifications.dispatch.value": [
+        "message/notification/*",
+        "message/android/collapse_key",
+        "message/android/notification/icon",
+        "message/android/notification/sound",
+        "message/android/notification/*_loc_args",
+        "message/apns/payload/aps/[!atcm]*",
+        "message/apns/payload/aps/category",
+        "*/aps/alert/title",
+        "*/aps/alert/body",
+        "*/aps/alert/*-args",
+        "payload/aps/[!ac]*",
+        "payload/aps/category",
+        "payload/imageUrl",
+        *(f"{place}/{name}" for place in ("message/data", "payload") for name in CUSTOM),
+    ],
     "notifications.dispatch.headers": ["x-degraded"],
     "notifications.journal.value": [
         "ranges/*/first",
@@ -100,6 +158,12 @@ MAY_BE_LEFT_OUT = {
 }
 # Members whose type is free: the rules take what they can use, and the next source else.
 MAY_BE_ANYTHING = {
+    "notifications.requests.value": [
+        "datacontenttype",
+        "message/extras/*",
+        *(f"app/data/{name}" for name in ("bill_id", "error", "errorUri", "message", "requestId", "bankId")),
+    ],
+    "notifications.dispatch.value": ["payload/imageUrl", *(f"payload/{name}*" for name in CUSTOM)],
     "orders.events.value": [
         "order/shipping_info/slot/*",
         "order/metadata/delivery_slot_*",
@@ -111,8 +175,11 @@ MAY_BE_ANYTHING = {
         "data/*",
     ],
 }
+# What the rules refuse and a schema cannot.
+SCHEMA_ACCEPTS = ("a time that is none", "an expiry that is none", "an empty key", "another image", "a silent deep link")
 # Identities and times: a text or a number.
 MAY_BE_TEXT_OR_NUMBER = {
+    "notifications.requests.value": ["request_id", "requested_at", "expires_at", "message/validUntil", "*app/data/type"],
     "orders.events.value": [
         "event_id",
         "occurred_at",
@@ -156,6 +223,15 @@ def spoiled(example, change):
             target = target[parent]
         target[last] = wrong
     return value
+
+
+def json_object(data):
+    """The object of a JSON text; None where there is none."""
+    try:
+        value = json.loads(data or b"")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 class Schemas(unittest.TestCase):
@@ -219,7 +295,54 @@ class Schemas(unittest.TestCase):
 
     def test_what_the_app_reads_is_a_payload(self):
         for example in SCHEMAS["notifications.dispatch.value"]["examples"]:
-            self.accept("notification.payload", payload_of(example))
+            if is_of_order(example):
+                self.accept("notification.payload", payload_of(example))
+
+    def test_the_sample_requests_are_accepted_but_those_that_are_dead_letters(self):
+        for line in (EXAMPLES / "requests.jsonl").read_text().splitlines():
+            record = record_of(line, 0)
+            found = outcome_of(record, Settings("UTC"), clock=0)
+            value, headers = json.loads(record.value), {name: text.decode() for name, text in record.headers}
+            with self.subTest(record=record):
+                self.accept("notifications.requests.key", record.key.decode())
+                self.accept("notifications.requests.headers", headers)
+                self.assertEqual(complaint("notifications.requests.value", value) is None, found.request is not None)
+
+    def test_what_the_rules_accept_and_refuse_of_generated_requests_so_does_the_schema(self):
+        source = Requests(SEED, ["user/17"], bad_rate=0.3)
+        for made in (source.next() for _ in range(2_000)):
+            value = json_object(made.input.value)
+            # What is in another envelope is no value of the schema.
+            if value is None or "data_base64" in value or "schema" in value or made.kind in SCHEMA_ACCEPTS:
+                continue
+            with self.subTest(seed=SEED, made=made):
+                self.assertEqual(complaint("notifications.requests.value", value) is None, made.code is None)
+
+    def test_every_message_of_a_generated_request_is_accepted(self):
+        source, settings = Requests(SEED, ["user/17"], bad_rate=0), Settings("UTC")
+        for at, made in enumerate(source.next() for _ in range(1_000)):
+            found = outcome_of(Record("notifications.requests", 0, at, source.now, *made.input), settings, clock=0)
+            for platform in ("fcm", "apns"):
+                device = Device("0a1b", "0" * 64, platform, "com.example.shop", "production", None)
+                with self.subTest(seed=SEED, made=made):
+                    self.accept("notifications.dispatch.value", json.loads(value_of(found.request, device, settings)))
+
+    def test_an_order_push_that_is_shown_is_accepted_and_one_that_is_half_shown_is_not(self):
+        text = {"title": "Order {visible_id}", "body": "From {start_time}"}
+        settings = Settings("UTC", display={"default": "en", "languages": {"en": {"order_created": text}}})
+        payload = payload_of(SCHEMAS["notifications.dispatch.value"]["examples"][0])
+        notification = Notification(payload["message_id"], payload["order_id"], payload["place_id"], 0, payload, "food", False)
+        for platform in ("fcm", "apns"):
+            device = Device("0a1b", "0" * 64, platform, "com.example.shop", "production", None)
+            value = messages.value_of(notification, device, settings)
+            self.accept("notifications.dispatch.value", value)
+            for path, holder, member in members(value):
+                # The deep link goes with both of its members.
+                if not path.startswith(("message/data/order_", "payload/order_")):
+                    with self.subTest(platform, path=path):
+                        kept = holder.pop(member)
+                        self.assertIsNotNone(complaint("notifications.dispatch.value", value))
+                        holder[member] = kept
 
     def test_the_samples_are_accepted(self):
         for line in (EXAMPLES / "subscriptions.jsonl").read_text().splitlines():

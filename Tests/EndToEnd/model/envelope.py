@@ -60,8 +60,11 @@ def _depth(text):
     return deepest
 
 
-def parse_json(data):
-    """A JSON value of UTF-8; a dead letter where it is none, or beyond the limits."""
+def parse_json(data, make_object=None):
+    """A JSON value of UTF-8; a dead letter where it is none, or beyond the limits.
+
+    `make_object` makes the objects of their pairs of name and value.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -70,7 +73,7 @@ def parse_json(data):
     if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
         raise DeadLetter("too_deep")
     try:
-        return json.loads(text, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+        return json.loads(text, parse_int=_integer, parse_float=_float, parse_constant=_constant, object_pairs_hook=make_object)
     except ValueError:
         if re.search(r"[\[:,\s]-?0\d", text):
             raise DeadLetter("invalid_number", "invalid_json") from None

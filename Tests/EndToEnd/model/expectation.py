@@ -91,7 +91,7 @@ class Expectation:
         if outcome.dead_letter is None:
             reached = [(each, self._devices(each, position)) for each in outcome.notifications]
             self._supersede(record, reached, span)
-            if any(devices and is_too_large(each) for each, devices in reached):
+            if any(devices and is_too_large(each, devices, self.settings) for each, devices in reached):
                 outcome = Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter is not None:
             self.letters[record.source] = (record, outcome.dead_letter)

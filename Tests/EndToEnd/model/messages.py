@@ -3,6 +3,8 @@
 import hashlib
 import json
 
+from model.display import shown
+
 UNIT_SEPARATOR = "\x1f"
 MAX_PAYLOAD_BYTES = 4096
 BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -19,34 +21,49 @@ def message_id(tag, source, event_type, order_id, milliseconds):
     return f"msg-{milliseconds}-{digits}"
 
 
-def is_too_large(notification):
-    """Whether a provider would refuse the message for its size."""
+def is_too_large(notification, devices=(), settings=None):
+    """Whether a provider would refuse the message for its size: with the longest of the texts that its devices get."""
     size = len("default") + len(notification.default_string.encode())
     if notification.order_type:
         size += len("order_type" + notification.order_type + "order_id" + notification.order_id)
-    return size > MAX_PAYLOAD_BYTES
+    texts = [shown(notification.payload, each.locale, settings.display) for each in devices]
+    return size + max((len(("titlebody" + "".join(each)).encode()) for each in texts if each), default=0) > MAX_PAYLOAD_BYTES
 
 
 def value_of(notification, device, settings):
     """The value of the dispatch record, as an object."""
     expiration = str(notification.event_time // 1000 + settings.ttl_seconds)
     data = {"default": notification.default_string}
+    text = shown(notification.payload, device.locale, settings.display)
     if notification.order_type:
         data |= {"order_type": notification.order_type, "order_id": notification.order_id}
-    background = {"apns-push-type": "background", "apns-priority": "5", "apns-expiration": expiration}
-    if device.platform == "apns":
+    is_apns, is_shown = device.platform == "apns", text is not None
+    headers = {
+        "apns-push-type": "alert" if is_shown else "background",
+        "apns-priority": "10" if is_shown else "5",
+        "apns-expiration": expiration,
+    }
+    if is_apns or is_shown:
+        headers["apns-collapse-id"] = notification.message_id
+    notice = {"title": text[0], "body": text[1]} if is_shown else None
+    if is_apns:
+        alert = {"alert": notice} if is_shown else {}
         return {
             "device_token": device.token,
             "environment": device.environment,
-            "headers": {"apns-topic": device.app, **background, "apns-collapse-id": notification.message_id},
-            "payload": {"aps": {"content-available": 1}, **data},
+            "headers": {"apns-topic": device.app, **headers},
+            "payload": {"aps": alert | {"content-available": 1}, **data},
         }
+    android = {"priority": settings.android_priority, "ttl": f"{settings.ttl_seconds}s"}
+    if is_shown:
+        android["notification"] = {"tag": notification.message_id}
     return {
         "message": {
             "token": device.token,
+            **({"notification": notice} if is_shown else {}),
             "data": data,
-            "android": {"priority": settings.android_priority, "ttl": f"{settings.ttl_seconds}s"},
-            "apns": {"headers": background, "payload": {"aps": {"content-available": 1}}},
+            "android": android,
+            "apns": {"headers": headers, "payload": {"aps": {"content-available": 1}}},
         }
     }
 

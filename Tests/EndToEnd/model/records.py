@@ -30,6 +30,7 @@ class Device(NamedTuple):
     app: str
     environment: str
     last_seen: Optional[int]
+    locale: Optional[str] = None
 
 
 @dataclass
@@ -81,6 +82,19 @@ class Verdict(NamedTuple):
 
 
 @dataclass
+class RequestSettings:
+    """The settings that decide what is sent for a request."""
+
+    ttl_seconds: int = 86_400
+    # What becomes of an app notification of a type that nobody knows: `send` or `dead-letter`.
+    unknown_types: str = "send"
+    notification_count: bool = False
+    ignore_valid_until: bool = False
+    # By the name of a type: its fixed pairs, and its expected keys.
+    app_types: dict = field(default_factory=dict)
+
+
+@dataclass
 class Settings:
     """The settings of Carillon that decide what is sent."""
 
@@ -97,6 +111,9 @@ class Settings:
     infer_status_changes: bool = False
     # The event types of which only the newest push of each order in a transaction is sent.
     superseding: frozenset = frozenset()
+    # The templates of `display.templates`; without them order pushes are data only.
+    display: Optional[dict] = None
+    requests: RequestSettings = field(default_factory=RequestSettings)
 
     def zone_of(self, place):
         return zoneinfo.ZoneInfo(self.place_time_zones.get(place, self.time_zone))

@@ -53,7 +53,7 @@ def _device(value, audience, token_hash):
         if value["audience"] != audience or hashlib.sha256(token.encode()).hexdigest() != token_hash:
             return None
         last_seen = parse_event_time(value.get("last_seen_at"))
-        return Device(token, token_hash, value["platform"], value["app"], value["environment"], last_seen)
+        return Device(token, token_hash, value["platform"], value["app"], value["environment"], last_seen, value.get("locale"))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -1,0 +1,249 @@
+"""An independent reading of the rules: what one record of notifications.requests must become (docs/rules.md, section 8).
+
+`request_content` reads the objects of documents 2 and 5, `request_messages` renders what is sent.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Optional
+
+from model.envelope import MAX_VALUE_BYTES
+from model.json_text import Members, as_text, parse, trimmed
+from model.messages import message_id
+from model.records import DeadLetter, Record, Settings
+from model.request_content import LATEST, Content, Reader, is_absent, read_app, read_message
+from model.values import is_utf8, parse_event_time
+
+MEMBERS = ("request_id", "requested_at", "audience", "expires_at", "collapse_key", "priority", "app", "message")
+MAX_AUDIENCES = 1_000
+MAX_ENVELOPES = 8
+CONTENT = ("app", "message")
+
+
+@dataclass
+class Request:
+    """A request that can be sent."""
+
+    record: Record
+    # `app` or `message`.
+    kind: str
+    message_id: str
+    event_time: int
+    expiry: int
+    # That of FCM's message; another one only where it ignores `validUntil`.
+    fcm_expiry: int
+    # Without repetitions, in the order of the request.
+    audiences: tuple
+    collapse_key: Optional[str]
+    priority: Optional[str]
+    content: Content
+
+
+@dataclass
+class RequestOutcome:
+    """What becomes of a record: a request to send; or none, and the reason; or a dead letter with one of the codes."""
+
+    request: Optional[Request] = None
+    suppressed: Optional[str] = None
+    dead_letter: Optional[frozenset] = None
+    # The members that its sentence may name.
+    members: frozenset = frozenset()
+    notes: Counter = field(default_factory=Counter)
+
+
+def outcome_of(record, settings: Settings, clock):
+    """What one record must become, before it is known who gets it. `clock` is that of its transaction."""
+    try:
+        attributes, headers, body = _unwrapped(record)
+    except DeadLetter as dead:
+        return RequestOutcome(dead_letter=dead.codes)
+    problems, notes = [], Counter()
+    request = _request(record, attributes, headers, _Body(body, problems), notes, settings.requests)
+    if problems:
+        codes, members = zip(*problems)
+        return RequestOutcome(dead_letter=frozenset(codes), members=frozenset(members))
+    notes = +notes
+    if request.expiry <= clock:
+        return RequestOutcome(suppressed="expired", notes=notes)
+    return RequestOutcome(request, notes=notes)
+
+
+def recipients(request, subscriptions, settings: Settings, position=None):
+    """The devices that get a request, each with the audience through which it does; and the reason if there are none."""
+    reached, has_stale = {}, False
+    for audience in request.audiences:
+        for device in subscriptions.at(audience, position):
+            if device.last_seen is not None and request.event_time - device.last_seen > settings.max_age_ms:
+                has_stale = True
+            else:
+                reached.setdefault(device.token_hash, (device, audience))
+    reason = None if reached else "stale_token" if has_stale else "no_subscriber"
+    return list(reached.values()), reason
+
+
+# -- The envelope ---------------------------------------------------------------------------------
+
+
+def _unwrapped(record):
+    """The attributes of the CloudEvent, the headers, and the object inside all envelopes (section 4)."""
+    if record.value is None:
+        raise DeadLetter("null_value")
+    if len(record.value) > MAX_VALUE_BYTES:
+        raise DeadLetter("value_too_large")
+    headers = {}
+    for name, value in record.headers:
+        if value is not None and is_utf8(value) and (text := trimmed(value.decode())):
+            headers["content-type" if name.lower() == "content-type" else name] = text
+    attributes = {name: headers.get("ce_" + name) for name in ("id", "source", "time")}
+    is_structured = headers.get("content-type", "").lower().startswith("application/cloudevents")
+    framed = record.value[:1] == b"\0" and len(record.value) > 5
+    body = parse(record.value[5:] if framed else record.value)
+    for _ in range(MAX_ENVELOPES):
+        if isinstance(body, str):
+            body = parse(body.encode())
+            continue
+        if not isinstance(body, dict):
+            break
+        is_request = any(name in body for name in ("audience", *CONTENT))
+        if is_structured or not is_request and "specversion" in body and ("data" in body or "data_base64" in body):
+            attributes = {name: as_text(body.get(name)) for name in attributes}
+            is_structured, body = False, _cloud_event_data(body)
+        elif not is_request and "schema" in body and "payload" in body:
+            body = body["payload"]
+        else:
+            return attributes, headers, body
+    raise DeadLetter("not_an_event")
+
+
+def _cloud_event_data(envelope):
+    if envelope.get("data") is not None:
+        return envelope["data"]
+    try:
+        return parse(base64.b64decode(envelope["data_base64"].encode(), validate=True))
+    except (KeyError, AttributeError, binascii.Error):
+        raise DeadLetter("not_an_event") from None
+
+
+def _source(record, attributes, headers, request_id):
+    """The source of the message id, and whether it is one of the request's own (section 6)."""
+    if request_id is not None:
+        return (request_id,), True
+    if attributes["source"] is not None and attributes["id"] is not None:
+        return (attributes["source"], attributes["id"]), True
+    if "id" in headers:
+        return (headers["id"],), True
+    return _coordinates(record), False
+
+
+def _coordinates(record):
+    """Those of the original record, where the record is a dead letter that was put back."""
+    first = {}
+    for name, value in record.headers:
+        if name.startswith("__connect.errors.") and value and is_utf8(value):
+            first.setdefault(name.removeprefix("__connect.errors."), trimmed(value.decode()))
+    numbers = first.get("partition", ""), first.get("offset", "")
+    if first.get("topic") and all(re.fullmatch(r"\d{1,18}", each, re.ASCII) for each in numbers) and int(numbers[0]) < 1 << 31:
+        return (first["topic"], *(str(int(each)) for each in numbers))
+    return record.topic, str(record.partition), str(record.offset)
+
+
+# -- The request ----------------------------------------------------------------------------------
+
+
+class _Body(Reader):
+    """The members of the request itself."""
+
+    def __init__(self, members, problems):
+        super().__init__(members, "", MEMBERS, problems)
+
+    def identity(self):
+        value = self.members.get("request_id")
+        if value is not None and as_text(value) is None:
+            self.refuse("request_id")
+        return as_text(value)
+
+    def audiences(self):
+        value = self.members.get("audience")
+        listed = value if isinstance(value, list) else [value]
+        if not 1 <= len(listed) <= MAX_AUDIENCES or value is None:
+            self.refuse("audience")
+            return ()
+        for at, each in enumerate(listed):
+            if not isinstance(each, str) or not _is_audience(each):
+                self.refuse(f"audience[{at}]" if listed is value else "audience")
+        return tuple(dict.fromkeys(each for each in listed if isinstance(each, str)))
+
+    def priority(self):
+        value = self.members.get("priority")
+        if value is not None and value not in ("high", "normal"):
+            self.refuse("priority")
+        return value
+
+    def content(self):
+        """The name of the object that says what to send, and the object."""
+        there = [name for name in CONTENT if name in self.members]
+        if len(there) != 1:
+            self.refuse("app")
+        found = [(name, self.of_kind(Members, name)) for name in there]
+        return next((each for each in found if each[1] is not None), (None, None))
+
+
+def _is_audience(text):
+    match = re.fullmatch(r"(place|user|channel|device)/([^\x00-\x1f\x7f]+)", text)
+    if match is None or len(text.encode()) > 1_024:
+        return False
+    return match[1] != "device" or re.fullmatch("[0-9a-f]{64}", match[2]) is not None
+
+
+def _request(record, attributes, headers, body: _Body, notes, settings):
+    """The request; what is wrong with it is among the problems of the body."""
+    requested_at, expires_at = body.time("requested_at"), body.time("expires_at")
+    source, is_own = _source(record, attributes, headers, body.identity())
+    key, priority, audiences = body.string("collapse_key"), body.priority(), body.audiences()
+    kind, members = body.content()
+    content = Content()
+    if kind == "app":
+        content = read_app(members, settings, body.problems, notes)
+    elif kind == "message":
+        content = read_message(members, body.problems, notes)
+        for name, inner in (("collapse_key", "collapseKey"), ("expires_at", "validUntil")):
+            if name in body.members and not is_absent(members.get(inner)):
+                body.refuse(name, "conflicting_value")
+    if body.problems:
+        return None
+
+    moment = requested_at if requested_at is not None else _valid_time(attributes["time"])
+    timestamp = min(max(record.timestamp, 0), LATEST)
+    event_time = timestamp if moment is None else moment
+    by_default = event_time + settings.ttl_seconds * 1000
+    expiry = next((each for each in (expires_at, content.valid_until) if each is not None), by_default)
+    ignored = settings.ignore_valid_until and content.valid_until is not None
+    identity_time = moment if moment is not None else 0 if is_own else timestamp
+    return Request(
+        record=record,
+        kind=kind,
+        message_id=message_id("request", source, kind, "", identity_time),
+        event_time=event_time,
+        expiry=expiry,
+        fcm_expiry=by_default if ignored else expiry,
+        audiences=audiences,
+        collapse_key=_safe_key(key if key is not None else content.collapse_key),
+        priority=priority,
+        content=content,
+    )
+
+
+def _valid_time(value):
+    milliseconds = parse_event_time(value)
+    return milliseconds if milliseconds is not None and 0 <= milliseconds <= LATEST else None
+
+
+def _safe_key(key):
+    """A collapse key that a header can hold (section 8.5)."""
+    if key is None or re.fullmatch(r"[\x21-\x7e]{1,64}", key):
+        return key
+    return hashlib.sha256(key.encode()).hexdigest()
