@@ -150,7 +150,7 @@ public struct PipelineTestDriver: ~Copyable {
     ) throws {
         var sink = RecordingSink()
         do {
-            try core.beginTransaction()
+            try core.beginTransaction(clock: clock.milliseconds)
             try body(&self, &sink)
         } catch {
             core.endTransaction()

@@ -49,6 +49,7 @@ struct MessageHeaders: ~Copyable {
         let subject: TextRange
         switch notification.kind {
         case .order(let order): subject = order.orderID
+        case .request: subject = .empty
         }
         text.reserve(notification.messageID.count + subject.count + batch.topic.utf8.count + 128)
 
@@ -74,6 +75,7 @@ struct MessageHeaders: ~Copyable {
                 let field = DispatchRecord.MissingField.orderID
                 add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
             }
+        case .request: break
         }
         for index in record.headers where DispatchHeader.traceparent.matches(batch.headers[index].name) {
             add(batch.headers[index])

@@ -91,6 +91,7 @@ package struct MessageRenderer: ~Copyable {
             deepLink.append(#"","order_id":""#)
             deepLink.appendEscaped(batch.bytes(order.orderID))
             deepLink.append("\"")
+        case .request: return
         }
     }
 

@@ -2,6 +2,7 @@ import Events
 
 /// Decides who a notification about an order is for.
 ///
+/// A request names its audiences itself, and no rule is asked.
 /// Called once per batch, on a worker's thread, from several workers at the same time; synchronous, so it must not
 /// wait. Several audiences of one notification are a union: each device gets it once. A notification without an
 /// audience goes to nobody. A thrown error aborts the transaction, and the batch is retried with backoff.
@@ -22,6 +23,7 @@ public struct PlaceAudience: AudienceRule {
         for index in notifications {
             switch events.notifications[index].kind {
             case .order(let order): audiences.append("place/", events.bytes(order.placeID), for: index)
+            case .request: break
             }
         }
     }

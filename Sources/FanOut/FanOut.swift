@@ -106,8 +106,13 @@ package struct FanOut: ~Copyable {
         self.first = first
         audiences.removeAll()
         linkStarts.removeAll(keepingCapacity: true)
-        try rule.addAudiences(of: batch, notifications: first..<end, to: &audiences)
-        try audiences.checkLinks(within: first..<end)
+        switch batch.source {
+        case .orders:
+            try rule.addAudiences(of: batch, notifications: first..<end, to: &audiences)
+            try audiences.checkLinks(within: first..<end)
+        case .requests:
+            addNamedAudiences(of: batch, first..<end)
+        }
         list.removeAll(audiences: audiences.count)
         ranges.removeAll(keepingCapacity: true)
         ranges.append(contentsOf: repeatElement(nil, count: audiences.count))
@@ -121,6 +126,19 @@ package struct FanOut: ~Copyable {
             window = resolved < end ? share * 2 : window > Int.max / 2 ? Int.max : max(window * 2, 64)
         }
         return resolved
+    }
+
+    /// The audiences that requests name.
+    private mutating func addNamedAudiences(of batch: borrowing EventBatch, _ notifications: Range<Int>) {
+        for index in notifications {
+            switch batch.notifications[index].kind {
+            case .order: continue
+            case .request(_, let request):
+                for audience in batch.requests[request].audiences {
+                    audiences.append("", batch.bytes(batch.audiences[audience]), for: index)
+                }
+            }
+        }
     }
 
     /// Resolves the notifications of a batch from the first one, and returns how many of them have at most `limit`

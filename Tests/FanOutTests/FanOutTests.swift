@@ -67,6 +67,7 @@ struct FanOutTests {
         ) {
             for index in isReversed ? Array(notifications.reversed()) : Array(notifications) {
                 switch events.notifications[index].kind {
+                case .request: break
                 case .order(let order): audiences.append("place/" + events.string(order.placeID), for: index)
                 }
                 audiences.append("channel/all", for: index)

@@ -35,6 +35,7 @@ struct FCMMessage: ~Copyable, ProviderMessage {
                 size += "order_type".utf8.count + type.text.utf8CodeUnitCount
                 size += "order_id".utf8.count + order.orderID.count
             }
+        case .request: break
         }
         return problem(ofSize: size)
     }

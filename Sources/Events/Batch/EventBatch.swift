@@ -10,6 +10,10 @@ public struct EventBatch: ~Copyable {
     @usableFromInline package var headers: [EventHeader] = []
     /// In the order of the records.
     public package(set) var notifications: [Notification] = []
+    /// What the notifications of requests say.
+    public package(set) var requests: [RequestNotification] = []
+    /// The audiences that requests name.
+    public package(set) var audiences: [TextRange] = []
     /// The bytes that every ``TextRange`` of the notifications points into.
     @usableFromInline package var text = ByteWriter(capacity: 64 << 10)
 
@@ -31,7 +35,14 @@ public struct EventBatch: ~Copyable {
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
+        removeNotifications()
+    }
+
+    /// Removes what was extracted; the records stay.
+    package mutating func removeNotifications() {
         notifications.removeAll(keepingCapacity: true)
+        requests.removeAll(keepingCapacity: true)
+        audiences.removeAll(keepingCapacity: true)
         text.removeAll()
     }
 

@@ -10,6 +10,8 @@ public enum ExtractionOutcome: Sendable {
 /// Why nobody was notified of an event.
 public enum SuppressionReason: UInt8, CaseIterable, Sendable {
     case notATransition, noSubscriber, staleToken, noOrderIDs, duplicate, scheduledHere, superseded
+    /// It expired before it could be sent (docs/rules.md §8.3).
+    case expired
 
     /// The label of this reason's counter.
     public var label: String {
@@ -21,6 +23,7 @@ public enum SuppressionReason: UInt8, CaseIterable, Sendable {
         case .duplicate: "duplicate"
         case .scheduledHere: "scheduled_here"
         case .superseded: "superseded"
+        case .expired: "expired"
         }
     }
 }

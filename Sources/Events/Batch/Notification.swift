@@ -15,6 +15,8 @@ public struct Notification: Sendable {
     /// What it is about.
     public enum Kind: Sendable {
         case order(Order)
+        /// With the index of what it says in ``EventBatch/requests``: it is much larger than an order's.
+        case request(RequestNotification.Content, index: Int)
     }
 
     package init(
@@ -34,6 +36,7 @@ extension Notification {
     package var type: String {
         switch kind {
         case .order(let order): order.eventType.rawValue
+        case .request(let content, _): content.rawValue
         }
     }
 
@@ -41,6 +44,7 @@ extension Notification {
     package var fieldSources: FieldSources? {
         switch kind {
         case .order(let order): order.sources
+        case .request: nil
         }
     }
 }

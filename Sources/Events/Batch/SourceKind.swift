@@ -6,6 +6,8 @@
 public enum SourceKind: UInt8, CaseIterable, Sendable {
     /// Order lifecycle events (document 1).
     case orders
+    /// Requests for a notification: app notifications and abstract messages (documents 2, 3 and 5; docs/rules.md §8).
+    case requests
 }
 
 /// A partition of a source's topic.

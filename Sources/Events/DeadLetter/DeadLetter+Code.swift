@@ -1,7 +1,7 @@
 extension DeadLetter {
     public enum Code: UInt8, CaseIterable, Sendable {
         case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
-        case unknownType, noPlace, missingStatus, missingOrderID
+        case unknownType, noPlace, missingStatus, missingOrderID, badRequest, conflictingValue
         case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused
 
         /// The value of the header `x-error-code`, and the label of its counter.
@@ -18,6 +18,8 @@ extension DeadLetter {
             case .noPlace: "no_place"
             case .missingStatus: "missing_status"
             case .missingOrderID: "missing_order_id"
+            case .badRequest: "bad_request"
+            case .conflictingValue: "conflicting_value"
             case .payloadTooLarge: "payload_too_large"
             case .tooManyOrderIDs: "too_many_order_ids"
             case .tooManyDevices: "too_many_devices"

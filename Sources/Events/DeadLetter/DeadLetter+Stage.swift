@@ -4,7 +4,8 @@ extension DeadLetter.Code {
         switch self {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:
             "VALUE_CONVERTER"
-        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .payloadTooLarge, .tooManyOrderIDs,
+        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .payloadTooLarge,
+            .tooManyOrderIDs,
             .tooManyDevices:
             "TRANSFORMATION"
         case .recordRefused:

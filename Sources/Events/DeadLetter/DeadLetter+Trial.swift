@@ -4,7 +4,7 @@ extension DeadLetter.Code {
     package var canBeTriedAlone: Bool {
         switch self {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
-            .unknownType, .noPlace, .missingStatus, .missingOrderID, .tooManyOrderIDs:
+            .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .tooManyOrderIDs:
             true
         case .payloadTooLarge, .tooManyDevices, .recordRefused:
             false

@@ -76,6 +76,7 @@ extension EventBatch {
     fileprivate borrowing func orderID(of index: Int) -> UnsafeRawBufferPointer {
         switch notifications[index].kind {
         case .order(let order): bytes(order.orderID)
+        case .request: UnsafeRawBufferPointer(start: nil, count: 0)
         }
     }
 }

@@ -29,6 +29,9 @@ public struct PipelineConfiguration: Sendable {
     public var rules: ExtractionRules
     /// How the state of orders is kept, and which timers follow from it.
     public var orders = OrderRules()
+    public var requests = RequestRules()
+    /// Where a partition of requests without a committed offset begins: so long ago, unless ``from`` is set.
+    public var requestsFrom: Duration = .seconds(3_600)
     public var rendering = RenderSettings()
     /// A device that was last seen longer ago gets nothing (docs/rules.md §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)
@@ -85,6 +88,8 @@ extension PipelineConfiguration {
     /// The names of the topics (docs/design.md §4).
     public struct Topics: Sendable, Equatable {
         public var events = "orders.events"
+        /// Requests for notifications; empty: none are read.
+        public var requests = ""
         public var subscriptions = "notifications.subscriptions"
         public var dispatch = "notifications.dispatch"
         public var deadLetters = "notifications.dead-letters"
@@ -96,12 +101,16 @@ extension PipelineConfiguration {
         package func topic(of source: SourceKind) -> String {
             switch source {
             case .orders: events
+            case .requests: requests
             }
         }
 
+        /// The sources that are read.
+        package var sources: [SourceKind] { SourceKind.allCases.filter { !topic(of: $0).isEmpty } }
+
         /// The source that reads a topic; nil where none does.
         package func source(of topic: String) -> SourceKind? {
-            SourceKind.allCases.first { self.topic(of: $0) == topic }
+            sources.first { self.topic(of: $0) == topic }
         }
 
         package func topicPartition(of partition: SourcePartition) -> TopicPartition {

@@ -11,8 +11,8 @@ package struct RulesHash: Equatable, Sendable {
     package let text: String
 
     package init(
-        rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxAge: Duration,
-        maxDevicesPerEvent: Int
+        rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,
+        maxAge: Duration, maxDevicesPerEvent: Int
     ) {
         var parts = ["rules=\(ExtractionRules.version)"] + OrderFold.settings(rules, orders)
         parts += [
@@ -30,7 +30,26 @@ package struct RulesHash: Equatable, Sendable {
         }
         parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
         parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
+        parts += Self.differing(requests)
         text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
+    }
+}
+
+extension RulesHash {
+    /// The rules of requests that are not the default: who reads none has the hash of a version that knows none.
+    private static func differing(_ requests: RequestRules) -> [String] {
+        let usual = RequestRules()
+        var parts: [String] = []
+        if requests.timeToLive != usual.timeToLive {
+            parts.append("requests-ttl=\(requests.timeToLive.wholeMilliseconds)")
+        }
+        if requests.unknownTypes != usual.unknownTypes {
+            parts.append("requests-unknown-types=\(requests.unknownTypes.rawValue)")
+        }
+        if requests.ignoresValidUntil != usual.ignoresValidUntil {
+            parts.append("requests-compat-ignore-valid-until=\(requests.ignoresValidUntil)")
+        }
+        return parts
     }
 }
 
@@ -38,7 +57,7 @@ extension PipelineConfiguration {
     /// The hash by which the journal names the rules that these settings make.
     package var rulesHash: String {
         RulesHash(
-            rules: rules, orders: orders, rendering: rendering, maxAge: subscriptionsMaxAge,
+            rules: rules, orders: orders, requests: requests, rendering: rendering, maxAge: subscriptionsMaxAge,
             maxDevicesPerEvent: maxDevicesPerEvent
         ).text
     }

@@ -8,7 +8,7 @@ extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`
     /// and docs/settings.md.
     public static let all: [Setting] =
-        identity + topics + state + rules + orders + rendering + fanOut + transactions + monitoring + logging
+        identity + topics + state + rules + orders + requests + rendering + fanOut + transactions + monitoring + logging
 
     private static let identity: [Setting] = [
         .name("group.id", \.configuration.groupID, default: .value("carillon"), "The consumer group."),
@@ -33,6 +33,9 @@ extension Setting {
 
     private static let topics: [Setting] = [
         .name("topic.events", \.configuration.topics.events, default: .value("orders.events"), "Order events, in."),
+        .optionalName(
+            "topic.requests", \.configuration.topics.requests,
+            "Requests for notifications, in; none are read by default."),
         .name(
             "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
             "Who is subscribed to what; compacted."),

@@ -87,6 +87,16 @@ extension Setting {
         }
     }
 
+    /// A name of something that there need not be; empty, which is the default, is none.
+    static func optionalName(_ key: String, _ path: Path<String>, _ summary: String) -> Setting {
+        let allowed = "empty, or letters, digits, '.', '_' and '-', at most 200"
+        return Setting(key: key, defaultValue: .value(""), allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            guard text.isEmpty || ConfigurationText.isName(text) else { throw InvalidValue(allowed: allowed) }
+            draft[keyPath: path] = text
+        }
+    }
+
     /// One of some words.
     static func choice<Value: Sendable>(
         _ key: String, _ path: Path<Value>, default value: Default, _ words: KeyValuePairs<String, Value>,

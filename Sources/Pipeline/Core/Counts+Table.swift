@@ -40,6 +40,19 @@ extension Counts {
             Row(
                 "carillon_missing_watermarks_total", \.missingWatermarks,
                 "Committed offsets without a readable watermark."),
+            Row(
+                "carillon_unknown_app_types_total", \.unknownAppTypes,
+                "Requests with a type of app notification that is not known."),
+            Row(
+                "carillon_missing_app_keys_total", \.missingAppKeys,
+                "Keys that a type of app notification should have, and a request has not."),
+            Row("carillon_quoted_app_keys_total", \.quotedAppKeys, "Keys of app.data that had quotes around them."),
+            Row(
+                "carillon_unlinked_requests_total", \.unlinkedRequests,
+                "Requests with order_type and order_id that are no deep link."),
+            Row(
+                "carillon_overwritten_keys_total", \.overwrittenKeys,
+                "Requests with a collapse_key in their data, which FCM overwrites."),
             Row("carillon_malformed_subscriptions_total", \.malformedSubscriptions, "Subscription records skipped."),
         ]
         + DeadLetter.Code.allCases.map {

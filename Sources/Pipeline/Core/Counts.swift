@@ -68,6 +68,30 @@ public struct Counts: Sendable {
         orderIDSources[sources.orderID] += 1
     }
 
+    /// Requests with a type of app notification that is not known (docs/rules.md §9.1).
+    public package(set) var unknownAppTypes = 0
+    /// Keys that a type of app notification should have, and a request has not.
+    public package(set) var missingAppKeys = 0
+    /// Keys of `app.data` that had quotes around them.
+    public package(set) var quotedAppKeys = 0
+    /// Requests with `order_type` and `order_id` that are no deep link.
+    public package(set) var unlinkedRequests = 0
+    /// Requests with a `collapse_key` in their data, which FCM overwrites.
+    public package(set) var overwrittenKeys = 0
+
+    package mutating func count(_ notes: RequestNotes) {
+        unknownAppTypes += notes.unknownTypes
+        missingAppKeys += notes.missingKeys
+        quotedAppKeys += notes.quotedKeys
+        unlinkedRequests += notes.unlinked
+        overwrittenKeys += notes.overwrittenKeys
+    }
+
+    package mutating func count(_ notes: (orders: ExtractionNotes, requests: RequestNotes)) {
+        count(notes.orders)
+        count(notes.requests)
+    }
+
     package mutating func count(_ notes: ExtractionNotes) {
         keyMismatches += notes.keyMismatches
         ambiguousDates += notes.ambiguousDates
@@ -82,9 +106,9 @@ public struct Counts: Sendable {
     }
 }
 
-/// One count per label, for at most 16 labels. Stored inline, since every event updates it.
+/// One count per label, for at most 24 labels. Stored inline, since every event updates it.
 struct LabelledCounts<Label: CaseIterable & RawRepresentable<UInt8>>: Sendable {
-    private var counts = InlineArray<16, Int>(repeating: 0)
+    private var counts = InlineArray<24, Int>(repeating: 0)
     private(set) var total = 0
 
     subscript(label: Label) -> Int {

@@ -46,6 +46,7 @@ package struct OrderSource: ~Copyable {
                     partition: batch.records[notification.record].partition, orderID: batch.string(order.orderID),
                     type: order.eventType)
                 if !newer.insert(push).inserted { superseded.append(notification.record) }
+            case .request: continue
             }
         }
         return superseded

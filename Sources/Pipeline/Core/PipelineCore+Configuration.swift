@@ -19,7 +19,8 @@ extension PipelineCore {
     /// The same, with a given fan-out.
     package init(_ configuration: PipelineConfiguration, fanOut: consuming FanOut) {
         self.init(
-            rules: configuration.rules, orders: configuration.orders, rendering: configuration.rendering,
+            rules: configuration.rules, orders: configuration.orders, requests: configuration.requests,
+            rendering: configuration.rendering,
             maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
     }
 }

@@ -17,28 +17,35 @@ import OrderState
 package struct PipelineCore: ~Copyable {
     /// One value for each ``SourceKind``.
     package var orders: OrderSource
+    private var requests: RequestSource
     private var fanOut: FanOut
     private var renderer: MessageRenderer
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
     var cursor = ExtractionCursor()
+    /// The transaction's clock, in milliseconds since 1970.
+    package var clock: Int64 = 0
 
     /// What has been emitted since ``beginTransaction()``.
     package internal(set) var counts = Counts()
 
     package init(
-        rules: ExtractionRules, orders: OrderRules, rendering: RenderSettings, maxDevicesPerEvent: Int,
-        fanOut: consuming FanOut
+        rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,
+        maxDevicesPerEvent: Int, fanOut: consuming FanOut
     ) {
         self.orders = OrderSource(rules: rules, orders: orders)
+        self.requests = RequestSource(rules: requests)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
         self.maxDevicesPerEvent = maxDevicesPerEvent
     }
 
     /// Takes a new snapshot of the subscriptions and counts from zero.
-    package mutating func beginTransaction() throws {
+    ///
+    /// - Parameter clock: the transaction's, in milliseconds since 1970: what has expired by then is not sent.
+    package mutating func beginTransaction(clock: Int64) throws {
         counts = Counts()
+        self.clock = clock
         cursor.forgetRecipients()
         try fanOut.beginTransaction()
     }
@@ -49,7 +56,9 @@ package struct PipelineCore: ~Copyable {
     }
 
     /// The irregularities of the events that were extracted since the last call.
-    package mutating func takeNotes() -> ExtractionNotes { orders.takeNotes() }
+    package mutating func takeNotes() -> (orders: ExtractionNotes, requests: RequestNotes) {
+        (orders.takeNotes(), requests.takeNotes())
+    }
 
     /// The next offset of each partition of the subscriptions topic in the snapshot.
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
@@ -75,8 +84,7 @@ package struct PipelineCore: ~Copyable {
 
     @discardableResult
     private mutating func extract(_ batch: inout EventBatch, from first: Int, to end: Int) -> Int {
-        batch.notifications.removeAll(keepingCapacity: true)
-        batch.text.removeAll()
+        batch.removeNotifications()
         cursor.restart(at: first)
         var record = first
         switch batch.source {
@@ -84,6 +92,11 @@ package struct PipelineCore: ~Copyable {
             while record < end, record == first || !batch.isFull {
                 let (outcome, cancelled) = orders.extract(record, in: &batch)
                 cursor.append(outcome, cancelling: cancelled)
+                record += 1
+            }
+        case .requests:
+            while record < end, record == first || !batch.isFull {
+                cursor.append(requests.extract(record, in: &batch), cancelling: CancelledTimers())
                 record += 1
             }
         }
@@ -114,6 +127,7 @@ package struct PipelineCore: ~Copyable {
 
     private mutating func supersede(in batch: borrowing EventBatch) {
         switch batch.source {
+        case .requests: break
         case .orders: for record in orders.superseded(in: batch) { cursor[record] = .suppressed(.superseded) }
         }
     }
@@ -169,6 +183,9 @@ package struct PipelineCore: ~Copyable {
             case .suppressed(let reason):
                 skipNotifications(of: record, in: batch)
                 suppress(record, in: batch, because: reason, into: &sink)
+            case .notifications where isExpired(record, in: batch):
+                skipNotifications(of: record, in: batch)
+                suppress(record, in: batch, because: .expired, into: &sink)
             case .notifications(let count):
                 if let reason = try emit(count, notificationsOf: record, in: batch, limit: limit, into: &sink) {
                     suppress(record, in: batch, because: reason.ofEvent, into: &sink)
@@ -181,6 +198,20 @@ package struct PipelineCore: ~Copyable {
     }
 
     private static let recordsBetweenLooks = 512
+
+    /// Whether a record with notifications has expired by the transaction's clock. An order's never does here: that is
+    /// up to whoever delivers.
+    private func isExpired(_ record: Int, in batch: borrowing EventBatch) -> Bool {
+        switch batch.source {
+        case .orders: return false
+        case .requests:
+            // A request gives one notification.
+            switch batch.notifications[cursor.nextNotification].kind {
+            case .order: return false
+            case .request(_, let index): return batch.requests[index].expiresAt <= clock
+            }
+        }
+    }
 
     /// How many records the open transaction has so far.
     package var written: Int { counts.dispatches + counts.deadLetters }

@@ -36,6 +36,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
                         ("time_slot", "\(order.sources.timeSlot)"), ("date", "\(order.sources.date)"),
                         ("order_id", "\(order.sources.orderID)"),
                     ])
+            case .request: explain(event, [])
             }
         }
         try end()

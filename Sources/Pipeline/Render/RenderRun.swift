@@ -19,31 +19,33 @@ package struct RenderRun: ~Copyable {
 
     private var core: PipelineCore
     private var writer: RecordLineWriter
+    /// Of the line at hand, by what its topic is.
     private var batch: EventBatch
+    private var requests: EventBatch
     private var line = RecordLine()
-    private let eventsTopic: String
+    private let topics: PipelineConfiguration.Topics
+    /// The topic of a bare value.
+    private let bareTopic: String
     private let until: Int64?
     private var lineNumber: Int64 = 0
     /// The offset up to which each partition has been read; a partition in here is being folded.
     private var reached: [Int32: Int64] = [:]
 
-    /// - Parameter until: the time up to which timers fire, in milliseconds since 1970; nil: none does.
+    /// - Parameters:
+    ///   - topic: of bare values; nil: the events'.
+    ///   - until: the time up to which timers fire, in milliseconds since 1970; nil: none does.
     package init(
-        rules: ExtractionRules, orders: OrderRules, until: Int64?, rendering: RenderSettings,
-        subscriptions: SubscriptionTable, maxAge: Duration,
-        maxDevicesPerEvent: Int, topics: PipelineConfiguration.Topics, explains: Bool, output: Int32
+        _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, topic: String? = nil, until: Int64?,
+        explains: Bool, output: Int32
     ) throws {
-        let fanOut = try FanOut(
-            audienceRule: PlaceAudience(), recipients: .table(subscriptions), maxAge: maxAge,
-            maxDevices: maxDevicesPerEvent)
-        var core = PipelineCore(
-            rules: rules, orders: orders, rendering: rendering, maxDevicesPerEvent: maxDevicesPerEvent,
-            fanOut: fanOut)
-        try core.beginTransaction()
+        topics = configuration.topics
+        var core = try PipelineCore(configuration, recipients: .table(subscriptions))
+        try core.beginTransaction(clock: 0)
         self.core = core
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
         batch = EventBatch(.orders, topic: topics.events)
-        eventsTopic = topics.events
+        requests = EventBatch(.requests, topic: topics.requests)
+        bareTopic = topic ?? topics.events
         self.until = until
     }
 
@@ -57,9 +59,16 @@ package struct RenderRun: ~Copyable {
         while let text = try lines.next() {
             defer { lineNumber += 1 }
             if text.isEmpty { continue }
-            line.read(text, bareTopic: eventsTopic, bareOffset: lineNumber)
-            line.fill(&batch)
-            try renderRecord(of: line.partition, at: line.offset)
+            line.read(text, bareTopic: bareTopic, bareOffset: lineNumber)
+            switch topics.source(of: line.topic) {
+            case .requests:
+                line.fill(&requests)
+                try renderRequest()
+            // A record of any other topic is an event: a topic is often renamed on its way into a file.
+            case .orders, nil:
+                line.fill(&batch)
+                try renderRecord(of: line.partition, at: line.offset)
+            }
         }
         try writer.flush()
     }
@@ -94,6 +103,15 @@ package struct RenderRun: ~Copyable {
         _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
         core.commit()
         if reached[partition] != nil { reached[partition] = offset + 1 }
+    }
+
+    /// A request expires by the time of its own record, as with a pipeline that is never late.
+    private mutating func renderRequest() throws {
+        core.clock = line.timestamp ?? 0
+        _ = core.extract(&requests, from: 0)
+        writer.eventTopic = line.topic
+        _ = try core.emit(requests, 0..<1, limit: .max, into: &writer)
+        core.commit()
     }
 
     private mutating func play(_ partition: Int32, until time: Int64) throws {

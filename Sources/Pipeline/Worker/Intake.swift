@@ -45,6 +45,7 @@ struct Intake: ~Copyable {
     private func isFolding(_ assignment: borrowing AssignmentMachine) -> Bool {
         switch batch.source {
         case .orders: assignment.positions.orders.foldingCount > 0
+        case .requests: false
         }
     }
 

@@ -3,6 +3,7 @@ import Events
 /// A worker's positions in the partitions that it owns, by source.
 package struct Positions {
     package var orders = TopicPositions()
+    package var requests = TopicPositions()
 
     package init() {}
 
@@ -10,11 +11,13 @@ package struct Positions {
         get {
             switch source {
             case .orders: orders
+            case .requests: requests
             }
         }
         _modify {
             switch source {
             case .orders: yield &orders
+            case .requests: yield &requests
             }
         }
     }
@@ -43,6 +46,7 @@ package struct Positions {
             let folds: [Int32: Int64] =
                 switch source {
                 case .orders: folds
+                case .requests: [:]
                 }
             self[source].assign(
                 Dictionary(uniqueKeysWithValues: ours), folds: folds, partitionCount: partitionCounts[source] ?? 0)

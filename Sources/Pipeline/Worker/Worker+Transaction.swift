@@ -10,8 +10,9 @@ extension Worker {
         case .replaceProducerAndBegin: try replaceProducer(after: .repeatedRequest)
         }
         try output.beginTransaction()
-        try transaction.begun(now: .now, clock: context.clock.now())
-        try core.beginTransaction()
+        let clock = context.clock.now()
+        try transaction.begun(now: .now, clock: clock)
+        try core.beginTransaction(clock: clock)
     }
 
     /// Commits the open transaction with its journal entry and its offsets, if there is one.
@@ -72,6 +73,7 @@ extension Worker {
     private func isIncomplete(_ partition: SourcePartition, newest: Int64) -> Bool {
         switch partition.source {
         case .orders: core.orders.beginning(of: partition.number, newest: newest) != .complete
+        case .requests: false
         }
     }
 

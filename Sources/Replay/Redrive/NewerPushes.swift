@@ -74,6 +74,7 @@ struct EventPushes: ~Copyable {
         _ = extractor.extract(0, in: &batch, history: &past)
         for push in batch.notifications {
             switch push.kind {
+            case .request: continue
             case .order(let order):
                 try body(
                     Array(batch.bytes(order.orderID)), Array(batch.bytes(order.placeID)),

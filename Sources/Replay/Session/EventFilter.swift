@@ -61,6 +61,7 @@ struct EventReader: ~Copyable {
         if case .deadLetter(let letter) = outcome { reading.deadLetter = letter }
         for push in batch.notifications {
             switch push.kind {
+            case .request: break
             case .order(let order):
                 reading.orders.append(batch.string(order.orderID))
                 reading.places.append(batch.string(order.placeID))

@@ -119,7 +119,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         for (partition, run) in runs.sorted(by: { $0.key < $1.key }) {
             try reach(partition, .max)
             guard run.hasApproximated else { continue }
-            try core.beginTransaction()
+            try core.beginTransaction(clock: until)
             try play(run, until: until)
         }
         return sink.base
@@ -188,7 +188,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private mutating func enter(_ step: JournalStep, of run: PartitionRun, areTimers: Bool) throws {
         history.positions = step.table ?? everything
         begin(step, areTimers: areTimers)
-        try core.beginTransaction()
+        try core.beginTransaction(clock: step.clock)
         if !run.isBegun {
             core.orders.resume(run.span.partition, watermark: step.watermarkBefore)
             run.isBegun = true
@@ -250,7 +250,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         let partition = run.span.partition
         history.positions = everything
         begin(nil, areTimers: false)
-        try core.beginTransaction()
+        try core.beginTransaction(clock: work.batch.records[0].timestamp?.milliseconds ?? 0)
         if !run.hasApproximated {
             // Timers due before the range have fired already, or never will.
             core.orders.resume(partition, watermark: TimerWatermark(core.orders.newest(in: partition)))

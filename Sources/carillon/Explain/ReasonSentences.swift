@@ -9,12 +9,13 @@ extension SuppressionReason {
         let meaning =
             switch self {
             case .notATransition: "the status was the same before"
-            case .noSubscriber: "nobody had subscribed to the place"
-            case .staleToken: "no device of the place was seen for subscriptions.max-age"
+            case .noSubscriber: "nobody had subscribed to its audience"
+            case .staleToken: "no device of its audience was seen for subscriptions.max-age"
             case .noOrderIDs: "the list is empty"
             case .duplicate: "the order has had an event with this identity"
             case .scheduledHere: "with schedule=on the pipeline sends it by the clock itself"
             case .superseded: "a newer one of the same type and order was in its transaction"
+            case .expired: "it expired before its transaction began"
             }
         return "\(label), \(meaning)"
     }

@@ -39,6 +39,7 @@ struct RenderCommand: ParsableCommand {
     var subscriptions: String?
     @Flag(help: "Add the source of each field, and a line for each event that notifies nobody and each dropped timer.")
     var explain: Bool
+    @Option(help: "The topic of bare values; topic.events by default.", valueName: "name") var topic: String?
     @Option(help: "Fire what is due up to this time.", valueName: "time") var until: String?
     @Option(help: "time-zone, for values with an offset; UTC by default.", valueName: "zone") var timeZone: String?
     @Option(help: "place-time-zones.", valueName: "id=zone,…|@file") var placeTimeZones: String?
@@ -65,10 +66,8 @@ struct RenderCommand: ParsableCommand {
             for problem in problems { Terminal.complain("carillon: \(subscriptions): \(problem)\n") }
         }
         var render = try RenderRun(
-            rules: configuration.rules, orders: configuration.orders, until: until.flatMap(TimeText.milliseconds),
-            rendering: configuration.rendering, subscriptions: table, maxAge: configuration.subscriptionsMaxAge,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent,
-            topics: configuration.topics, explains: explain, output: STDOUT_FILENO)
+            configuration, subscriptions: table, topic: topic, until: until.flatMap(TimeText.milliseconds),
+            explains: explain, output: STDOUT_FILENO)
         do {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
             try render.finish()

@@ -124,6 +124,7 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
 extension TestNotification {
     init(_ notification: Notification, in batch: borrowing EventBatch) {
         switch notification.kind {
+        case .request: preconditionFailure("an event gave the notification of a request")
         case .order(let order):
             eventType = order.eventType
             placeID = batch.string(order.placeID)

@@ -26,6 +26,7 @@ struct CheckingSink: RecordSink {
             let payload = message?.member("data") ?? document.member("payload")
             guard let text = payload?.member("default")?.string else { fail("the record has no default string") }
             switch notification.kind {
+            case .request: fail("an event gave the notification of a request")
             case .order(let order):
                 _ = checkPayload(String(decoding: text.bytes, as: UTF8.self), isDegraded: order.isDegraded)
             }

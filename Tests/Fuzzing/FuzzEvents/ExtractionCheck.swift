@@ -70,6 +70,7 @@ struct ExtractionCheck: ~Copyable {
         expect(encoded.utf8.count == notification.payloadSize, "the payload has the size that it is said to have")
         expect(encoded.utf8.count <= EventLimits.maxPayloadSize, "the payload fits into a push")
         switch notification.kind {
+        case .request: fail("an event gave the notification of a request")
         case .order(let order): check(encoded, notification, order)
         }
         return encoded

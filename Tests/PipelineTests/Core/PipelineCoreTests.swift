@@ -96,11 +96,11 @@ struct PipelineCoreTests {
         try driver.subscribe("token-1", to: "p1")
         driver.extract([.order("o1", place: "p1"), .order("o2", place: "p1")])
         var sink = RecordingSink()
-        try driver.core.beginTransaction()
+        try driver.core.beginTransaction(clock: 0)
         #expect(try driver.core.emit(driver.batch, 0..<2, limit: 1, into: &sink) == 1)
         #expect(driver.core.tableOffsets == [1])
         try driver.subscribe("token-2", to: "p1")
-        try driver.core.beginTransaction()
+        try driver.core.beginTransaction(clock: 0)
         _ = try driver.core.emit(driver.batch, 1..<2, limit: 10, into: &sink)
         #expect(sink.records.count == 3)
         #expect(driver.core.tableOffsets == [2])
@@ -206,6 +206,7 @@ struct PipelineCoreTests {
         {
             for index in notifications {
                 switch events.notifications[index].kind {
+                case .request: break
                 case .order(let order): audiences.append("place/\(events.string(order.placeID))", for: index)
                 }
                 audiences.append("user/everyone", for: index)

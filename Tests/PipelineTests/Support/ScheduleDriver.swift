@@ -84,10 +84,10 @@ struct ScheduleDriver: ~Copyable {
         var position = committed
         while next < batch.records.count {
             let extracted = core.extract(&batch, from: next)
-            if next == 0 { try core.beginTransaction() }
+            if next == 0 { try core.beginTransaction(clock: 0) }
             next = try core.emit(batch, next..<extracted, limit: .max, into: &sink)
         }
-        if batch.records.isEmpty { try core.beginTransaction() }
+        if batch.records.isEmpty { try core.beginTransaction(clock: 0) }
         position.offset = end
         for event in log[committed.offset..<end] { position.newest = max(position.newest, event.milliseconds) }
         if let tick {
@@ -112,7 +112,7 @@ struct ScheduleDriver: ~Copyable {
         var sizes: [Int] = []
         var next = 0
         while next < batch.records.count {
-            try core.beginTransaction()
+            try core.beginTransaction(clock: 0)
             let end = try core.extractWhole(&batch, from: next, limit: limit)
             let emitted = try core.emit(batch, next..<end, limit: .max, into: &output)
             #expect(emitted == end)

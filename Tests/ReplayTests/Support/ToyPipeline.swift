@@ -129,7 +129,7 @@ struct ToyPipeline: ~Copyable {
             fill(&batch, partition, committed[partition]..<ends[partition])
         }
         var sink = RecordingSink()
-        try core.beginTransaction()
+        try core.beginTransaction(clock: 0)
         var next = 0
         while next < batch.records.count {
             let end = core.extract(&batch, from: next)

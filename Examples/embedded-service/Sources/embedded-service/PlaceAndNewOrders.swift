@@ -12,6 +12,8 @@ struct PlaceAndNewOrders: AudienceRule {
                 if order.eventType == .orderCreated {
                     audiences.append("channel/new-orders", for: index)
                 }
+            // A request names its audiences itself.
+            case .request: continue
             }
         }
     }

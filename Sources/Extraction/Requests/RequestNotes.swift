@@ -1,0 +1,10 @@
+/// Irregularities of requests that are not dead letters (docs/rules.md §8.8).
+package struct RequestNotes: Equatable, Sendable {
+    package var unknownTypes = 0
+    package var missingKeys = 0
+    package var quotedKeys = 0
+    package var unlinked = 0
+    package var overwrittenKeys = 0
+
+    package init() {}
+}
