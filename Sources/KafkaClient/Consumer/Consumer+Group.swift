@@ -81,7 +81,7 @@ extension Consumer {
             guard let queue = rd_kafka_queue_get_partition(handle.pointer, partition.topic, partition.partition) else {
                 throw handle.error(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, operation: "assign", partition: partition)
             }
-            rd_kafka_queue_forward(queue, queues.data)
+            rd_kafka_queue_forward(queue, queues.queue(of: partition.topic).pointer)
             rd_kafka_queue_destroy(queue)
         }
         queues.forgetBrokers()

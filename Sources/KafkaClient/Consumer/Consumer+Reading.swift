@@ -12,22 +12,25 @@ extension Consumer {
     /// Records read between two checks of the queue's length.
     private static var recordsPerCheck: Int { 256 }
 
-    /// Reads from the data queue. Blocks for up to `timeout` for the first record, end of partition or error, then
+    /// Reads from a data queue. Blocks for up to `timeout` for the first record, end of partition or error, then
     /// takes what is queued, until the batch has `limit` records or at least `maxBytes` bytes.
     ///
     /// Takes one record per librdkafka call: its batch calls lose records during a rebalance (docs/kafka.md 1). Resumes
-    /// fetching after the queue was full (see ``ConsumerQueues``).
+    /// fetching after the queue was full (see ``DataQueue``).
+    ///
+    /// - Parameter number: of the queue, from 0; see ``init(settings:group:instance:queuesOf:logger:)``.
     package mutating func fill(
-        _ batch: inout RecordBatch, limit: Int, maxBytes: Int = .max, timeout: Duration
+        _ batch: inout RecordBatch, from number: Int = 0, limit: Int, maxBytes: Int = .max, timeout: Duration
     ) {
         batch.keep(handle)
-        queues.wakeUpIfLow()
+        let queue = queues.data[number]
+        queue.wakeUpIfLow()
         var wait = timeout.milliseconds
         var untilCheck = Self.recordsPerCheck
         var lastPartition: Int32 = -1
         let (recordsBefore, bytesBefore) = (batch.count, batch.byteCount)
         while batch.count < limit, batch.byteCount < maxBytes,
-            let message = rd_kafka_consume_queue(queues.data, wait)
+            let message = rd_kafka_consume_queue(queue.pointer, wait)
         {
             wait = 0
             guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
@@ -37,20 +40,26 @@ extension Consumer {
             }
             if message.pointee.partition != lastPartition {
                 lastPartition = message.pointee.partition
-                queues.note(message)
+                queue.note(message)
             }
             batch.append(message)
             untilCheck -= 1
             if untilCheck == 0 {
                 untilCheck = Self.recordsPerCheck
-                queues.wakeUpIfLow()
+                queue.wakeUpIfLow()
             }
         }
-        queues.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
+        queue.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
     }
 
-    /// The number of records in the data queue.
-    package var waitingRecords: Int { Int(rd_kafka_queue_length(queues.data)) }
+    /// The number of records in the data queues.
+    package var waitingRecords: Int { queues.data.reduce(0) { $0 + $1.count } }
+
+    /// The number of records in a data queue.
+    package func waitingRecords(in queue: Int) -> Int { queues.data[queue].count }
+
+    /// Waits until one of several data queues has something, for at most `timeout`; returns at once with a single one.
+    package func waitForRecords(timeout: Duration) { queues.wait(timeout: timeout) }
 
     /// Like ``fill(_:limit:maxBytes:timeout:)``, but copies the records: not for the hot path.
     public mutating func read(limit: Int, timeout: Duration) -> ConsumerRead {

@@ -21,10 +21,13 @@ public struct Consumer: ~Copyable {
     /// - Parameters:
     ///   - settings: the user's; see ``ClientSettings``.
     ///   - instance: its `group.instance.id` (static membership).
+    ///   - topics: topics that get a data queue of their own, which are numbered in this order; empty: all records come
+    ///     to one queue. Each queue has the limits of `queued.min.messages` and `queued.max.messages.kbytes` for itself.
     ///   - sink: receives librdkafka's log lines, on librdkafka's threads.
     /// - Throws: `.configuration`. An unreachable broker is reported later, as an event.
     public init(
-        settings: Settings, group: String, instance: String? = nil, logger sink: @escaping ClientLog.Sink = { _ in }
+        settings: Settings, group: String, instance: String? = nil, queuesOf topics: [String] = [],
+        logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
         var fixed = ClientSettings.consumerFixed
         fixed["group.id"] = group
@@ -33,7 +36,7 @@ public struct Consumer: ~Copyable {
         try self.init(
             merged: ClientSettings.merged(
                 fixed: fixed, user: settings, defaults: ClientSettings.consumerDefaults, for: .consumer),
-            group: group, sink: sink)
+            group: group, queuesOf: topics, sink: sink)
     }
 
     /// Creates a reader that assigns its own partitions and joins no group.
@@ -51,16 +54,18 @@ public struct Consumer: ~Copyable {
         let defaults = ClientSettings.consumerDefaults.merging(["auto.offset.reset": "earliest"]) { $1 }
         try self.init(
             merged: ClientSettings.merged(fixed: fixed, user: settings, defaults: defaults, for: .consumer),
-            group: group ?? "", sink: sink)
+            group: group ?? "", queuesOf: [], sink: sink)
     }
 
-    private init(merged settings: Settings, group: String, sink: @escaping ClientLog.Sink) throws(KafkaError) {
+    private init(
+        merged settings: Settings, group: String, queuesOf topics: [String], sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) {
         let events = RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS
         let handle = try ClientHandle(
             RD_KAFKA_CONSUMER, settings: settings, callbacks: ClientCallbacks(sink: sink), events: events)
         // Errors and statistics arrive on the consumer's queue, too.
         rd_kafka_poll_set_consumer(handle.pointer)
-        queues = try ConsumerQueues(of: handle)
+        queues = try ConsumerQueues(of: handle, topics: topics)
         self.handle = handle
         self.group = group
     }

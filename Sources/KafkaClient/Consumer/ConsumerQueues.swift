@@ -1,78 +1,71 @@
 import CRDKafka
+import Glibc
 
-/// The consumer's two queues, and the requests that resume fetching after the data queue was full.
-///
-/// Above `queued.min.messages` or `queued.max.messages.kbytes` librdkafka 2.0.2 does not fetch a partition again until
-/// its broker thread next wakes, which takes up to 1 s. Any request to that broker wakes it. Source: docs/kafka.md, "A
-/// full queue sleeps".
+/// A consumer's queues: one for control, and one for the data of each topic that has its own, or one for all.
 struct ConsumerQueues: ~Copyable {
     let control: OpaquePointer
-    let data: OpaquePointer
+    /// In the order of the topics; the first one also gets the records of every topic without one of its own.
+    let data: [DataQueue]
+    private let topics: [String]
+    /// The ends of a pipe to which librdkafka writes a byte when a queue that was empty gets a record; nil with a single
+    /// queue, which is waited for directly.
+    private let signal: (read: Int32, write: Int32)?
     /// Keeps the client alive until the queues are destroyed.
     private let handle: ClientHandle
-    private let recordLimit: Int
-    private let byteLimit: Int
-    /// The data queue was over a limit, and the broker threads have not been woken since.
-    private var wasOver = false
-    /// The moving average of a record's size: librdkafka reports a queue's length, but not its bytes.
-    private var meanBytes = 0
-    private var lastWakeUp: ContinuousClock.Instant?
-    /// A partition of each broker, whose watermarks are queried to wake the broker's thread.
-    private var wakeUpCalls: [(broker: Int32, partition: TopicPartition)] = []
 
-    init(of handle: ClientHandle) throws(KafkaError) {
-        guard let control = rd_kafka_queue_get_consumer(handle.pointer), let data = rd_kafka_queue_new(handle.pointer)
-        else { throw .configuration("a consumer needs a group") }
+    /// - Parameter topics: those that get a queue of their own; empty: one queue for all.
+    init(of handle: ClientHandle, topics: [String]) throws(KafkaError) {
+        var data: [DataQueue] = []
+        for _ in 0..<max(1, topics.count) { data.append(try DataQueue(of: handle)) }
+        let signal = data.count > 1 ? try Self.makePipe() : nil
+        guard let control = rd_kafka_queue_get_consumer(handle.pointer) else {
+            throw .configuration("a consumer needs a group")
+        }
+        if let signal {
+            for queue in data { rd_kafka_queue_io_event_enable(queue.pointer, signal.write, "1", 1) }
+        }
         self.handle = handle
         self.control = control
+        self.topics = topics
         self.data = data
-        recordLimit = handle.settings["queued.min.messages"].flatMap(Int.init) ?? 100_000
-        byteLimit = (handle.settings["queued.max.messages.kbytes"].flatMap(Int.init) ?? 65_536) * 1024
+        self.signal = signal
+    }
+
+    private static func makePipe() throws(KafkaError) -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw .configuration("the system has no file descriptor left for a queue") }
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        return (ends[0], ends[1])
     }
 
     deinit {
-        rd_kafka_queue_destroy(data)
+        if let signal {
+            for queue in data { rd_kafka_queue_io_event_enable(queue.pointer, -1, nil, 0) }
+            close(signal.read)
+            close(signal.write)
+        }
         rd_kafka_queue_destroy(control)
     }
 
-    mutating func forgetBrokers() {
-        wakeUpCalls.removeAll(keepingCapacity: true)
-        wasOver = false
+    /// The queue that a topic's records come to.
+    func queue(of topic: String) -> DataQueue { data[topics.firstIndex(of: topic) ?? 0] }
+
+    func forgetBrokers() {
+        for queue in data { queue.forgetBrokers() }
     }
 
-    /// Remembers which broker leads the record's partition. Call it when the partition changes from one record to the
-    /// next.
-    mutating func note(_ message: UnsafePointer<rd_kafka_message_t>) {
-        let broker = rd_kafka_message_broker_id(message)
-        guard broker >= 0 else { return }
-        for index in wakeUpCalls.indices where wakeUpCalls[index].broker == broker { return }
-        if let partition = message.partition { wakeUpCalls.append((broker, partition)) }
-    }
-
-    mutating func noteSize(bytes: Int, records: Int) {
-        guard records > 0 else { return }
-        let mean = bytes / records
-        meanBytes = meanBytes == 0 ? mean : (meanBytes * 3 + mean) / 4
-    }
-
-    /// Wakes the broker threads once a full queue is half empty. Call it at the start of a read and every few hundred
-    /// records.
-    mutating func wakeUpIfLow() {
-        let length = rd_kafka_queue_length(data)
-        if length >= recordLimit || length * meanBytes >= byteLimit {
-            wasOver = true
-            return
+    /// Waits until one of several queues has something, for at most `timeout`.
+    func wait(timeout: Duration) {
+        guard let signal else { return }
+        // Older signals say nothing: what they were about may have been read. A queue that fills from here on signals.
+        withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { bytes in
+            while read(signal.read, bytes.baseAddress, bytes.count) > 0 {}
         }
-        guard wasOver, length * 2 < recordLimit, length * meanBytes * 2 < byteLimit else { return }
-        let now = ContinuousClock.now
-        if let lastWakeUp, lastWakeUp.duration(to: now) < .milliseconds(10) { return }
-        lastWakeUp = now
-        wasOver = false
-        for (_, partition) in wakeUpCalls {
-            var low: Int64 = 0
-            var high: Int64 = 0
-            // The call times out at once, but the request is sent, and that wakes the thread.
-            _ = rd_kafka_query_watermark_offsets(handle.pointer, partition.topic, partition.partition, &low, &high, 0)
-        }
+        if data.contains(where: { $0.count > 0 }) { return }
+        var descriptor = pollfd(fd: signal.read, events: Int16(POLLIN), revents: 0)
+        _ = poll(&descriptor, 1, timeout.milliseconds)
     }
 }

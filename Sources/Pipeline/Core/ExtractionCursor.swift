@@ -9,6 +9,7 @@ struct ExtractionCursor {
     private var outcomes: [ExtractionOutcome] = []
     private var cancelled: [CancelledTimers] = []
     private var first = 0
+    private var source = SourceKind.orders
     /// The records before this one have been emitted.
     var nextRecord = 0
     /// The notifications before this one have been emitted, or were skipped with their event.
@@ -16,8 +17,9 @@ struct ExtractionCursor {
     /// The notifications before this one have their recipients.
     var resolvedEnd = 0
 
-    /// Forgets everything; `record` is extracted next.
-    mutating func restart(at record: Int = 0) {
+    /// Forgets everything; `record` of a batch of this source is extracted next.
+    mutating func restart(at record: Int = 0, of source: SourceKind = .orders) {
+        self.source = source
         outcomes.removeAll(keepingCapacity: true)
         cancelled.removeAll(keepingCapacity: true)
         first = record
@@ -40,8 +42,10 @@ struct ExtractionCursor {
 
     func cancelledTimers(by record: Int) -> CancelledTimers { cancelled[record - first] }
 
-    /// How many records were extracted and not emitted.
-    var notEmitted: Int { max(0, first + outcomes.count - nextRecord) }
+    /// How many records of a source were extracted and not emitted.
+    func notEmitted(of source: SourceKind) -> Int {
+        self.source == source ? max(0, first + outcomes.count - nextRecord) : 0
+    }
 
     /// Advances over the next notifications, and returns them.
     mutating func takeNotifications(_ count: Int) -> Range<Int> {

@@ -64,7 +64,7 @@ package struct PipelineCore: ~Copyable {
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
 
     /// Commits what was emitted and fired.
-    package mutating func commit() { orders.commit(keeping: cursor.notEmitted) }
+    package mutating func commit() { orders.commit(keeping: cursor.notEmitted(of: .orders)) }
 
     /// Rolls back what was extracted and fired since the last commit: the records come again.
     package mutating func rollBack() {
@@ -85,7 +85,7 @@ package struct PipelineCore: ~Copyable {
     @discardableResult
     private mutating func extract(_ batch: inout EventBatch, from first: Int, to end: Int) -> Int {
         batch.removeNotifications()
-        cursor.restart(at: first)
+        cursor.restart(at: first, of: batch.source)
         var record = first
         switch batch.source {
         case .orders:
@@ -103,10 +103,15 @@ package struct PipelineCore: ~Copyable {
         return record
     }
 
-    /// Whether each batch must be a transaction of its own: a push is superseded only within one.
-    package var needsWholeBatches: Bool { orders.needsWholeBatches }
+    /// Whether each batch of a source must be a transaction of its own: a push is superseded only within one.
+    package func needsWholeBatches(of source: SourceKind) -> Bool {
+        switch source {
+        case .orders: orders.needsWholeBatches
+        case .requests: false
+        }
+    }
 
-    /// As ``extract(_:from:supersedes:)``, for a batch that becomes a transaction of its own. Call it within that
+    /// As ``extract(_:from:supersedes:)``, for a batch of orders that becomes a transaction of its own. Call it within that
     /// transaction. Extracts as many records as give at most `limit` devices, at least one; the others are rolled back.
     ///
     /// - Throws: what the resolver or the audience rule throws; extract the batch again then.

@@ -100,20 +100,24 @@ struct AssignmentMachine: ~Copyable {
         /// Every partition has a committed offset.
         case locate
         /// These have none: find their start offsets, and commit them before any record is read.
-        case begin([SourcePartition], at: PipelineConfiguration.StartPosition)
+        case begin([SourcePartition: PipelineConfiguration.StartPosition])
         /// These have none, and no start was given.
         case refuse([SourcePartition])
     }
 
     /// The group has answered which of the partitions have a committed offset.
+    ///
+    /// - Parameter start: where partitions of a source begin; nil: that has to be said.
     func answered(
-        _ committed: Set<SourcePartition>, from start: PipelineConfiguration.StartPosition?
+        _ committed: Set<SourcePartition>, from start: (SourceKind) -> PipelineConfiguration.StartPosition?
     ) throws(PipelineError) -> AnswerAction {
         guard let search else { throw misfit("committed offsets came") }
         let missing = search.partitions.filter { !committed.contains($0) }
         guard !missing.isEmpty else { return .locate }
-        guard let start else { return .refuse(missing) }
-        return .begin(missing, at: start)
+        var starts: [SourcePartition: PipelineConfiguration.StartPosition] = [:]
+        for partition in missing { starts[partition] = start(partition.source) }
+        let refused = missing.filter { starts[$0] == nil }
+        return refused.isEmpty ? .begin(starts) : .refuse(refused)
     }
 
     /// The group has not answered yet.

@@ -1,52 +1,85 @@
 import Events
 import KafkaClient
 
-/// What a worker has read and not released. The records keep their consumer alive.
+/// What a worker has read and not released: records of one source. They keep their consumer alive.
 struct Intake: ~Copyable {
     var records = RecordBatch()
-    /// Those that are to be processed.
-    var batch: EventBatch
-    /// Those below the committed offset, which are only folded.
+    /// Whose records they are.
+    var source = SourceKind.orders
+    private var orders: EventBatch
+    private var requests: EventBatch
+    /// Orders' events below the committed offset, which are only folded.
     var refoldBatch: EventBatch
 
-    init(_ source: SourceKind, topic: String) {
-        batch = EventBatch(source, topic: topic)
-        refoldBatch = EventBatch(source, topic: topic)
+    init(_ topics: PipelineConfiguration.Topics) {
+        orders = EventBatch(.orders, topic: topics.topic(of: .orders))
+        requests = EventBatch(.requests, topic: topics.topic(of: .requests))
+        refoldBatch = EventBatch(.orders, topic: topics.topic(of: .orders))
+    }
+
+    /// The records that are to be processed.
+    var batch: EventBatch {
+        _read {
+            switch source {
+            case .orders: yield orders
+            case .requests: yield requests
+            }
+        }
+        _modify {
+            switch source {
+            case .orders: yield &orders
+            case .requests: yield &requests
+            }
+        }
     }
 
     /// Releases the records that were read.
     mutating func removeAll() {
-        batch.removeAll()
+        orders.removeAll()
+        requests.removeAll()
         refoldBatch.removeAll()
         records.removeAll()
     }
 
     /// Puts the records that are to be processed into ``batch``, and those that are only folded into ``refoldBatch``.
     mutating func sort(_ assignment: inout AssignmentMachine) {
-        batch.removeAll()
         refoldBatch.removeAll()
-        batch.append(headersOf: records)
-        let source = batch.source
-        let isFolding = isFolding(assignment)
-        for index in 0..<records.count {
-            let record = records[index]
-            if isFolding, setAside(record, &assignment) { continue }
-            guard assignment.positions[source].accepts(partition: record.partition, offset: record.offset) else {
-                continue
+        switch source {
+        case .orders:
+            if assignment.positions.orders.foldingCount > 0 {
+                sortWhileFolding(&assignment)
+            } else {
+                Self.fill(&orders, with: records, of: assignment.positions.orders)
             }
-            batch.records.append(EventRecord(record))
+        case .requests: Self.fill(&requests, with: records, of: assignment.positions.requests)
         }
-        guard isFolding else { return }
-        if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: batch.headers) }
-        for end in records.endsOfPartition { assignment.fold(end.partition.partition, upTo: end.offset.value) }
     }
 
-    /// Whether the source has a state, and part of it is not yet that of the committed offsets.
-    private func isFolding(_ assignment: borrowing AssignmentMachine) -> Bool {
-        switch batch.source {
-        case .orders: assignment.positions.orders.foldingCount > 0
-        case .requests: false
+    private static func fill(
+        _ batch: inout EventBatch, with records: borrowing RecordBatch, of positions: borrowing TopicPositions
+    ) {
+        batch.removeAll()
+        batch.append(headersOf: records)
+        for index in 0..<records.count {
+            let record = records[index]
+            guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
+            batch.records.append(EventRecord(record))
         }
+    }
+
+    private mutating func sortWhileFolding(_ assignment: inout AssignmentMachine) {
+        orders.removeAll()
+        orders.append(headersOf: records)
+        for index in 0..<records.count {
+            let record = records[index]
+            if setAside(record, &assignment) { continue }
+            guard assignment.positions.orders.accepts(partition: record.partition, offset: record.offset) else {
+                continue
+            }
+            orders.records.append(EventRecord(record))
+        }
+        if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: orders.headers) }
+        for end in records.endsOfPartition { assignment.fold(end.partition.partition, upTo: end.offset.value) }
     }
 
     /// Takes a record that is only to be folded; one at or after the committed offset ends the partition's fold.

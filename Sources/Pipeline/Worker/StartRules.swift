@@ -6,9 +6,9 @@ enum StartRules {
     /// Reads the metadata of committed offsets.
     ///
     /// - Parameter now: the watermark to continue with where the metadata has none, in milliseconds since 1970.
-    /// - Returns: what to start from, and the partitions that had no readable watermark.
-    /// - Throws: where the topic's partition count has changed since: keys have moved, and timers of orders whose later
-    ///   events are in other partitions would still be sent.
+    /// - Returns: what to start from, and the partitions of the orders that had no readable watermark.
+    /// - Throws: where the orders' partition count has changed since: keys have moved, and timers of orders whose later
+    ///   events are in other partitions would still be sent. Requests have no timers, and take the new count.
     static func check(
         _ starts: [SourcePartition: CommittedOffset], partitionCounts: [SourceKind: Int32],
         topics: PipelineConfiguration.Topics, now: Int64
@@ -18,19 +18,64 @@ enum StartRules {
         for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
             let partitionCount = partitionCounts[partition.source] ?? 0
             let found = OffsetMetadata(parsing: start.metadata)
-            if found == nil { reset.append(partition) }
-            let metadata =
-                found ?? OffsetMetadata(watermark: TimerWatermark(now), partitions: partitionCount, newestTimestamp: 0)
-            guard metadata.partitions == partitionCount else {
-                let id = topics.topicPartition(of: partition)
-                throw .decisionNeeded(
-                    "\(id.topic) had \(metadata.partitions) partitions when \(id) was committed and has "
-                        + "\(partitionCount) now, so keys have moved: see `carillon offsets set --accept-partitions`")
+            let metadata: OffsetMetadata
+            switch partition.source {
+            case .orders:
+                if found == nil { reset.append(partition) }
+                metadata = found ?? self.metadata(of: .orders, partitionCount: partitionCount, now: now)
+                guard metadata.partitions == partitionCount else {
+                    let id = topics.topicPartition(of: partition)
+                    throw .decisionNeeded(
+                        "\(id.topic) had \(metadata.partitions) partitions when \(id) was committed and has "
+                            + "\(partitionCount) now, so keys have moved: see `carillon offsets set --accept-partitions`"
+                    )
+                }
+            case .requests:
+                metadata = found ?? self.metadata(of: .requests, partitionCount: partitionCount, now: now)
             }
             positions[partition] = CommittedPosition(offset: start.offset.value, metadata: metadata)
         }
         return (positions, reset)
     }
+
+    /// The metadata of a partition that begins now.
+    static func metadata(of source: SourceKind, partitionCount: Int32, now: Int64) -> OffsetMetadata {
+        let watermark: TimerWatermark
+        switch source {
+        case .orders: watermark = TimerWatermark(now)
+        // There are no timers.
+        case .requests: watermark = TimerWatermark(0)
+        }
+        return OffsetMetadata(watermark: watermark, partitions: partitionCount, newestTimestamp: 0)
+    }
+
+    /// Where partitions of a source begin that have no committed offset; nil: an operator has to say it.
+    static func start(of source: SourceKind, _ configuration: PipelineConfiguration, now: Int64) -> StartPosition? {
+        switch source {
+        case .orders: configuration.from
+        case .requests:
+            configuration.from ?? .time(milliseconds: now - configuration.requestsFrom.wholeMilliseconds)
+        }
+    }
+
+    /// A topic that has another number of partitions than when it was last committed, if that stops nothing.
+    ///
+    /// - Returns: a line for each such source.
+    static func changedCounts(
+        _ positions: [SourcePartition: CommittedPosition], partitionCounts: [SourceKind: Int32],
+        topics: PipelineConfiguration.Topics
+    ) -> [String] {
+        var counts: [SourceKind: Int32] = [:]
+        for (partition, position) in positions where position.metadata.partitions != partitionCounts[partition.source] {
+            counts[partition.source] = position.metadata.partitions
+        }
+        return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { source, before in
+            "\(topics.topic(of: source)) had \(before) partitions and has \(partitionCounts[source] ?? 0) now: requests of one "
+                + "key may overtake each other once"
+        }
+    }
+
+    typealias StartPosition = PipelineConfiguration.StartPosition
 
     /// The partitions of the orders whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of
     /// the clock and the newest record's time, where that is more than a minute.

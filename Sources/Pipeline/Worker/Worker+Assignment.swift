@@ -141,8 +141,11 @@ extension Worker {
         context.meter.setPartitions(search.partitions.count, worker: slot.number)
         considerWatermarks(orders, isRewind: search.isRewind)
         beginRefold(whole: whole)
-        health.watch.progressed()
+        for source in context.sources { health.watches[source, default: ConsumerWatch()].progressed() }
         reportReset(checked.reset)
+        for line in StartRules.changedCounts(checked.positions, partitionCounts: counts, topics: topics) {
+            if context.patience.isDue(line) { logger.notice("\(line)") }
+        }
     }
 
     /// Warns of watermarks that are ahead of the clock: their partitions' timers that are due before them are not sent.
@@ -170,16 +173,20 @@ extension Worker {
         for (id, start) in try consumer.committed(partitions.map(topics.topicPartition), timeout: .seconds(1)) {
             if let partition = topics.sourcePartition(of: id) { starts[partition] = start }
         }
-        switch try assignment.answered(Set(starts.keys), from: context.configuration.from) {
+        let (configuration, now) = (context.configuration, context.clock.now())
+        let action = try assignment.answered(Set(starts.keys)) {
+            StartRules.start(of: $0, configuration, now: now)
+        }
+        switch action {
         case .locate: break
         case .refuse(let missing):
             throw StartRules.noStart(
                 missing.map(topics.topicPartition), group: context.configuration.groupID)
-        case .begin(let missing, at: let start):
-            for source in SourceKind.allCases {
-                let missing = missing.filter { $0.source == source }
-                if missing.isEmpty { continue }
-                starts.merge(try begin(missing, of: source, at: start)) { _, new in new }
+        case .begin(let missing):
+            for source in context.sources {
+                let ours = missing.filter { $0.key.source == source }
+                guard let start = ours.values.first else { continue }
+                starts.merge(try begin(ours.keys.sorted(), of: source, at: start)) { _, new in new }
             }
         }
         return starts
@@ -198,9 +205,7 @@ extension Worker {
             case .time(let milliseconds):
                 try consumer.offsets(at: Timestamp(milliseconds: milliseconds), of: missing, timeout: .seconds(5))
             }
-        let metadata = OffsetMetadata(
-            watermark: TimerWatermark(context.clock.now()), partitions: count, newestTimestamp: 0
-        ).text
+        let metadata = StartRules.metadata(of: source, partitionCount: count, now: context.clock.now()).text
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
         try consumer.commit(new, timeout: .seconds(5))
         logger.info("starts \(missing.count) partitions that had no committed offset", ["partitions": missing.list])

@@ -13,13 +13,13 @@ extension Worker {
                 try advance(over: next..<emitted)
                 next = emitted
                 try context.reach(.afterProduce, worker: slot.number)
-                if next < extracted || transaction.isolation.isActive || core.needsWholeBatches { try commit() }
+                if next < extracted || transaction.isolation.isActive || core.needsWholeBatches(of: intake.source) { try commit() }
             }
         }
     }
 
     private mutating func extract(from first: Int) throws -> Int {
-        guard core.needsWholeBatches, !transaction.isolation.isActive else {
+        guard core.needsWholeBatches(of: intake.source), !transaction.isolation.isActive else {
             return core.extract(&intake.batch, from: first, supersedes: false)
         }
         try begin()
@@ -27,8 +27,8 @@ extension Worker {
     }
 
     private mutating func emit(_ records: Range<Int>) throws -> Int {
-        output.source = intake.batch.source
-        if core.needsWholeBatches { return try core.emit(intake.batch, records, limit: .max, into: &output) }
+        output.source = intake.source
+        if core.needsWholeBatches(of: intake.source) { return try core.emit(intake.batch, records, limit: .max, into: &output) }
         let configuration = context.configuration
         let open = transaction.open
         return try core.emit(
@@ -38,7 +38,7 @@ extension Worker {
     }
 
     private mutating func advance(over records: Range<Int>) throws {
-        let source = intake.batch.source
+        let source = intake.source
         var oldest = Int64.max
         var dated = 0
         for index in records {

@@ -9,15 +9,29 @@ extension Worker {
 
     /// Reads as many records as there are, up to a batch, and waits for the first one no longer than the transaction may.
     mutating func read() throws {
-        intake.records.removeAll()
+        intake.removeAll()
         let patience =
             ticks.isUnderWay
             ? .zero
             : transaction.open.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
-        consumer.fill(&intake.records, limit: Self.batchLimit, maxBytes: Self.batchBytes, timeout: patience)
+        let queue = nextQueue(patience: patience)
+        intake.source = context.sources[queue]
+        consumer.fill(
+            &intake.records, from: queue, limit: Self.batchLimit, maxBytes: Self.batchBytes,
+            timeout: context.sources.count == 1 ? patience : .zero)
         try considerErrors(intake.records.errors)
         try watchConsumer()
         intake.sort(&assignment)
+    }
+
+    /// The queue to read next: sources take turns while several of them have records, so that at most half of a
+    /// transaction is of one source while another one waits. Waits for the first record of any.
+    private func nextQueue(patience: Duration) -> Int {
+        let count = context.sources.count
+        guard count > 1 else { return 0 }
+        consumer.waitForRecords(timeout: patience)
+        let last = context.sources.firstIndex(of: intake.source) ?? 0
+        return (1...count).map { (last + $0) % count }.first { consumer.waitingRecords(in: $0) > 0 } ?? last
     }
 
     /// Checks a consumer that has been quiet for a long time.
@@ -29,22 +43,31 @@ extension Worker {
         }
         if !intake.records.isEmpty || !intake.records.endsOfPartition.isEmpty {
             health.refusal = nil
-            return noteProgress()
+            noteProgress(of: intake.source)
         }
-        guard health.watch.isCheckDue() else { return }
-        let positions = assignment.positions
-        let owned = positions.owned.map(topics.topicPartition)
-        guard let ends = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return noteProgress() }
-        let isStuck = health.watch.isStuck(ends: ends.mapValues(\.value)) {
-            topics.sourcePartition(of: $0).flatMap { positions[$0]?.reached } ?? .max
+        for source in context.sources where health.watches[source]?.isCheckDue() == true {
+            try checkConsumer(of: source)
         }
-        context.board.consumerIsHopeless(health.watch.isHopeless, of: "worker \(slot.number)")
-        if isStuck { throw KafkaError.stuckConsumer }
     }
 
-    private mutating func noteProgress() {
-        let wasHopeless = health.watch.isHopeless
-        health.watch.progressed(hasRecords: !intake.records.isEmpty)
-        if wasHopeless { context.board.consumerIsHopeless(health.watch.isHopeless, of: "worker \(slot.number)") }
+    private mutating func checkConsumer(of source: SourceKind) throws {
+        let positions = assignment.positions[source]
+        let owned = positions.owned.of(context.configuration.topics.topic(of: source))
+        guard let ends = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return noteProgress(of: source) }
+        let isStuck = health.watches[source]?.isStuck(ends: ends.mapValues(\.value)) {
+            positions[$0.partition]?.reached ?? .max
+        }
+        showHopelessness()
+        if isStuck == true { throw KafkaError.stuckConsumer }
+    }
+
+    private mutating func noteProgress(of source: SourceKind) {
+        let wasHopeless = health.isHopeless
+        health.watches[source, default: ConsumerWatch()].progressed(hasRecords: !intake.records.isEmpty)
+        if wasHopeless { showHopelessness() }
+    }
+
+    private func showHopelessness() {
+        context.board.consumerIsHopeless(health.isHopeless, of: "worker \(slot.number)")
     }
 }

@@ -38,7 +38,7 @@ struct Worker: ~Copyable {
         self.logger = logger
         self.consumer = consumer
         self.output = output
-        intake = Intake(.orders, topic: configuration.topics.events)
+        intake = Intake(configuration.topics)
         folds = OrderFolds(checkpoint: Self.openCheckpoint(slot: slot, context: context, logger: logger))
         self.core = core
     }

@@ -1,3 +1,4 @@
+import Events
 import FanOut
 import Foundation
 import KafkaClient
@@ -7,6 +8,8 @@ import Telemetry
 /// What the workers of a process share. Any thread.
 final class WorkerContext: Sendable {
     let configuration: PipelineConfiguration
+    /// What is read, in the order of the consumers' data queues.
+    let sources: [SourceKind]
     let audienceRule: any AudienceRule
     let gate: TableGate
     let patience = Patience()
@@ -32,6 +35,7 @@ final class WorkerContext: Sendable {
             faults = try FaultPlan.ofEnvironment()
         #endif
         self.configuration = configuration
+        self.sources = configuration.topics.sources
         self.audienceRule = audienceRule
         self.meter = meter
         self.gate = TableGate(freshFor: configuration.subscriptionsMaxLag)

@@ -70,7 +70,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             maxDevices: configuration.maxDevicesPerEvent)
         var core = PipelineCore(configuration, fanOut: fanOut)
         var runs: [Int32: PartitionRun] = [:]
-        let heldTopic = core.needsWholeBatches ? configuration.topics.events : nil
+        let heldTopic = core.needsWholeBatches(of: .orders) ? configuration.topics.events : nil
         for span in spans {
             core.orders.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
             runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)

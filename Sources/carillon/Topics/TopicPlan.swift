@@ -4,14 +4,14 @@ import Pipeline
 /// The intended configuration of a topic (docs/design.md §4). docs/topics.md lists them.
 struct TopicPlan: Sendable {
     enum Role: String, CaseIterable, Sendable {
-        case events, subscriptions, dispatch
+        case events, requests, subscriptions, dispatch
         case deadLetters = "dead-letters"
         case journal
 
         /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
-            case .events, .subscriptions, .dispatch: true
+            case .events, .requests, .subscriptions, .dispatch: true
             case .deadLetters, .journal: false
             }
         }
@@ -77,8 +77,24 @@ extension TopicPlan {
 
     static let day: Int64 = 86_400_000
 
-    /// The plan of every topic.
+    /// The plan of every topic; requests have one where they are read.
     static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
+        standard(names, premises) + (names.requests.isEmpty ? [] : [requests(names, premises)])
+    }
+
+    private static func requests(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> TopicPlan {
+        make(
+            .requests, names.requests, premises.partitions, premises,
+            [
+                .init("cleanup.policy", "delete", .exactly, "each request asks for one notification"),
+                .init(
+                    "retention.ms", "\(premises.eventsRetention)", .initial,
+                    "as long as \(names.events), so that a replay has both"),
+                .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
+            ])
+    }
+
+    private static func standard(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
         let retention = premises.eventsRetention
         let many = premises.partitions
         let few = min(3, premises.partitions)

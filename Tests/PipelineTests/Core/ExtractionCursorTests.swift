@@ -16,14 +16,14 @@ struct ExtractionCursorTests {
     @Test("records are counted from where extraction began, and are left until they are emitted")
     func counts() {
         var cursor = extracted()
-        #expect(cursor.notEmitted == 2)
+        #expect(cursor.notEmitted(of: .orders) == 2)
         #expect(cursor.cancelledTimers(by: 10).ended == 3)
         guard case .notifications(2) = cursor[10], case .suppressed(.duplicate) = cursor[11] else {
             Issue.record("other outcomes: \(cursor[10]), \(cursor[11])")
             return
         }
         cursor.nextRecord = 11
-        #expect(cursor.notEmitted == 1)
+        #expect(cursor.notEmitted(of: .orders) == 1)
         cursor[11] = .suppressed(.superseded)
         guard case .suppressed(.superseded) = cursor[11] else {
             Issue.record("\(cursor[11])")
@@ -47,10 +47,10 @@ struct ExtractionCursorTests {
         cursor.resolvedEnd = 5
         _ = cursor.takeNotifications(2)
         cursor.restart()
-        #expect(cursor.notEmitted == 0)
+        #expect(cursor.notEmitted(of: .orders) == 0)
         #expect(cursor.nextRecord == 0 && cursor.nextNotification == 0 && cursor.resolvedEnd == 0)
         cursor.append(.notifications(1), cancelling: CancelledTimers())
         #expect(cursor.cancelledTimers(by: 0) == CancelledTimers())
-        #expect(cursor.notEmitted == 1)
+        #expect(cursor.notEmitted(of: .orders) == 1)
     }
 }

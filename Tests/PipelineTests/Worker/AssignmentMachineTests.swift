@@ -56,7 +56,7 @@ struct AssignmentMachineTests {
             case .released: machine.released()
             case .rewound: return machine.rewound(now: Self.start) == .locate ? "locate" : "-"
             case .stoppedReading: machine.stoppedReading()
-            case .answered: return try machine.answered([0, 1], from: nil) == .locate ? "locate" : "ask"
+            case .answered: return try machine.answered([0, 1]) { _ in nil } == .locate ? "locate" : "ask"
             case .unanswered:
                 return try machine.unanswered(longerThan: .seconds(30), now: Self.start) ? "warn" : "wait"
             case .located:
@@ -223,13 +223,56 @@ struct AssignmentMachineTests {
     @Test("a partition without a committed offset begins where --from says, and without --from nothing does")
     func missingOffsets() throws {
         let machine = try machine(in: .locating)
-        let begun = try machine.answered([0], from: .time(milliseconds: 9))
-        #expect(begun == .begin([1], at: .time(milliseconds: 9)))
-        let refused = try machine.answered([], from: nil)
+        let begun = try machine.answered([0]) { _ in .time(milliseconds: 9) }
+        #expect(begun == .begin([1: .time(milliseconds: 9)]))
+        let refused = try machine.answered([]) { _ in nil }
         #expect(refused == .refuse([0, 1]))
         // Those of partitions that it does not have say nothing about its own.
-        let others = try machine.answered([2, 3], from: .latest)
-        #expect(others == .begin([0, 1], at: .latest))
+        let others = try machine.answered([2, 3]) { _ in .latest }
+        #expect(others == .begin([0: .latest, 1: .latest]))
+    }
+
+    @Test("each source begins where its own rule says, and only those without one are refused")
+    func missingOffsetsOfSources() throws {
+        var machine = AssignmentMachine()
+        let requests = SourcePartition(.requests, 0)
+        machine.assigned([0, requests], barrier: 1, now: Self.start)
+        func start(of source: SourceKind) -> PipelineConfiguration.StartPosition? {
+            switch source {
+            case .orders: nil
+            case .requests: .time(milliseconds: 5)
+            }
+        }
+        let begun = try machine.answered([0], from: start)
+        #expect(begun == .begin([requests: .time(milliseconds: 5)]))
+        let refused = try machine.answered([], from: start)
+        #expect(refused == .refuse([0]))
+    }
+
+    @Test("partitions of two sources with one number are two partitions")
+    func twoSources() throws {
+        var machine = AssignmentMachine()
+        let requests = SourcePartition(.requests, 0)
+        machine.assigned([requests, 0], barrier: 1, now: Self.start)
+        let noTimers = OffsetMetadata(watermark: 0, partitions: 3, newestTimestamp: 9)
+        let action = try machine.located(
+            [
+                0: CommittedPosition(offset: 20, metadata: Self.metadata),
+                requests: CommittedPosition(offset: 7, metadata: noTimers),
+            ], folds: [0: 12], partitionCounts: [.orders: 6, .requests: 4])
+        // Requests have no state: reading begins at the committed offset.
+        #expect(action == .assign([0: 12, requests: 7]))
+        _ = try machine.started(now: Self.start)
+        let left = machine.positions.orders.leftToFold
+        #expect(left == 8)
+        machine.positions.requests.advance(
+            over: EventRecord(partition: 0, offset: 7, timestamp: nil, key: nil, value: nil))
+        var moved: [String] = []
+        machine.positions.forEachUncommitted { moved.append("\($0.source) \($0.number) \($1.next) \($2.text)") }
+        #expect(moved == ["requests 0 8 v1 w=0 n=4 t=9"])
+        machine.fold(0, upTo: 20)
+        let finished = machine.takeFinishedFolds()
+        #expect(finished == [0])
     }
 
     @Test("an answer is late when it takes longer than a transaction can be open, counted from the latest rewind")

@@ -46,4 +46,33 @@ struct StartRulesTests {
         #expect(StartRules.rangeProblem(partition, committed: Offset(91), first: Offset(0), end: Offset(90)) != nil)
         #expect(StartRules.rangeProblem(partition, committed: Offset(90), first: Offset(0), end: Offset(90)) == nil)
     }
+
+    @Test("requests have no timers: no watermark is missing, and another number of partitions stops nothing")
+    func requests() throws {
+        let partition = SourcePartition(.requests, 3)
+        var topics = PipelineConfiguration.Topics()
+        topics.requests = "notifications.requests"
+        for metadata in ["", "v1 w=0 n=6 t=1"] {
+            let start = CommittedOffset(offset: Offset(5), metadata: metadata)
+            let checked = try StartRules.check(
+                [partition: start], partitionCounts: [.requests: 12], topics: topics, now: 99)
+            #expect(checked.reset.isEmpty)
+            #expect(checked.positions[partition]?.metadata.watermark == TimerWatermark(0))
+            let lines = StartRules.changedCounts(
+                checked.positions, partitionCounts: [.requests: 12], topics: topics)
+            #expect(lines.count == (metadata.isEmpty ? 0 : 1))
+            #expect(lines.allSatisfy { $0.contains("notifications.requests had 6 partitions and has 12 now") })
+        }
+    }
+
+    @Test("a partition of requests begins at --from, else so long ago as requests.from says")
+    func startOfRequests() throws {
+        var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        #expect(StartRules.start(of: .orders, configuration, now: 10_000_000) == nil)
+        #expect(StartRules.start(of: .requests, configuration, now: 10_000_000) == .time(milliseconds: 6_400_000))
+        configuration.from = .earliest
+        for source in SourceKind.allCases {
+            #expect(StartRules.start(of: source, configuration, now: 0) == .earliest)
+        }
+    }
 }
