@@ -13,7 +13,9 @@ extension Worker {
                 try advance(over: next..<emitted)
                 next = emitted
                 try context.reach(.afterProduce, worker: slot.number)
-                if next < extracted || transaction.isolation.isActive || core.needsWholeBatches(of: intake.source) { try commit() }
+                if next < extracted || transaction.isolation.isActive || core.needsWholeBatches(of: intake.source) {
+                    try commit()
+                }
             }
         }
     }
@@ -28,7 +30,9 @@ extension Worker {
 
     private mutating func emit(_ records: Range<Int>) throws -> Int {
         output.source = intake.source
-        if core.needsWholeBatches(of: intake.source) { return try core.emit(intake.batch, records, limit: .max, into: &output) }
+        if core.needsWholeBatches(of: intake.source) {
+            return try core.emit(intake.batch, records, limit: .max, into: &output)
+        }
         let configuration = context.configuration
         let open = transaction.open
         return try core.emit(

@@ -55,8 +55,13 @@ struct SubscriptionFields {
 
     /// Adds every problem of the fields.
     mutating func check() {
-        if !Self.isAudience(audience) {
-            problems.append("audience is not place/<id>, user/<id> or channel/<id>, in at most 1,024 bytes")
+        switch Audience(of: audience) {
+        case .place, .user, .channel: break
+        case .device:
+            if !Self.isOwn(audience, token: token) {
+                problems.append("audience is the device of another token: a device subscribes to its own SHA-256 alone")
+            }
+        case nil: problems.append("audience is not \(Audience.allowed)")
         }
         if !(1...4_096).contains(token.count) {
             problems.append("token has \(token.count) bytes, allowed are 1 to 4,096")
@@ -117,16 +122,10 @@ struct SubscriptionFields {
 }
 
 extension SubscriptionFields {
-    private static let audienceKinds: [StaticString] = ["place/", "user/", "channel/"]
-
-    /// `place/<id>`, `user/<id>` or `channel/<id>` with an id that is not empty, without control characters.
-    static func isAudience(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count <= 1_024, !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return false }
-        return audienceKinds.contains { kind in
-            bytes.count > kind.utf8CodeUnitCount
-                && sameBytes(
-                    UnsafeRawBufferPointer(rebasing: bytes[..<kind.utf8CodeUnitCount]), UnsafeRawBufferPointer(kind))
-        }
+    /// Whether the audience `device/<SHA-256>` is that of this token.
+    private static func isOwn(_ audience: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer) -> Bool {
+        let hash = SubscriptionKey.tokenHash(of: String(decoding: token, as: UTF8.self))
+        return Audience.device.id(of: audience)?.elementsEqual(hash.utf8) == true
     }
 
     /// UTF-8 without whitespace and control characters.

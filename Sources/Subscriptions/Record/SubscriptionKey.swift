@@ -1,8 +1,9 @@
 import Digests
+import Events
 
 /// The key of a subscription's record, `<audience>|<SHA-256 of the token in hex>` (docs/design.md §4).
 package struct SubscriptionKey: Hashable, Comparable, Sendable {
-    /// `place/<id>`, `user/<id>` or `channel/<id>`.
+    /// `place/<id>`, `user/<id>`, `channel/<id>` or `device/<SHA-256 of the token>`.
     package var audience: String
     /// 64 lower-case hex digits.
     package var tokenHash: String
@@ -60,7 +61,7 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
             guard let bytes, bytes.count > 65, bytes[bytes.count - 65] == UInt8(ascii: "|") else { return nil }
             audience = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 65)])
             tokenHash = UnsafeRawBufferPointer(rebasing: bytes[(bytes.count - 64)...])
-            guard SubscriptionFields.isAudience(audience), Hex.isHash(tokenHash) else { return nil }
+            guard Audience(of: audience) != nil, Hex.isHash(tokenHash) else { return nil }
         }
     }
 

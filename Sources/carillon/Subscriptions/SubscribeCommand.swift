@@ -25,7 +25,7 @@ struct SubscribeCommand: ParsableCommand {
             ),
         ])
 
-    @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>")
+    @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>|device/<hash>")
     var audience: String
     @Option(help: "The provider of the token.") var platform: Platform
     @Option(help: "Package name or bundle id.", valueName: "id") var app: String

@@ -17,7 +17,7 @@ struct UnsubscribeCommand: ParsableCommand {
             ),
         ])
 
-    @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>")
+    @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>|device/<hash>")
     var audience: String
     @Option(help: "SHA-256 of the token in hex, instead of the token.", valueName: "hex") var tokenHash: String?
     @OptionGroup(title: "Token") var token: TokenOptions

@@ -95,6 +95,17 @@ struct SubscriptionTests {
         }
     }
 
+    @Test("§8.2: a device subscribes to its own SHA-256, and to no other's")
+    func ownDevice() throws {
+        let own = SubscriptionKey.tokenHash(of: "made-up-token")
+        try Subscription.fcm("made-up-token", of: "device/\(own)").validate()
+        let error = #expect(throws: Subscription.Invalid.self) {
+            try Subscription.fcm("another-token", of: "device/\(own)").validate()
+        }
+        #expect(error?.problems.count == 1 && error?.problems.first?.contains("another token") == true)
+        #expect(SubscriptionKey(Array("device/\(own)|\(own)".utf8))?.audience == "device/\(own)")
+    }
+
     @Test(
         "invalid audiences are refused",
         arguments: [
