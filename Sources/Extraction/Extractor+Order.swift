@@ -216,7 +216,8 @@ extension OrderType {
         self = type
     }
 
-    private init?(_ value: JSONValue?) {
+    /// A text, ignoring case and the white space around it.
+    init?(_ value: JSONValue?) {
         guard let text = value?.string?.bytes.trimmed else { return nil }
         for type in Self.allCases where text.equalsIgnoringCase(type.text) {
             self = type

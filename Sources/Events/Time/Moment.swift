@@ -56,9 +56,12 @@ package enum Moment: Equatable {
 }
 
 extension EventTime {
+    /// The last millisecond of the year 9999.
+    package static let latest = EventTime(milliseconds: 253_402_300_799_999)
+
     /// Nil outside 1970–9999: a message id has no sign, and a payload's year has four digits.
     package init?(validating milliseconds: Int64) {
-        guard (0...253_402_300_799_999).contains(milliseconds) else { return nil }
+        guard (0...Self.latest.milliseconds).contains(milliseconds) else { return nil }
         self.init(milliseconds: milliseconds)
     }
 }

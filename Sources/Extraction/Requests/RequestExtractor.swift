@@ -1,4 +1,6 @@
 import Events
+import JSONReader
+import NotificationPayload
 
 /// Turns the bytes of a request into a notification, by docs/rules.md §8 to §10.
 ///
@@ -7,16 +9,146 @@ import Events
 package struct RequestExtractor: ~Copyable {
     /// The oddities since the owner last reset them.
     package var notes = RequestNotes()
-    private let rules: RequestRules
+
+    let rules: RequestRules
+    let types: KnownAppTypes
+    private var envelopes = EnvelopeReader()
+    private var identity = MessageIdentity()
+    var arena = TextArena()
+    /// Those of the request that is being read.
+    var audiences = DistinctTexts()
+    var custom = CustomMembers()
+    var oddities = RequestNotes()
 
     package init(rules: RequestRules) {
         self.rules = rules
+        types = KnownAppTypes(rules.appTypes)
     }
 
     /// Extracts `batch.records[record]` and appends its notification, what it says, its audiences and their text.
     ///
     /// Never throws and never traps, whatever the bytes. Unless it returns `.notifications`, the batch is unchanged.
+    /// One request appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
     package mutating func extract(_ record: Int, in batch: inout EventBatch) -> ExtractionOutcome {
-        .deadLetter(.nullValue)
+        do throws(DeadLetter) {
+            let request = try read(record, in: batch)
+            append(request, to: &batch)
+            notes.add(oddities)
+            return .notifications(1)
+        } catch {
+            return .deadLetter(error)
+        }
+    }
+
+    /// Reads and checks the whole request, in this order: the first problem is the dead letter's.
+    private mutating func read(_ record: Int, in batch: borrowing EventBatch) throws(DeadLetter) -> Request {
+        guard let value = batch.records[record].value else { throw .nullValue }
+        arena.truncate()
+        oddities = RequestNotes()
+        var attributes = RecordHeaders()
+        let headers = batch.records[record].headers
+        if !headers.isEmpty {
+            attributes = RecordHeaders(batch.headers[headers])
+        }
+        let members = try envelopes.body(of: value, as: RequestMembers.self, attributes: &attributes, texts: &arena)
+        try members.refuseUnknownMembers()
+        let requestedAt = try members.time(.requestedAt)
+        let expiresAt = try members.time(.expiresAt)
+        try beginIdentity(of: members, attributes: attributes, record: record, in: batch)
+        let collapseKey = try members.string(.collapseKey)
+        let priority = try priority(of: members)
+        try readAudiences(of: members)
+        let (kind, content) = try content(of: members)
+
+        let moment = requestedAt ?? attributes.ceTime.flatMap { Moment($0)?.eventTime }
+        let timestamp = timestamp(of: batch.records[record])
+        let eventTime = moment ?? timestamp
+        let byDefault = eventTime.milliseconds + rules.timeToLive.wholeMilliseconds
+        let expiry = expiresAt?.milliseconds ?? content.validUntil?.milliseconds ?? byDefault
+        let ignoresExpiry = rules.ignoresValidUntil && content.validUntil != nil
+        // A request with an id of its own that is sent twice has one message id.
+        let identityTime = moment ?? (identity.isOwn ? EventTime(milliseconds: 0) : timestamp)
+        identity.end(type: UnsafeRawBufferPointer(kind.name))
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let messageID = arena.make { identity.write(orderID: none, eventTime: identityTime, to: $0) }
+        return Request(
+            record: record, kind: kind, messageID: messageID, eventTime: eventTime, expiresAt: expiry,
+            fcmExpiresAt: ignoresExpiry ? byDefault : expiry, collapseKey: collapseKey ?? content.collapseKey,
+            priority: priority ?? (content.isSilent ? .normal : .high), content: content)
+    }
+
+    /// Exactly one of the two objects.
+    private mutating func content(
+        of members: RequestMembers
+    ) throws(DeadLetter) -> (RequestNotification.Content, RequestContent) {
+        switch (members.present(.app) != nil, members.present(.message) != nil) {
+        case (false, false): throw .noContent
+        case (true, true): throw .twoContents
+        case (true, false):
+            return (.app, try readApp(AppMembers(try members.object(.app))))
+        case (false, true):
+            let message = MessageMembers(try members.object(.message))
+            let content = try readMessage(message)
+            if members.present(.collapseKey) != nil, content.collapseKey != nil {
+                throw .bothThere("collapse_key", "message.collapseKey")
+            }
+            if members.present(.expiresAt) != nil, content.validUntil != nil {
+                throw .bothThere("expires_at", "message.validUntil")
+            }
+            return (.message, content)
+        }
+    }
+
+    private func priority(of members: RequestMembers) throws(DeadLetter) -> RequestNotification.Priority? {
+        guard let value = members.present(.priority) else { return nil }
+        if let text = value.string {
+            if text == "high" { return .high }
+            if text == "normal" { return .normal }
+        }
+        throw members.wrong(.priority, .priority)
+    }
+
+    /// The record's own time, from 1970 to 9999.
+    private func timestamp(of record: EventRecord) -> EventTime {
+        EventTime(milliseconds: min(max(record.timestamp?.milliseconds ?? 0, 0), EventTime.latest.milliseconds))
+    }
+
+    /// The identity of the request: the first source that is present (docs/rules.md §6).
+    private mutating func beginIdentity(
+        of members: RequestMembers, attributes: RecordHeaders, record: Int, in batch: borrowing EventBatch
+    ) throws(DeadLetter) {
+        if let value = members.present(.requestID) {
+            guard let id = arena.text(value) else { throw members.wrong(.requestID, .text) }
+            identity.begin(tag: "request")
+            identity.append(id)
+        } else if let source = attributes.ceSource, let id = attributes.ceID {
+            identity.begin(tag: "request")
+            identity.append(source)
+            identity.append(id)
+        } else if let id = attributes.outboxID {
+            identity.begin(tag: "request")
+            identity.append(id)
+        } else if let original = attributes.original {
+            identity.begin(tag: "request", isOwn: false)
+            identity.append(original.topic)
+            identity.append(original.partition)
+            identity.append(original.offset)
+        } else {
+            identity.begin(tag: "request", isOwn: false)
+            var topic = batch.topic
+            topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
+            identity.append(Int64(batch.records[record].partition))
+            identity.append(batch.records[record].offset)
+        }
+    }
+}
+
+extension RequestNotification.Content {
+    /// As it is part of a message id.
+    fileprivate var name: StaticString {
+        switch self {
+        case .app: "app"
+        case .message: "message"
+        }
     }
 }

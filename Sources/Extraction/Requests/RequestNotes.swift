@@ -7,4 +7,12 @@ package struct RequestNotes: Equatable, Sendable {
     package var overwrittenKeys = 0
 
     package init() {}
+
+    mutating func add(_ other: RequestNotes) {
+        unknownTypes += other.unknownTypes
+        missingKeys += other.missingKeys
+        quotedKeys += other.quotedKeys
+        unlinked += other.unlinked
+        overwrittenKeys += other.overwrittenKeys
+    }
 }

@@ -11,12 +11,16 @@ public struct RequestRules: Equatable, Sendable {
     public var unknownTypes: UnknownTypes
     /// FCM's message ignores `validUntil`, as document 5 says.
     public var ignoresValidUntil: Bool
+    /// The types of app notifications beside document 2's.
+    public var appTypes: AppTypes
 
     public init(
-        timeToLive: Duration = .seconds(86_400), unknownTypes: UnknownTypes = .send, ignoresValidUntil: Bool = false
+        timeToLive: Duration = .seconds(86_400), unknownTypes: UnknownTypes = .send, ignoresValidUntil: Bool = false,
+        appTypes: AppTypes = AppTypes()
     ) {
         self.timeToLive = timeToLive
         self.unknownTypes = unknownTypes
         self.ignoresValidUntil = ignoresValidUntil
+        self.appTypes = appTypes
     }
 }

@@ -49,6 +49,12 @@ extension RulesHash {
         if requests.ignoresValidUntil != usual.ignoresValidUntil {
             parts.append("requests-compat-ignore-valid-until=\(requests.ignoresValidUntil)")
         }
+        for type in requests.appTypes.added.sorted(by: { $0.name < $1.name }) {
+            parts.append("app-type=\(type.name)")
+            // In their order, in which they are added.
+            parts += type.fixed.flatMap { ["fixed=\($0.key)", "value=\($0.value)"] }
+            parts += type.expected.map { "expected=\($0)" }.sorted()
+        }
         return parts
     }
 }

@@ -1,3 +1,6 @@
+import Extraction
+import Foundation
+
 extension Setting {
     /// What a request says, and where its topic begins (docs/rules.md §8.9).
     static let requests: [Setting] = [
@@ -15,5 +18,31 @@ extension Setting {
             "requests.compat-ignore-valid-until", \.configuration.requests.ignoresValidUntil, default: .value("off"),
             ["on": true, "off": false],
             "`on`: FCM's message ignores `validUntil`, as document 5 says. `expires-at` still follows it."),
+        appTypes,
     ]
+
+    /// The file is read at the start.
+    private static let appTypes: Setting = {
+        let allowed =
+            "@FILE with JSON such as {\"LoyaltyPoints\":{\"fixed\":{\"view\":\"points\"},\"expected\":[\"points\"]}}"
+        return Setting(
+            key: "app-types", defaultValue: .none, allowed: allowed,
+            summary:
+                "Types of app notifications beside document 2's: the pairs that each fixes, and the keys that it should have."
+        ) { text, draft throws(InvalidValue) in
+            guard !text.isEmpty else {
+                draft.configuration.requests.appTypes = AppTypes()
+                return
+            }
+            guard text.hasPrefix("@") else { throw InvalidValue(allowed: allowed) }
+            guard let data = FileManager.default.contents(atPath: String(text.dropFirst())) else {
+                throw InvalidValue(allowed: "\(allowed); the file cannot be read")
+            }
+            do throws(InvalidAppTypes) {
+                draft.configuration.requests.appTypes = try AppTypes(json: Array(data))
+            } catch {
+                throw InvalidValue(allowed: "\(allowed); \(error.problems.joined(separator: "; "))")
+            }
+        }
+    }()
 }
