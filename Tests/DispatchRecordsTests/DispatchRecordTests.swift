@@ -239,7 +239,7 @@ struct DispatchHeaderTests {
         #expect(Set(schema.properties.keys) == Set(DispatchHeader.allCases.map(\.text)))
         #expect(schema.required == DispatchHeader.allCases.prefix(4).map(\.text))
         #expect(schema.properties["platform"]?.enum == Platform.allCases.map(\.rawValue))
-        #expect(schema.properties["event-type"]?.enum == EventType.allCases.map(\.rawValue))
+        #expect(schema.properties["event-type"]?.enum == DispatchRecord.NotificationType.allCases.map(\.rawValue))
     }
 
     @Test("a name is the same as bytes and as a string, and unique", arguments: DispatchHeader.allCases)
