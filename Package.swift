@@ -109,7 +109,7 @@ let package = Package(
             name: "DispatchRecordsTests",
             dependencies: [
                 "CarillonTesting", "DispatchRecords", "Events", "FanOut", "NotificationPayload", "StageSupport",
-                "Subscriptions",
+                "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "PipelineTests",

@@ -62,9 +62,11 @@ package struct DispatchRecord {
 
     // MARK: Optional
 
-    package var eventType: EventType? {
+    package var eventType: NotificationType? {
         get throws(DispatchRecordError) {
-            try optional(.eventType) { text in EventType.allCases.first { text.elementsEqual($0.rawValue.utf8) } }
+            try optional(.eventType) { text in
+                NotificationType.allCases.first { text.elementsEqual($0.rawValue.utf8) }
+            }
         }
     }
 
@@ -113,19 +115,5 @@ package struct DispatchRecord {
         guard let text = self[header] else { return nil }
         guard let value = read(text) else { throw DispatchRecordError(header, found: text) }
         return value
-    }
-}
-
-extension DispatchRecord {
-    /// A field that a notification can be sent without (docs/rules.md §5.3).
-    package enum MissingField: CaseIterable, Sendable {
-        case orderID
-
-        /// The value of the header.
-        var name: StaticString {
-            switch self {
-            case .orderID: "order_id"
-            }
-        }
     }
 }

@@ -21,6 +21,12 @@ struct MessageBody: ~Copyable {
     /// The message; valid until the next change.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text.bytes[start...]) }
 
+    /// The size of the end, in bytes.
+    var endCount: Int { text.count - room }
+
+    /// The last byte of the end.
+    var last: UInt8? { text.bytes.last }
+
     /// Empties it for the next notification.
     mutating func removeAll() {
         text.truncate(to: room)
@@ -39,6 +45,10 @@ struct MessageBody: ~Copyable {
 
     mutating func append(_ string: StaticString) {
         text.append(string)
+    }
+
+    mutating func append(decimal number: Int64) {
+        text.append(decimal: number)
     }
 
     mutating func prepend(_ bytes: UnsafeRawBufferPointer) {

@@ -37,21 +37,46 @@ struct MessageHeaders: ~Copyable {
         headers.deallocate()
     }
 
+    /// Prepares an order's notification.
+    ///
     /// - Parameter expiresAt: in milliseconds, as decimal digits.
     mutating func begin(
-        _ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer
+        _ notification: Notification, _ order: Notification.Order, _ batch: borrowing EventBatch,
+        _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        beginShared(notification, batch, expiresAt, type: order.eventType.rawValue, reserving: order.orderID.count)
+        count = fixedCount
+        if let orderIDPlace {
+            // A request's own header may be in its place.
+            headers[orderIDPlace].name = DispatchHeader.orderID.bytes
+            copy(order.orderID, of: batch, to: orderIDPlace)
+        }
+        if order.isDegraded {
+            let field = DispatchRecord.MissingField.orderID
+            add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
+        }
+        addTraceparent(of: notification, batch)
+    }
+
+    /// Prepares a request's notification: the same without the order's id, which is the last of the fixed headers.
+    mutating func begin(
+        _ notification: Notification, _ content: RequestNotification.Content, _ batch: borrowing EventBatch,
+        _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        beginShared(notification, batch, expiresAt, type: content.rawValue, reserving: 0)
+        count = orderIDPlace ?? fixedCount
+        addTraceparent(of: notification, batch)
+    }
+
+    private mutating func beginShared(
+        _ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer, type: String,
+        reserving more: Int
     ) {
         let record = batch.records[notification.record]
-        count = fixedCount
         text.removeAll()
         // Reserves room for everything at once, so that no address changes while the headers are written: the three
         // texts, two separators, and three numbers of at most 20 digits.
-        let subject: TextRange
-        switch notification.kind {
-        case .order(let order): subject = order.orderID
-        case .request: subject = .empty
-        }
-        text.reserve(notification.messageID.count + subject.count + batch.topic.utf8.count + 128)
+        text.reserve(notification.messageID.count + more + batch.topic.utf8.count + 128)
 
         copy(notification.messageID, of: batch, to: DispatchHeader.messageID.rawValue)
         var start = text.count
@@ -63,21 +88,14 @@ struct MessageHeaders: ~Copyable {
         headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
         if let eventTypePlace {
             start = text.count
-            text.append(notification.type)
+            text.append(type)
             headers[eventTypePlace].value = written(from: start)
         }
-        switch notification.kind {
-        case .order(let order):
-            if let orderIDPlace {
-                copy(order.orderID, of: batch, to: orderIDPlace)
-            }
-            if order.isDegraded {
-                let field = DispatchRecord.MissingField.orderID
-                add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
-            }
-        case .request: break
-        }
-        for index in record.headers where DispatchHeader.traceparent.matches(batch.headers[index].name) {
+    }
+
+    private mutating func addTraceparent(of notification: Notification, _ batch: borrowing EventBatch) {
+        for index in batch.records[notification.record].headers
+        where DispatchHeader.traceparent.matches(batch.headers[index].name) {
             add(batch.headers[index])
             break
         }

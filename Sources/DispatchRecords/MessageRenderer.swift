@@ -12,7 +12,7 @@ package struct MessageRenderer: ~Copyable {
     private let timeToLive: Int64
     private var fcm: FCMMessage
     private var apns: APNsMessage
-    /// The two keys of the deep link, as members of a JSON object; empty if there is no deep link.
+    /// The two keys of an order's deep link, as members of a JSON object; empty if there is no deep link.
     private var deepLink = ByteWriter(capacity: 256)
     /// The expiry in milliseconds, as digits.
     private var expiry = ByteWriter(capacity: 32)
@@ -38,20 +38,11 @@ package struct MessageRenderer: ~Copyable {
     package mutating func begin(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet = .all
     ) -> DeadLetter? {
-        writeDeepLink(of: notification, batch)
-        if let problem = problem(notification, platforms) { return problem }
-        expiry.removeAll()
-        expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
-        let (deepLink, milliseconds) = (deepLink.bytes, expiry.bytes)
-        let seconds = Self.seconds(ofMilliseconds: milliseconds)
-        for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
-            switch platform {
-            case .fcm: fcm.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
-            case .apns: apns.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
-            }
+        switch notification.kind {
+        case .order(let order): begin(notification, order, batch, platforms)
+        case .request(let content, let index):
+            begin(notification, content, batch.requests[index], batch, platforms)
         }
-        headers.begin(notification, batch, milliseconds)
-        return nil
     }
 
     /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` is
@@ -68,12 +59,52 @@ package struct MessageRenderer: ~Copyable {
             headers: headers.list(for: device.platform, audience: audience))
     }
 
-    private func problem(_ notification: Notification, _ platforms: PlatformSet) -> DeadLetter? {
+    private mutating func begin(
+        _ notification: Notification, _ order: Notification.Order, _ batch: borrowing EventBatch,
+        _ platforms: PlatformSet
+    ) -> DeadLetter? {
+        writeDeepLink(of: order, batch)
+        if let problem = problem(notification, order, platforms) { return problem }
+        expiry.removeAll()
+        expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
+        let (deepLink, milliseconds) = (deepLink.bytes, expiry.bytes)
+        let seconds = Self.seconds(ofMilliseconds: milliseconds)
+        for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
+            switch platform {
+            case .fcm: fcm.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
+            case .apns: apns.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
+            }
+        }
+        headers.begin(notification, order, batch, milliseconds)
+        return nil
+    }
+
+    private mutating func begin(
+        _ notification: Notification, _ content: RequestNotification.Content, _ request: RequestNotification,
+        _ batch: borrowing EventBatch, _ platforms: PlatformSet
+    ) -> DeadLetter? {
         for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
             let problem =
                 switch platform {
-                case .fcm: FCMMessage.validate(notification, deepLink: deepLink.bytes)
-                case .apns: APNsMessage.validate(notification, deepLink: deepLink.bytes)
+                case .fcm: fcm.begin(request, of: notification, batch)
+                case .apns: apns.begin(request, of: notification, batch)
+                }
+            if let problem { return problem }
+        }
+        expiry.removeAll()
+        expiry.append(decimal: request.expiresAt)
+        headers.begin(notification, content, batch, expiry.bytes)
+        return nil
+    }
+
+    private func problem(
+        _ notification: Notification, _ order: Notification.Order, _ platforms: PlatformSet
+    ) -> DeadLetter? {
+        for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
+            let problem =
+                switch platform {
+                case .fcm: FCMMessage.validate(notification, order, deepLink: deepLink.bytes)
+                case .apns: APNsMessage.validate(notification, order, deepLink: deepLink.bytes)
                 }
             if let problem { return problem }
         }
@@ -81,18 +112,14 @@ package struct MessageRenderer: ~Copyable {
     }
 
     /// The two flat keys for the app's deep link, strings on both platforms (docs/rules.md §5.5, §7).
-    private mutating func writeDeepLink(of notification: Notification, _ batch: borrowing EventBatch) {
+    private mutating func writeDeepLink(of order: Notification.Order, _ batch: borrowing EventBatch) {
         deepLink.removeAll()
-        switch notification.kind {
-        case .order(let order):
-            guard let type = order.orderType else { return }
-            deepLink.append(#","order_type":""#)
-            deepLink.append(type.text)
-            deepLink.append(#"","order_id":""#)
-            deepLink.appendEscaped(batch.bytes(order.orderID))
-            deepLink.append("\"")
-        case .request: return
-        }
+        guard let type = order.orderType else { return }
+        deepLink.append(#","order_type":""#)
+        deepLink.append(type.text)
+        deepLink.append(#"","order_id":""#)
+        deepLink.appendEscaped(batch.bytes(order.orderID))
+        deepLink.append("\"")
     }
 
     /// The digits of the seconds, taken from those of the milliseconds and rounded towards zero: writing the number

@@ -31,14 +31,17 @@ public struct RenderSettings: Equatable, Sendable {
     public var timeToLive: Duration
     public var androidPriority: AndroidPriority
     public var optionalHeaders: Set<OptionalHeader>
+    /// Whether a request's badge is also sent to FCM devices (docs/rules.md §10).
+    public var sendsNotificationCount: Bool
 
     public init(
         timeToLive: Duration = .seconds(3_600), androidPriority: AndroidPriority = .high,
-        optionalHeaders: Set<OptionalHeader> = []
+        optionalHeaders: Set<OptionalHeader> = [], sendsNotificationCount: Bool = false
     ) {
         self.timeToLive = timeToLive
         self.androidPriority = androidPriority
         self.optionalHeaders = optionalHeaders
+        self.sendsNotificationCount = sendsNotificationCount
     }
 
     /// ``timeToLive`` as it is sent.

@@ -96,7 +96,8 @@ struct DispatchRecordTests {
                 #expect(text(source.topic) == "orders.events" && source.partition == 3 && source.offset == 4_711)
                 #expect(text(source.text) == "orders.events/3/4711")
                 #expect(try record.expiresAt == EventTime(milliseconds: noon.milliseconds + 3_600_000))
-                #expect(try record.eventType == (set.optional.contains(.eventType) ? .unpickedOrdersReminder : nil))
+                #expect(
+                    try record.eventType == (set.optional.contains(.eventType) ? .order(.unpickedOrdersReminder) : nil))
                 #expect(text(record.audience) == (set.optional.contains(.audience) ? "place/7" : nil))
                 let orderID = set.isDegraded ? "" : "742ba33c"
                 #expect(text(record.orderID) == (set.optional.contains(.orderID) ? orderID : nil))
@@ -114,7 +115,7 @@ struct DispatchRecordTests {
 
     @Test("a missing, null or invalid header is an error that lists the allowed values")
     func errors() throws {
-        let types = EventType.allCases.map(\.rawValue).joined(separator: " or ")
+        let types = DispatchRecord.NotificationType.allCases.map(\.rawValue).joined(separator: " or ")
         let cases: [(header: DispatchHeader, values: [String?], allowed: String)] = [
             (.messageID, [nil, ""], "a text that is not empty"),
             (.platform, [nil, "", "sms", "FCM"], "fcm or apns"),
@@ -238,7 +239,7 @@ struct DispatchHeaderTests {
         #expect(Set(schema.properties.keys) == Set(DispatchHeader.allCases.map(\.text)))
         #expect(schema.required == DispatchHeader.allCases.prefix(4).map(\.text))
         #expect(schema.properties["platform"]?.enum == Platform.allCases.map(\.rawValue))
-        #expect(schema.properties["event-type"]?.enum == EventType.allCases.map(\.rawValue))
+        #expect(schema.properties["event-type"]?.enum == DispatchRecord.NotificationType.allCases.map(\.rawValue))
     }
 
     @Test("a name is the same as bytes and as a string, and unique", arguments: DispatchHeader.allCases)

@@ -52,6 +52,24 @@ struct RequestRoundTripTests {
         #expect(ReceivedNotification(json: #"\#(members),"aps":\#(alert)}"#) == .app(datev))
     }
 
+    @Test("§9: by APNs the image is beside aps, and no data; an image that the provider has shown comes first")
+    func appImageByAPNs() {
+        var expected = datev
+        expected.imageURL = "https://a.example/i.png"
+        var data = datev.data.merging(["message_id": "msg-0-y11n5dk7h", "imageUrl": "https://a.example/i.png"]) { $1 }
+        let alert = #"{"alert":{"title":"42","body":"The purpose of life"},"mutable-content":1}"#
+        #expect(ReceivedNotification(json: #"\#(json(data).dropLast()),"aps":\#(alert)}"#) == .app(expected))
+        data["imageUrl"] = "https://a.example/other.png"
+        expected.data["imageUrl"] = "https://a.example/other.png"
+        let shown = PushAlert(title: "42", body: "The purpose of life", imageURL: "https://a.example/i.png")
+        #expect(ReceivedNotification(data: data, alert: shown) == .app(expected))
+        guard case .app(let app) = ReceivedNotification(json: #"{"aps":{},"type":"Generic","imageUrl":7}"#) else {
+            Issue.record("no app notification")
+            return
+        }
+        #expect(app.imageURL == nil && app.data["imageUrl"] == "7")
+    }
+
     @Test("document 2's own envelope is read, and each of its types is known")
     func documentEnvelope() {
         for type in AppNotificationType.allCases {

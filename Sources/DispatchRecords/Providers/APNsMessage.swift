@@ -5,19 +5,21 @@ import Subscriptions
 struct APNsMessage: ~Copyable, ProviderMessage {
     /// The limit of a payload (docs/rules.md §2.3).
     static var limit: Int { 4_096 }
-    static var measured: StaticString { "the payload of an APNs message" }
+    static var measured: StaticString { "the payload of an APNs message has" }
     static var tokenMember: StaticString { "device_token" }
 
     /// The payload up to the text of `default`; a quote, the deep link and a brace come after it.
     private static var frame: StaticString { #"{"aps":{"content-available":1},"default":""# }
 
     /// Its end is everything after the app.
-    private var body = MessageBody()
+    var body = MessageBody()
 
     init(_ settings: RenderSettings) {}
 
     /// Apple counts the payload's JSON in the form in which it is sent.
-    static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter? {
+    static func validate(
+        _ notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
+    ) -> DeadLetter? {
         problem(ofSize: frame.utf8CodeUnitCount + notification.payload.count + deepLink.count + 2)
     }
 

@@ -4,17 +4,20 @@ import Subscriptions
 
 /// The body of FCM's `messages:send` (docs/rules.md §1, §7).
 struct FCMMessage: ~Copyable, ProviderMessage {
-    /// The limit of `data` (docs/rules.md §1.3).
+    /// The limit of `data`, for requests with `notification` (docs/rules.md §1.3).
     static var limit: Int { 4_096 }
-    static var measured: StaticString { "the data of an FCM message" }
+    static var measured: StaticString { "the data of an FCM message has" }
     static var tokenMember: StaticString { "token" }
 
     /// Its end is everything after the token.
-    private var body = MessageBody()
-    /// The part between the data and the expiry: the same for every notification.
+    var body = MessageBody()
+    /// Whether a request's badge is sent.
+    let sendsNotificationCount: Bool
+    /// The part between an order's data and the expiry: the same for every notification.
     private var providers = ByteWriter(capacity: 256)
 
     init(_ settings: RenderSettings) {
+        sendsNotificationCount = settings.sendsNotificationCount
         providers.append(#"},"android":{"priority":""#)
         switch settings.androidPriority {
         case .high: providers.append("high" as StaticString)
@@ -27,15 +30,13 @@ struct FCMMessage: ~Copyable, ProviderMessage {
     }
 
     /// FCM counts the keys and values of `data` before they are escaped.
-    static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter? {
+    static func validate(
+        _ notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
+    ) -> DeadLetter? {
         var size = "default".utf8.count + notification.payloadSize
-        switch notification.kind {
-        case .order(let order):
-            if let type = order.orderType {
-                size += "order_type".utf8.count + type.text.utf8CodeUnitCount
-                size += "order_id".utf8.count + order.orderID.count
-            }
-        case .request: break
+        if let type = order.orderType {
+            size += "order_type".utf8.count + type.text.utf8CodeUnitCount
+            size += "order_id".utf8.count + order.orderID.count
         }
         return problem(ofSize: size)
     }

@@ -8,19 +8,21 @@ import Subscriptions
 protocol ProviderMessage: ~Copyable {
     /// The provider's limit, in bytes.
     static var limit: Int { get }
-    /// The part that the limit counts, for a person.
+    /// The part of an order's message that the limit counts and its verb, for a person.
     static var measured: StaticString { get }
     /// The name of the member with the device's token.
     static var tokenMember: StaticString { get }
 
     init(_ settings: RenderSettings)
 
-    /// Why this notification cannot be sent to any device of the provider; nil if it can.
+    /// Why this notification of an order cannot be sent to any device of the provider; nil if it can.
     ///
     /// - Parameter deepLink: see ``begin(_:_:deepLink:expiresAt:)``.
-    static func validate(_ notification: Notification, deepLink: UnsafeRawBufferPointer) -> DeadLetter?
+    static func validate(
+        _ notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
+    ) -> DeadLetter?
 
-    /// Prepares a valid notification.
+    /// Prepares a valid notification of an order.
     ///
     /// - Parameters:
     ///   - deepLink: the keys of the app's deep link, as members of a JSON object, each after a comma; empty if there
@@ -30,15 +32,20 @@ protocol ProviderMessage: ~Copyable {
         _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
         expiresAt: UnsafeRawBufferPointer)
 
+    /// Prepares a request's notification, or returns why it cannot be sent to any device of the provider.
+    mutating func begin(
+        _ request: RequestNotification, of notification: Notification, _ batch: borrowing EventBatch
+    ) -> DeadLetter?
+
     /// The message for one device; valid until the next call.
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer
 }
 
 extension ProviderMessage where Self: ~Copyable {
     /// Why a notification of this many bytes cannot be sent; nil if it can.
-    static func problem(ofSize size: Int) -> DeadLetter? {
+    static func problem(ofSize size: Int, _ measured: StaticString = measured) -> DeadLetter? {
         guard size > limit else { return nil }
-        return DeadLetter(.payloadTooLarge, "\(measured) has \(size) bytes, at most \(limit) are allowed")
+        return DeadLetter(.payloadTooLarge, "\(measured) \(size) bytes, at most \(limit) are allowed")
     }
 }
 

@@ -2,11 +2,12 @@
 public struct AppNotification: Hashable, Sendable {
     /// As it was sent; see ``AppNotificationType`` for those that document 2 lists.
     public var type: String
-    /// All data with ``type`` in it, without `message_id`. All values are strings; see ``flag(_:)``.
+    /// All data with ``type`` in it, without `message_id` and the image. All values are strings; see ``flag(_:)``.
     public var data: [String: String]
     /// Nil where the system keeps it from the app, as for a data message.
     public var title: String?
     public var body: String?
+    /// The image that FCM shows; otherwise `imageUrl` of the data, where a push by APNs has it (docs/rules.md §9).
     public var imageURL: String?
     /// The same for all devices of a notification.
     public var messageID: String?
@@ -39,6 +40,10 @@ public struct AppNotification: Hashable, Sendable {
             type: type, data: push.data.compactMapValues(Self.text), title: push.alert.title, body: push.alert.body,
             imageURL: push.alert.imageURL, messageID: push.messageID)
         data["message_id"] = nil
+        if imageURL == nil, let own = push.data["imageUrl"]?.string {
+            imageURL = own
+            data["imageUrl"] = nil
+        }
     }
 
     /// A boolean is spelled as document 2 spells it.

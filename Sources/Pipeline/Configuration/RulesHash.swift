@@ -30,14 +30,14 @@ package struct RulesHash: Equatable, Sendable {
         }
         parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
         parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
-        parts += Self.differing(requests)
+        parts += Self.differing(requests, rendering)
         text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
     }
 }
 
 extension RulesHash {
     /// The rules of requests that are not the default: who reads none has the hash of a version that knows none.
-    private static func differing(_ requests: RequestRules) -> [String] {
+    private static func differing(_ requests: RequestRules, _ rendering: RenderSettings) -> [String] {
         let usual = RequestRules()
         var parts: [String] = []
         if requests.timeToLive != usual.timeToLive {
@@ -45,6 +45,9 @@ extension RulesHash {
         }
         if requests.unknownTypes != usual.unknownTypes {
             parts.append("requests-unknown-types=\(requests.unknownTypes.rawValue)")
+        }
+        if rendering.sendsNotificationCount {
+            parts.append("requests-notification-count=true")
         }
         if requests.ignoresValidUntil != usual.ignoresValidUntil {
             parts.append("requests-compat-ignore-valid-until=\(requests.ignoresValidUntil)")

@@ -15,6 +15,9 @@ extension Setting {
             "requests.unknown-types", \.configuration.requests.unknownTypes, default: .value("send"),
             "What happens to an app notification of an unknown type: sent and counted, or a dead letter."),
         .choice(
+            "requests.notification-count", \.configuration.rendering.sendsNotificationCount, default: .value("off"),
+            ["on": true, "off": false], "`on`: a request's badge is also sent to FCM devices."),
+        .choice(
             "requests.compat-ignore-valid-until", \.configuration.requests.ignoresValidUntil, default: .value("off"),
             ["on": true, "off": false],
             "`on`: FCM's message ignores `validUntil`, as document 5 says. `expires-at` still follows it."),

@@ -1,0 +1,101 @@
+import NotificationPayload
+import StageSupport
+import TestSupport
+import Testing
+
+@testable import DispatchRecords
+@testable import Events
+
+/// What is rendered for a request arrives on the phone as what the request says.
+@Suite("Rendered requests, read by the library for phones")
+struct RequestReadingTests {
+    private static let count = 3_000
+
+    @Test("each platform reads the request back", arguments: [false, true])
+    func roundTrip(sendsNotificationCount: Bool) throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var random = RandomRequests(seed: seed)
+        let samples = (0..<Self.count).map { _ in random.next() }
+        var batch = EventBatch(.requests, topic: "notifications.requests")
+        for sample in samples { batch.add(sample) }
+        var renderer = MessageRenderer(settings: RenderSettings(sendsNotificationCount: sendsNotificationCount))
+        let rendered = try RenderedRequest.all(of: batch, by: &renderer)
+        try #require(rendered.count == samples.count)
+        for (sample, message) in zip(samples, rendered) {
+            let fcm = try #require(PushValue(json: message.fcm)?["message"])
+            #expect(Self.onAndroid(fcm) == Self.expected(sample, .android), "\(message.fcm)")
+            #expect(
+                Self.onIOS(fcm) == Self.expected(sample, .iOS(hasBadge: sendsNotificationCount)), "\(message.fcm)")
+            let payload = try #require(PushValue(json: message.apns)?["payload"])
+            #expect(ReceivedNotification(json: payload.json) == Self.expected(sample, .apns), "\(message.apns)")
+        }
+    }
+
+    /// What FCM's library hands to an app on Android.
+    private static func onAndroid(_ message: PushValue) -> ReceivedNotification {
+        let android = message["android"]
+        let shown = (message["notification"]?.object ?? [:])
+            .merging(android?["notification"]?.object ?? [:]) { $1 }
+        var remote: [String: PushValue] = ["data": message["data"] ?? .null]
+        remote["notification"] = shown.isEmpty ? nil : .object(shown)
+        remote["collapseKey"] = android?["collapse_key"]
+        return ReceivedNotification(json: PushValue.object(remote).json)
+    }
+
+    /// What iOS hands to an app that FCM has reached through APNs: FCM adds title and body to `aps.alert`, and names of
+    /// its own.
+    private static func onIOS(_ message: PushValue) -> ReceivedNotification {
+        var payload = message["data"]?.object ?? [:]
+        var aps = message["apns"]?["payload"]?["aps"]?.object ?? [:]
+        var alert = aps["alert"]?.object ?? [:]
+        alert["title"] = message["notification"]?["title"]
+        alert["body"] = message["notification"]?["body"]
+        aps["alert"] = alert.isEmpty ? nil : .object(alert)
+        payload["aps"] = .object(aps)
+        payload["fcm_options"] = message["apns"]?["fcm_options"]
+        payload["gcm.message_id"] = .string("1")
+        return ReceivedNotification(json: PushValue.object(payload).json)
+    }
+
+    private enum Way {
+        case android
+        case iOS(hasBadge: Bool)
+        case apns
+    }
+
+    /// The request as its notification arrives: each provider has some fields of its own (docs/rules.md §10).
+    private static func expected(_ sample: SampleRequest, _ way: Way) -> ReceivedNotification {
+        let isVisible = !sample.isSilent
+        func shown<Value>(_ value: Value?) -> Value? { isVisible ? value : nil }
+        switch sample.content {
+        case .app:
+            let pairs = sample.custom.map { ($0.key, $0.value.text ?? "") }
+            return .app(
+                AppNotification(
+                    type: pairs.first?.1 ?? "", data: Dictionary(uniqueKeysWithValues: pairs),
+                    title: sample.title, body: sample.body, imageURL: sample.image, messageID: sample.messageID))
+        case .message:
+            let extras = Dictionary(uniqueKeysWithValues: sample.custom)
+            var message = PushMessage(
+                title: shown(sample.title), body: shown(sample.body), sound: shown(sample.sound),
+                extras: extras.compactMapValues { $0.text.map(PushValue.string) }, messageID: sample.messageID)
+            switch way {
+            case .android:
+                message.icon = shown(sample.icon)
+                message.category = shown(sample.category ?? sample.collapseKey ?? sample.messageID)
+                message.collapseKey = sample.collapseKey
+            case .iOS(let hasBadge):
+                message.badge = hasBadge ? shown(sample.badge).map(Int.init) : nil
+                message.category = shown(sample.category)
+                message.collapseKey = shown(sample.collapseKey)
+            case .apns:
+                message.badge = shown(sample.badge).map(Int.init)
+                message.category = shown(sample.category)
+                message.collapseKey = shown(sample.collapseKey)
+                message.extras = extras
+            }
+            return .message(message)
+        }
+    }
+}
