@@ -33,6 +33,9 @@ public struct Consumer: ~Copyable {
         fixed["group.id"] = group
         fixed["group.instance.id"] = instance
         fixed["isolation.level"] = "read_committed"
+        // A static member that comes back with more topics gets its old partitions, unless the group's protocol changes
+        // (docs/kafka.md 22).
+        if topics.count > 1 { fixed["partition.assignment.strategy"] = "roundrobin,range" }
         try self.init(
             merged: ClientSettings.merged(
                 fixed: fixed, user: settings, defaults: ClientSettings.consumerDefaults, for: .consumer),

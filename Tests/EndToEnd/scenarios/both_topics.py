@@ -114,6 +114,7 @@ def turned_on(harness):
         wait_for("a moment has passed", lambda: time.monotonic() > time_out, 5)
         daemon.kill()
         daemon.start()
+    both.produce(100, 100)
     both.wait_until_done()
     daemon.stop()
     check(both.verify())

@@ -61,6 +61,7 @@ def make_table(chance, audiences, now):
                     "token": token,
                     "platform": "apns" if is_apple else "fcm",
                     "app": "com.example.shop",
+                    "environment": "production",
                     "last_seen_at": seen,
                 }
             )
