@@ -45,6 +45,7 @@ struct RequestDeadLetterTests {
         expect(
             bare("\(own),\"colapse_key\":null"),
             "\"colapse_key\" is not a member of the request; allowed are \(Self.requestMembers)")
+        expect(bare("\(own),\"\":1"), "\"\" is not a member of the request; allowed are \(Self.requestMembers)")
         expect(bare("\(own),\"data\":1"), "\"data\" is not a member of the request; allowed are \(Self.requestMembers)")
     }
 
