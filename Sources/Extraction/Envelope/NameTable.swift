@@ -9,8 +9,8 @@ import JSONReader
 /// `@unchecked Sendable`: nothing changes after `init`, and the memory is never freed.
 struct NameTable: @unchecked Sendable {
     private struct Entry {
-        /// The length and the first eight bytes; no name has the length 0.
-        var count = 0
+        /// The length and the first eight bytes; a free slot has a length that no text has, not even an empty one.
+        var count = -1
         var head: UInt64 = 0
         var index = 0
         var name: StaticString = ""
@@ -44,7 +44,7 @@ struct NameTable: @unchecked Sendable {
                 head |= UInt64(name.utf8Start[place]) << UInt64(8 * place)
             }
             let slot = slot(head, count, multiplier)
-            if entries[slot].count != 0 { return false }
+            if entries[slot].count >= 0 { return false }
             entries[slot] = Entry(count: count, head: head, index: index, name: name)
         }
         return true

@@ -82,6 +82,9 @@ extension RequestExtractor {
     }
 }
 
+/// Made once: a literal in the loop would allocate.
+private let quotes: [StaticString] = ["\"", "'", "‘", "’", "“", "”"]
+
 extension UnsafeRawBufferPointer {
     /// Without the quotes at both ends, ASCII's and the typographic ones.
     fileprivate var unquoted: UnsafeRawBufferPointer {
@@ -97,8 +100,7 @@ extension UnsafeRawBufferPointer {
     }
 
     private func quoteWidth(atEnd: Bool) -> Int? {
-        for quote in ["\"", "'", "‘", "’", "“", "”"] as [StaticString]
-        where atEnd ? hasSuffix(quote) : hasPrefix(quote) {
+        for quote in quotes where atEnd ? hasSuffix(quote) : hasPrefix(quote) {
             return quote.utf8CodeUnitCount
         }
         return nil
