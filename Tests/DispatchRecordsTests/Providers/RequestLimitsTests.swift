@@ -55,7 +55,8 @@ struct RequestLimitsTests {
 
     @Test("§2.3: of APNs's message, the payload's JSON counts as it is sent")
     func apns() {
-        let frame = #"{"aps":{"alert":{"title-loc-key":"K"}},"k":"","message_id":"msg-1751875337000-sgei4bhk4"}"#.utf8.count
+        let frame = #"{"aps":{"alert":{"title-loc-key":"K"}},"k":"","message_id":"msg-1751875337000-sgei4bhk4"}"#.utf8
+            .count
         #expect(problem(4_096 - frame, Self.apns) == nil)
         let larger = problem(4_097 - frame, Self.apns)
         #expect(larger?.code == .payloadTooLarge)

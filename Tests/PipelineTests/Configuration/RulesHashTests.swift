@@ -1,0 +1,18 @@
+import Testing
+
+@testable import Extraction
+@testable import Pipeline
+
+@Suite("The hash of the rules")
+struct RulesHashTests {
+    @Test("§8.9: the badge for FCM devices is part of the hash only where it is on")
+    func notificationCount() throws {
+        var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        let usual = configuration.rulesHash
+        configuration.rendering.sendsNotificationCount = true
+        let on = configuration.rulesHash
+        configuration.rendering.sendsNotificationCount = false
+        #expect(on != usual)
+        #expect(configuration.rulesHash == usual)
+    }
+}
