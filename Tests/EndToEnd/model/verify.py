@@ -52,6 +52,8 @@ class Run:
     until: Optional[int] = None
     # The timers that were due up to this moment must have fired, or been dropped for a reason.
     timers_until: Optional[int] = None
+    # Records of other topics that the journal covers as well.
+    requests: list = field(default_factory=list)
     # The offsets were set by hand, which moves the watermarks too.
     is_set_by_hand: bool = False
 
@@ -63,7 +65,7 @@ def verify(run):
     ledger = read_journal(run, max(table.ends, default=-1) + 1, report)
     check_positions(ledger, run, table.ends, report)
     check_watermarks(ledger, run, report)
-    check_fingerprints(ledger, run.events, report)
+    check_fingerprints(ledger, [*run.events, *run.requests], report)
     expectation = make_expectation(run, table, ledger, report)
     dispatched = check_dispatch(run, expectation, table, report)
     check_dead_letters(run.dead_letters, expectation.letters, report)

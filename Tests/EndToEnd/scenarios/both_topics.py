@@ -69,6 +69,7 @@ class BothTopics:
             dispatch_partitions=len(cluster.partitions(world.topics["dispatch"])),
             starts={place: 0 for place in ends},
             ends=ends,
+            requests=requests,
         )
         report = verify(run)
         table = Subscriptions(subscriptions)
