@@ -1,7 +1,7 @@
 import JSONReader
 
 extension DeadLetter {
-    package static let nullValue = DeadLetter(.nullValue, "the record has no value; an order event is a JSON object")
+    package static let nullValue = DeadLetter(.nullValue, "the record has no value; allowed is a JSON object")
 
     package static func valueTooLarge(_ count: Int) -> DeadLetter {
         DeadLetter(.valueTooLarge, "the value has \(count) bytes; at most \(EventLimits.maxValueSize) are allowed")
@@ -9,7 +9,7 @@ extension DeadLetter {
 
     package static func unreadable(_ error: JSONError) -> DeadLetter {
         switch error {
-        case .empty: DeadLetter(.invalidJSON, "the value is empty; an order event is a JSON object")
+        case .empty: DeadLetter(.invalidJSON, "the value is empty; allowed is a JSON object")
         case .invalidUTF8: DeadLetter(.invalidUTF8, "the value is not UTF-8")
         case .invalidNumber:
             DeadLetter(

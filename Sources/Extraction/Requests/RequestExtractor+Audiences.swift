@@ -10,7 +10,7 @@ extension RequestExtractor {
         audiences.removeAll()
         guard let value = members.present(.audience) else { throw members.wrong(.audience, .audience) }
         guard value.isArray else {
-            guard let name = value.string?.bytes, AudienceName.isValid(name) else {
+            guard let name = value.string?.bytes, Audience(of: name) != nil else {
                 throw members.wrong(.audience, .audience)
             }
             _ = audiences.insert(name)
@@ -21,7 +21,7 @@ extension RequestExtractor {
         var elements = value.elements
         var index = 0
         while let element = elements.next() {
-            guard let name = element.string?.bytes, AudienceName.isValid(name) else {
+            guard let name = element.string?.bytes, Audience(of: name) != nil else {
                 throw .badRequest("audience[\(index)]", element, .audience)
             }
             _ = audiences.insert(name)

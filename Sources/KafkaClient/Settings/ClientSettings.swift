@@ -19,7 +19,8 @@ public enum ClientSettings {
         "offset.store.sync.interval.ms": "offsets are committed in the transaction",
         "auto.offset.reset": "use --from at the first start, and offsets set later",
         "isolation.level": "exactly once reads committed records only",
-        "partition.assignment.strategy": "it is chosen here: cooperative assignment loses its place in librdkafka 2.0.2",
+        "partition.assignment.strategy":
+            "it is range, or roundrobin with several topics: cooperative assignment loses its place in librdkafka 2.0.2",
         "enable.partition.eof": "the end of a partition is always reported",
         "enable.idempotence": "a transactional producer is always idempotent",
         "enable.gapless.guarantee": "a lost record aborts its transaction",
