@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Pipeline
 import TestSupport
@@ -24,6 +25,15 @@ struct PagesTests {
         let rows = try Page("docs/operating.md").rows(below: "| Code | Meaning | Restart? |")
         let codes = rows.map { $0.split(separator: "|")[0].trimmingCharacters(in: .whitespaces) }
         #expect(codes == ExitCode.allCases.map { "\($0.rawValue)" })
+    }
+
+    @Test("docs/dead-letters.md has every code, and no other")
+    func codes() throws {
+        let rows = try Page("docs/dead-letters.md").rows(below: "| `x-error-code` | Meaning |")
+        let codes = rows.flatMap { row in
+            row.split(separator: "|")[0].split(separator: ",").map { $0.trimmingCharacters(in: [" ", "`"]) }
+        }
+        #expect(codes.sorted() == DeadLetter.Code.allCases.map(\.label).sorted())
     }
 
     @Test("the README has every command")

@@ -3,6 +3,7 @@ import FanOut
 import Foundation
 import NotificationPayload
 import Subscriptions
+import TestSupport
 import Testing
 
 /// A case that a schema does not list would be rejected by anybody who validates records with it.
@@ -41,6 +42,21 @@ struct SchemaTests {
         let value = "notifications.dispatch.value"
         #expect(try words(value, "order_type") == OrderType.allCases.map { "\($0.text)" })
         #expect(try words(value, "environment") == PushEnvironment.allCases.map(\.rawValue))
+    }
+
+    @Test("of order events: types, in each of their spellings")
+    func events() throws {
+        let file = try Page("Schemas/orders.events.value.schema.json").text()
+        let root = try JSONSerialization.jsonObject(with: Data(file.utf8)) as? [String: Any]
+        let type = try #require((root?["$defs"] as? [String: Any])?["eventType"] as? [String: Any])
+        let pattern = try Regex(try #require(type["pattern"] as? String))
+        for type in EventType.allCases {
+            let name = type.rawValue.dropFirst("event_".count)
+            let dotted = "com.example.\(name.replacing("_", with: ".")).v1"
+            for spelling in [type.rawValue, name.uppercased(), dotted] {
+                #expect(spelling.contains(pattern), "\(spelling)")
+            }
+        }
     }
 
     @Test("of subscriptions: platforms and environments")

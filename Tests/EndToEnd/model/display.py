@@ -2,6 +2,8 @@
 
 import re
 
+from model.envelope import EVENT_TYPES
+
 MEMBERS = (
     "message_id order_id parent_order_id visible_id event_type delivery_date start_time end_time place_id "
     "previous_status new_status order_number"
@@ -49,7 +51,7 @@ def is_valid(templates):
 
 
 def _is_entry(key, text):
-    types = "order_created|order_status_changed/.+|order_status_changed|timeslot_started|unpicked_orders_reminder|order_ids_listed"
+    types = "|".join((*EVENT_TYPES, "order_status_changed/.+"))
     if not re.fullmatch(types, key) or text.keys() != {"title", "body"}:
         return False
     return all(re.fullmatch(r"([^{}]|\{(" + "|".join(MEMBERS) + r")\})*", part) for part in text.values())
