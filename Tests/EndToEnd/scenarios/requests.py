@@ -30,9 +30,7 @@ CASES = (
     Case("the defaults", RequestSettings()),
     Case(
         "every setting",
-        RequestSettings(
-            ttl_seconds=3_600, unknown_types="dead-letter", notification_count=True, ignore_valid_until=True
-        ),
+        RequestSettings(ttl_seconds=3_600, unknown_types="dead-letter", notification_count=True, ignore_valid_until=True),
         (
             "--set",
             "requests.ttl=1h",
@@ -95,7 +93,10 @@ def check(harness, case, records, table):
     """The number of differences between what `carillon render` writes and what the rules say."""
     settings = Settings(requests=case.settings)
     subscriptions = Subscriptions(
-        [Record("subscriptions", 0, at, 0, subscription_key(each["audience"], each["token"]), compact(each)) for at, each in enumerate(table)]
+        [
+            Record("subscriptions", 0, at, 0, subscription_key(each["audience"], each["token"]), compact(each))
+            for at, each in enumerate(table)
+        ]
     )
     arguments = ["--set", f"topic.requests={TOPIC}", *case.flags]
     output, again = (render(harness, records, [compact(each) for each in table], *arguments) for _ in range(2))
