@@ -15,7 +15,7 @@ extension Counts {
     /// Every count, named by Prometheus's conventions. Drives ``add(_:)`` and the metrics.
     static let table: [Row] =
         [
-            Row("carillon_events_total", \.events, "Records of orders.events that were committed."),
+            Row("carillon_events_total", \.events, "Records of events and requests that were committed."),
             Row("carillon_notifications_total", \.notifications, "Notifications extracted from events."),
             Row("carillon_timers_total", \.timers, "Timers of orders that were due and not dropped."),
             Row("carillon_dispatches_total", \.dispatches, "Records written to the dispatch topic, one per device."),

@@ -9,12 +9,12 @@ public final class PipelineMeter: Sendable {
     public struct Reading: Sendable {
         /// Of committed transactions only.
         public var counts = Counts()
-        /// Records of orders.events that are not processed yet, in the partitions that this process owns; nil until the
+        /// Records of events and requests that are not processed yet, in the partitions that this process owns; nil until the
         /// first measurement. It is measured every `statistics.interval.ms`.
         public var lag: Int?
         /// Records of notifications.subscriptions that the table has not applied yet.
         public var tableLag: Int?
-        /// Partitions of orders.events that this process owns.
+        /// Partitions of events and requests that this process owns.
         public var partitions = 0
     }
 
@@ -31,7 +31,7 @@ public final class PipelineMeter: Sendable {
     private struct WorkerState {
         var partitions = 0
         var lag: [SourcePartition: Int] = [:]
-        var hungTransactions = 0
+        var hungTransactions: [SourceKind: Int] = [:]
         var leftToFold = 0
         var orders = 0
         var orderBytes = 0
@@ -107,7 +107,7 @@ public final class PipelineMeter: Sendable {
     package func setHungSubscriptions(_ partitions: Int) { state.withLock { $0.hungSubscriptions = partitions } }
 
     /// The lag of a worker's partitions by its latest statistics.
-    package func setLag(_ lag: [SourcePartition: Int], hungTransactions: Int, worker: Int) {
+    package func setLag(_ lag: [SourcePartition: Int], hungTransactions: [SourceKind: Int], worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].lag = lag
             state.workers[worker, default: WorkerState()].hungTransactions = hungTransactions
@@ -152,21 +152,25 @@ public final class PipelineMeter: Sendable {
                 (self?.state.withLock { $0 }).map(read) ?? []
             }
         }
-        observe("carillon_consumer_lag_records", "Records of orders.events not processed yet, by owned partition.") {
+        observe(
+            "carillon_consumer_lag_records", "Records of events and requests not processed yet, by owned partition."
+        ) {
             $0.workers.values.flatMap(\.lag).sorted { $0.key < $1.key }.map { partition, records in
-                .init(labels: [.init("partition", "\(partition.number)")], value: .gauge(Double(records)))
+                .init(
+                    labels: [.init("topic", partition.source.label), .init("partition", "\(partition.number)")],
+                    value: .gauge(Double(records)))
             }
         }
-        observe("carillon_assigned_partitions", "Partitions of orders.events owned here.") {
+        observe("carillon_assigned_partitions", "Partitions of events and requests owned here.") {
             [.init(value: .gauge(Double($0.sum(\.partitions))))]
         }
         observe(
             "carillon_hung_transactions", "Partitions that a transaction open upstream for a minute or more blocks."
-        ) {
-            [
-                .init(labels: [.init("topic", "events")], value: .gauge(Double($0.sum(\.hungTransactions)))),
-                .init(labels: [.init("topic", "subscriptions")], value: .gauge(Double($0.hungSubscriptions))),
-            ]
+        ) { state in
+            SourceKind.allCases.map { source in
+                let hung = state.sum { $0.hungTransactions[source] ?? 0 }
+                return .init(labels: [.init("topic", source.label)], value: .gauge(Double(hung)))
+            } + [.init(labels: [.init("topic", "subscriptions")], value: .gauge(Double(state.hungSubscriptions)))]
         }
         observe(
             "carillon_watermark_ahead_seconds",
@@ -193,6 +197,16 @@ public final class PipelineMeter: Sendable {
         }
         observe("carillon_table_lag_records", "Subscriptions that the table has not applied yet.") {
             $0.tableLag.map { [.init(value: .gauge(Double($0)))] } ?? []
+        }
+    }
+}
+
+extension SourceKind {
+    /// The value of the label `topic`.
+    fileprivate var label: String {
+        switch self {
+        case .orders: "events"
+        case .requests: "requests"
         }
     }
 }

@@ -43,7 +43,9 @@ extension Worker {
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         guard !lag.isEmpty else { return }
-        context.meter.setLag(lag, hungTransactions: health.hungTransactions.hung.count, worker: slot.number)
+        let hung = health.hungTransactions.hung.compactMap(context.configuration.topics.sourcePartition)
+        context.meter.setLag(
+            lag, hungTransactions: Dictionary(grouping: hung, by: \.source).mapValues(\.count), worker: slot.number)
     }
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) throws {

@@ -54,8 +54,9 @@ struct PipelineMeterTests {
     func lag() {
         let metrics = Metrics()
         let meter = PipelineMeter(metrics: metrics)
-        func lag(_ partition: String) -> MetricsSnapshot.Value? {
-            metrics.snapshot().value("carillon_consumer_lag_records", labels: ["partition": partition])
+        func lag(_ partition: String, of topic: String = "events") -> MetricsSnapshot.Value? {
+            metrics.snapshot().value(
+                "carillon_consumer_lag_records", labels: ["topic": topic, "partition": partition])
         }
         func hung(_ topic: String) -> MetricsSnapshot.Value? {
             metrics.snapshot().value("carillon_hung_transactions", labels: ["topic": topic])
@@ -65,9 +66,9 @@ struct PipelineMeterTests {
         meter.setHungSubscriptions(3)
         #expect(hung("subscriptions") == .gauge(3))
         meter.setPartitions(2, worker: 0)
-        meter.setLag([0: 5, 7: 2], hungTransactions: 1, worker: 0)
+        meter.setLag([0: 5, 7: 2], hungTransactions: [.orders: 1], worker: 0)
         meter.setPartitions(1, worker: 1)
-        meter.setLag([3: 10], hungTransactions: 0, worker: 1)
+        meter.setLag([3: 10], hungTransactions: [:], worker: 1)
         #expect(meter.reading.lag == 17)
         #expect(meter.reading.partitions == 3)
         #expect(lag("7") == .gauge(2))
@@ -78,6 +79,11 @@ struct PipelineMeterTests {
         #expect(meter.reading.lag == 10)
         #expect(hung("events") == .gauge(0))
         #expect(metrics.snapshot().value("carillon_assigned_partitions") == .gauge(1))
+        // Partition 3 of two topics.
+        meter.setLag([3: 10, SourcePartition(.requests, 3): 4], hungTransactions: [.requests: 2], worker: 1)
+        #expect(lag("3") == .gauge(10) && lag("3", of: "requests") == .gauge(4))
+        #expect(meter.reading.lag == 14)
+        #expect(hung("requests") == .gauge(2) && hung("events") == .gauge(0))
     }
 
     @Test("how far a watermark is ahead goes down with the clock, to 0, and goes with the partition")
