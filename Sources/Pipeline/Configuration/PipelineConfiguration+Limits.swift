@@ -54,7 +54,7 @@ extension PipelineConfiguration {
         let named = [
             ("topic.events", topics.events), ("topic.subscriptions", topics.subscriptions),
             ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
-            ("topic.journal", topics.journal),
+            ("topic.journal", topics.journal), ("topic.requests", topics.requests),
         ]
         return named.enumerated().compactMap { index, topic in
             named[..<index].first { $0.1 == topic.1 }.map { other in

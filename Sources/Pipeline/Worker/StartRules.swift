@@ -103,6 +103,22 @@ enum StartRules {
                 + ": say where to start with --from earliest|latest|<ISO time>")
     }
 
+    /// Why a partition of requests begins as one without a committed offset; nil where its offset is in the log. What
+    /// retention has removed cannot be asked for again, and nothing else depends on it.
+    static func lostRequests(
+        _ partition: TopicPartition, committed: Offset, first: Offset, end: Offset
+    ) -> String? {
+        if committed < first {
+            return "\(partition) is committed at \(committed), its log starts at \(first): "
+                + "\(first.value - committed.value) requests are lost"
+        }
+        if end < committed {
+            return
+                "\(partition) is committed at \(committed), its log ends at \(end): the topic was deleted and created again"
+        }
+        return nil
+    }
+
     static func rangeProblem(
         _ partition: TopicPartition, committed: Offset, first: Offset, end: Offset
     ) -> PipelineError? {

@@ -127,11 +127,11 @@ extension Worker {
 
     private mutating func startReading(_ search: AssignmentMachine.Search) throws {
         let topics = context.configuration.topics
-        let starts = try startOffsets(of: search.partitions)
+        var starts = try startOffsets(of: search.partitions)
+        let log = try checkRange(&starts)
         let counts = try partitionCounts(of: search.partitions)
         let checked = try StartRules.check(
             starts, partitionCounts: counts, topics: topics, now: context.clock.now())
-        let log = try checkRange(starts)
         let orders = checked.positions.of(.orders)
         try prepareOrders(orders, log: log)
         assignment.group = try consumer.groupMetadata()
@@ -224,11 +224,11 @@ extension Worker {
         Int32(try consumer.partitionCount(of: context.configuration.topics.topic(of: source), timeout: .seconds(5)))
     }
 
-    /// Only an operator can decide about an offset outside the log: the error says what was lost, and nothing is
-    /// skipped.
+    /// Only an operator can decide about an offset of the orders outside the log: the error says what was lost, and
+    /// nothing is skipped. Requests begin again, with a warning.
     ///
     /// - Returns: what the log has of these partitions.
-    private mutating func checkRange(_ starts: [SourcePartition: CommittedOffset]) throws -> LogBounds {
+    private mutating func checkRange(_ starts: inout [SourcePartition: CommittedOffset]) throws -> LogBounds {
         let topics = context.configuration.topics
         let partitions = starts.keys.map(topics.topicPartition)
         let log = LogBounds(
@@ -237,11 +237,26 @@ extension Worker {
         for (source, start) in starts.sorted(by: { $0.key < $1.key }) {
             let partition = topics.topicPartition(of: source)
             guard let first = log.first[partition], let end = log.end[partition] else { continue }
-            if let problem = StartRules.rangeProblem(partition, committed: start.offset, first: first, end: end) {
-                throw problem
+            switch source.source {
+            case .orders:
+                if let problem = StartRules.rangeProblem(partition, committed: start.offset, first: first, end: end) {
+                    throw problem
+                }
+            case .requests:
+                let lost = StartRules.lostRequests(partition, committed: start.offset, first: first, end: end)
+                if let lost { try beginAgain(source, because: lost, &starts) }
             }
         }
         return log
+    }
+
+    private mutating func beginAgain(
+        _ partition: SourcePartition, because reason: String, _ starts: inout [SourcePartition: CommittedOffset]
+    ) throws {
+        logger.warning("offset out of range: \(reason); it begins as requests.from says")
+        let start = StartRules.start(of: partition.source, context.configuration, now: context.clock.now())
+        guard let start else { return }
+        starts.merge(try begin([partition], of: partition.source, at: start)) { _, new in new }
     }
 
     private func reportReset(_ reset: [SourcePartition]) {

@@ -121,5 +121,22 @@ def turned_on(harness):
     check(both.verify())
 
 
+@scenario("requests that retention removes before they are read are told, and everything else continues")
+def overtaken(harness):
+    both = BothTopics(harness, "overtaken", partitions=1)
+    world, cluster = both.world, both.world.cluster
+    daemon = world.daemon("a", both.settings(), start_at="earliest").start()
+    both.produce(200, 200)
+    both.wait_until_done()
+    daemon.stop()
+    both.produce(200, 200)
+    cluster.delete_records(both.topic, 0, 300)
+    daemon.start()
+    wait_for("the loss is told", lambda: daemon.has_line("offset out of range", "100 requests are lost"), 30)
+    both.wait_until_done()
+    daemon.expect_running()
+    daemon.stop()
+
+
 if __name__ == "__main__":
     sys.exit(main("both-topics", __doc__, globals()))

@@ -47,5 +47,7 @@ import Testing
         #expect(
             try problems { $0.topics.dispatch = $0.topics.events }
                 == ["topic.dispatch: 'orders.events' is also topic.events"])
+        let requests = try problems { $0.topics.requests = "orders.events" }
+        #expect(requests == ["topic.requests: 'orders.events' is also topic.events"])
     }
 }

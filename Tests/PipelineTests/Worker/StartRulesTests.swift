@@ -75,4 +75,14 @@ struct StartRulesTests {
             #expect(StartRules.start(of: source, configuration, now: 0) == .earliest)
         }
     }
+
+    @Test("requests that the log no longer has are told, and stop nothing")
+    func lostRequests() {
+        func line(committed: Int64) -> String? {
+            StartRules.lostRequests(partition, committed: Offset(committed), first: Offset(10), end: Offset(90))
+        }
+        #expect(line(committed: 10) == nil && line(committed: 90) == nil)
+        #expect(line(committed: 4)?.contains("starts at 10: 6 requests are lost") == true)
+        #expect(line(committed: 91)?.contains("ends at 90: the topic was deleted and created again") == true)
+    }
 }
