@@ -23,7 +23,7 @@ struct RenderCheck: ~Copyable {
     init() {
         core = must {
             PipelineCore(
-                rules: try ExtractionRules(timeZone: "Europe/Berlin"), orders: OrderRules(),
+                rules: try ExtractionRules(timeZone: "Europe/Berlin"), orders: OrderRules(), requests: RequestRules(),
                 rendering: RenderSettings(),
                 maxDevicesPerEvent: 1_000,
                 fanOut: try FanOut(
