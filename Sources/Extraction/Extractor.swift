@@ -114,17 +114,8 @@ package struct Extractor: ~Copyable {
         } else if let id = arena.text(members[.eventID]) {
             identity.begin(tag: "event")
             identity.append(id)
-        } else if let original = attributes.original {
-            identity.begin(tag: "kafka", isOwn: false)
-            identity.append(original.topic)
-            identity.append(original.partition)
-            identity.append(original.offset)
         } else {
-            identity.begin(tag: "kafka", isOwn: false)
-            var topic = batch.topic
-            topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
-            identity.append(Int64(batch.records[record].partition))
-            identity.append(batch.records[record].offset)
+            identity.begin(tag: "kafka", coordinatesOf: record, in: batch, attributes: attributes)
         }
     }
 }

@@ -128,17 +128,8 @@ package struct RequestExtractor: ~Copyable {
         } else if let id = attributes.outboxID {
             identity.begin(tag: "request")
             identity.append(id)
-        } else if let original = attributes.original {
-            identity.begin(tag: "request", isOwn: false)
-            identity.append(original.topic)
-            identity.append(original.partition)
-            identity.append(original.offset)
         } else {
-            identity.begin(tag: "request", isOwn: false)
-            var topic = batch.topic
-            topic.withUTF8 { identity.append(UnsafeRawBufferPointer($0)) }
-            identity.append(Int64(batch.records[record].partition))
-            identity.append(batch.records[record].offset)
+            identity.begin(tag: "request", coordinatesOf: record, in: batch, attributes: attributes)
         }
     }
 }
