@@ -1,0 +1,65 @@
+/// Why a request has no answer.
+///
+/// `sent` says whether any of it was given to a connection that was ready: if not, the server cannot have seen it.
+/// `detail` is libcurl's sentence; it has names of hosts, and nothing of paths, headers or bodies.
+package enum HTTPFailure: Error, Sendable, Equatable {
+    /// `HTTPClientConfiguration.timeout` or its `connectTimeout` has passed.
+    case timedOut(sent: Bool)
+    /// `HTTPRequest.startBy` has passed before it could be sent.
+    case tooLate
+    /// The connection ended before the answer did. The client does not send such a request again.
+    case connectionLost(sent: Bool, detail: String)
+    case connectFailed(detail: String)
+    case nameNotResolved(detail: String)
+    /// The server's certificate is not for this name, or of no trusted authority, or out of date.
+    case certificateRefused(detail: String)
+    /// No TLS 1.2 or newer with this server.
+    case tlsFailed(detail: String)
+    /// The proxy could not be reached, or refuses the connection to the server.
+    case proxyFailed(detail: String)
+    /// The server ended the stream or the connection with this error code (RFC 9113 §7).
+    case http2Failed(code: UInt32, detail: String)
+    /// The server answered by another version, and `HTTPClientConfiguration.requiresHTTP2` is set.
+    case notHTTP2
+    /// The answer's body is longer than `HTTPClientConfiguration.maxBody`.
+    case bodyTooLarge
+    /// The caller's doing: `cancel`, `resetAll` or `close`.
+    case cancelled(sent: Bool)
+    /// The address is not an `https` URL, or a header has a character that no header may have.
+    case invalidRequest(detail: String)
+    /// Another error of libcurl, by its number.
+    case other(code: Int, sent: Bool, detail: String)
+
+    /// Whether the server may have acted on the request: sending it again may be the second time.
+    package var mayHaveArrived: Bool {
+        switch self {
+        case .timedOut(let sent), .connectionLost(let sent, _), .cancelled(let sent), .other(_, let sent, _): sent
+        case .tooLate, .connectFailed, .nameNotResolved, .certificateRefused, .tlsFailed, .proxyFailed, .invalidRequest:
+            false
+        // A refused stream was not processed (RFC 9113 §8.7).
+        case .http2Failed(let code, _): code != 7
+        case .notHTTP2, .bodyTooLarge: true
+        }
+    }
+}
+
+extension HTTPFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .timedOut(let sent): sent ? "no answer in time" : "no connection in time"
+        case .tooLate: "it could not be sent in time"
+        case .connectionLost(_, let detail): "the connection was lost: \(detail)"
+        case .connectFailed(let detail): "no connection: \(detail)"
+        case .nameNotResolved(let detail): "the host's name has no address: \(detail)"
+        case .certificateRefused(let detail): "the server's certificate is not trusted: \(detail)"
+        case .tlsFailed(let detail): "no TLS 1.2 or newer: \(detail)"
+        case .proxyFailed(let detail): "the proxy: \(detail)"
+        case .http2Failed(let code, let detail): "HTTP/2 error \(code): \(detail)"
+        case .notHTTP2: "the server does not speak HTTP/2"
+        case .bodyTooLarge: "the answer is too long"
+        case .cancelled: "cancelled"
+        case .invalidRequest(let detail): "not a request that can be sent: \(detail)"
+        case .other(let code, _, let detail): "libcurl error \(code): \(detail)"
+        }
+    }
+}

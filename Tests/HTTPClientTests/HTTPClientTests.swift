@@ -1,0 +1,207 @@
+import Foundation
+import HTTPClient
+import ProviderStandIn
+import Synchronization
+import Testing
+
+@Suite("HTTPClient: requests and answers") struct HTTPClientTests {
+    let authority: Authority
+
+    init() throws {
+        authority = try Authority()
+    }
+
+    /// Answers with the request's body.
+    private func makeEcho(
+        _ faults: ConnectionFaults = ConnectionFaults(), omitsLength: Bool = false
+    ) throws -> StandInServer {
+        try StandInServer(authority: authority, omitsLength: omitsLength, faults: faults) { request in
+            StandInAnswer(
+                status: 200, headers: [("apns-id", "id of \(request.path)"), ("other", "x")],
+                body: String(decoding: request.body, as: UTF8.self))
+        }
+    }
+
+    @Test(
+        "5,000 requests over one connection of 100 streams: each is answered once, with its own tag",
+        arguments: [false, true])
+    func many(omitsLength: Bool) throws {
+        let server = try makeEcho(omitsLength: omitsLength)
+        let client = try TestClient(authority)
+        let results = client.post(
+            (0..<5_000).map { .to("\(server.url)/\($0 % 10)", tag: $0, body: "body \($0)") })
+        #expect(summary(results) == ["200": 5_000])
+        #expect(Set(results.map(\.tag)) == Set(0..<5_000))
+        #expect(results.count == 5_000)
+        for result in results {
+            let response = try result.outcome.get()
+            #expect(response.status == 200)
+            #expect(String(decoding: response.body, as: UTF8.self) == "body \(result.tag)")
+        }
+        #expect(client.client.connectionsOpened == 1)
+        #expect(server.counts.connections == 1)
+        #expect(server.counts.mostStreams > 50)
+        #expect(server.counts.mostStreams <= 100)
+        client.client.close()
+    }
+
+    @Test("the headers of a request arrive as they are, and nothing that nobody asked for")
+    func headers() throws {
+        let seen = Mutex<[String: String]>([:])
+        let server = try StandInServer(authority: authority) { request in
+            seen.withLock { $0 = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) }) }
+            return StandInAnswer(status: request.method == "POST" && request.path == "/3/device/x" ? 200 : 400)
+        }
+        let client = try TestClient(authority)
+        let result = client.post([
+            .to("\(server.url)/3/device/x", headers: [.init("apns-topic", "app"), .init("empty", "")], body: "12345")
+        ])
+        #expect(try result.first?.outcome.get().status == 200)
+        #expect(seen.withLock { $0 } == ["apns-topic": "app", "empty": "", "content-length": "5"])
+    }
+
+    @Test("of the answer's headers those are kept that were asked for; duration and body are the answer's")
+    func answer() throws {
+        let server = try makeEcho()
+        let client = try TestClient(authority) { $0.keptHeaders = ["apns-id", "retry-after"] }
+        let response = try #require(try client.post("\(server.url)/a")?.get())
+        #expect(response.headers == [HTTPHeader("apns-id", "id of /a")])
+        #expect(response[header: "apns-id"] == "id of /a")
+        #expect(response[header: "retry-after"] == nil)
+        #expect(response.duration > .zero && response.duration < .seconds(30))
+    }
+
+    @Test("any status is an answer", arguments: [400, 404, 410, 429, 500, 503])
+    func statuses(status: Int) throws {
+        let server = try StandInServer(authority: authority) { _ in StandInAnswer(status: status, body: "why") }
+        let response = try TestClient(authority).post(server.url)?.get()
+        #expect(response?.status == status)
+        #expect(response?.body == Array("why".utf8))
+    }
+
+    @Test("an answer may be as long as the limit, and no longer; the connection goes on")
+    func bodyLimit() throws {
+        let server = try StandInServer(authority: authority) { request in
+            StandInAnswer(status: 200, body: String(repeating: "x", count: request.path == "/long" ? 1_001 : 1_000))
+        }
+        let client = try TestClient(authority) { $0.maxBody = 1_000 }
+        #expect(try client.post("\(server.url)/")?.get().body.count == 1_000)
+        #expect(client.post("\(server.url)/long") == .failure(.bodyTooLarge))
+        #expect(HTTPFailure.bodyTooLarge.mayHaveArrived)
+        #expect(try client.post("\(server.url)/")?.get().body.count == 1_000)
+        #expect(client.client.connectionsOpened == 1)
+    }
+
+    @Test("a request that has waited for a stream for too long is not sent")
+    func tooLate() throws {
+        var faults = ConnectionFaults()
+        faults.streams = 1
+        let server = try StandInServer(authority: authority, faults: faults) { _ in
+            var answer = StandInAnswer(status: 200)
+            answer.course = .never
+            return answer
+        }
+        let client = try TestClient(authority)
+        client.client.submit([.to(server.url, tag: 1)])
+        #expect(eventually { server.counts.requests == 1 })
+        var request = HTTPRequest.to(server.url, tag: 2)
+        let startBy = ContinuousClock.now + .milliseconds(100)
+        request.startBy = startBy
+        client.client.submit([request])
+        #expect(eventually { .now > startBy })
+        server.answerWaiting()
+        let results = client.results(2)
+        #expect(results.first { $0.tag == 1 }?.outcome.isAnswer == true)
+        #expect(results.first { $0.tag == 2 }?.outcome == .failure(.tooLate))
+        #expect(!HTTPFailure.tooLate.mayHaveArrived)
+        #expect(server.counts.requests == 1)
+    }
+
+    @Test("SETTINGS that allow fewer streams are obeyed, and no second connection is made")
+    func fewerStreams() throws {
+        var faults = ConnectionFaults()
+        faults.streams = 7
+        let server = try makeEcho(faults)
+        let client = try TestClient(authority)
+        // The first answer comes after the server's SETTINGS.
+        _ = client.post(server.url)
+        let results = client.post((0..<1_000).map { .to(server.url, tag: $0) })
+        #expect(summary(results) == ["200": 1_000])
+        #expect(server.counts.mostStreams <= 7)
+        #expect(client.client.connectionsOpened == 1)
+    }
+
+    @Test("SETTINGS that change on an open connection are obeyed from then on")
+    func changedStreams() throws {
+        let server = try makeEcho()
+        let client = try TestClient(authority)
+        #expect(client.post((0..<500).map { .to(server.url, tag: $0) }).count == 500)
+        var faults = ConnectionFaults()
+        faults.streams = 1
+        server.setFaults(faults)
+        // With its answer the client has read the new SETTINGS.
+        _ = client.post(server.url)
+        let results = client.post((0..<500).map { .to(server.url, tag: $0) })
+        #expect(summary(results) == ["200": 500])
+        #expect(client.client.connectionsOpened == 1)
+    }
+
+    @Test("more connections are made only when every stream of the first is taken, and never more than allowed")
+    func connections() throws {
+        let server = try StandInServer(authority: authority) { _ in
+            var answer = StandInAnswer(status: 200)
+            answer.course = .never
+            return answer
+        }
+        let client = try TestClient(authority) {
+            $0.connections = 3
+            $0.streams = 10
+        }
+        #expect(client.client.capacity == 30)
+        client.client.submit((0..<10).map { .to(server.url, tag: $0) })
+        #expect(eventually { server.counts.requests == 10 })
+        #expect(client.client.connectionsOpened == 1)
+        client.client.submit((10..<50).map { .to(server.url, tag: $0) })
+        #expect(eventually { server.counts.requests == 30 })
+        #expect(client.client.connectionsOpened == 3)
+        #expect(server.counts.mostStreams <= 10)
+        server.answerWaiting()
+        #expect(eventually { server.counts.requests == 50 })
+        server.answerWaiting()
+        #expect(client.results(50).count { $0.outcome.isAnswer } == 50)
+    }
+
+    @Test(
+        "a request that cannot be sent fails at once and says why; the next one is sent",
+        arguments: [
+            HTTPRequest.to("http://127.0.0.1/"), .to("ftp://127.0.0.1/"), .to("https://a b/"), .to(""),
+            .to("https://127.0.0.1/", headers: [.init("name", "two\r\nlines")]),
+            .to("https://127.0.0.1/", headers: [.init("na me", "x")]),
+            .to("https://127.0.0.1/", headers: [.init("", "x")]), .to("https://127.0.0.1:99999/"),
+        ])
+    func invalid(request: HTTPRequest) throws {
+        let server = try makeEcho()
+        let client = try TestClient(authority)
+        guard case .failure(let failure) = client.post([request]).first?.outcome, case .invalidRequest = failure else {
+            Issue.record("accepted")
+            return
+        }
+        #expect(!failure.mayHaveArrived)
+        #expect(client.post(server.url)?.isAnswer == true)
+    }
+}
+
+extension Result<HTTPResponse, HTTPFailure> {
+    var isAnswer: Bool { if case .success = self { true } else { false } }
+    var failure: HTTPFailure? { if case .failure(let failure) = self { failure } else { nil } }
+}
+
+/// How many results there are of each kind.
+func summary(_ results: [HTTPResult]) -> [String: Int] {
+    Dictionary(grouping: results) { result in
+        switch result.outcome {
+        case .success(let response): "\(response.status)"
+        case .failure(let failure): "\(failure)"
+        }
+    }.mapValues(\.count)
+}
