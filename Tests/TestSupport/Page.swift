@@ -12,6 +12,8 @@ package struct Page {
         url = root.appending(path: path)
     }
 
+    package var path: String { url.path(percentEncoded: false) }
+
     package func text() throws -> String {
         try String(contentsOf: url, encoding: .utf8)
     }

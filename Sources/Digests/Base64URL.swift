@@ -1,0 +1,52 @@
+/// Base64 with `-` and `_` and without padding (RFC 4648 §5): for tokens, and for bits in the metadata of an offset.
+package enum Base64URL {
+    private static let digits = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// Four digits for three bytes; two for a last one, three for a last two.
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        var pending: UInt32 = 0
+        var bits: UInt32 = 0
+        for byte in bytes {
+            pending = pending << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                text.append(digits[Int(pending >> bits & 0x3F)])
+            }
+        }
+        if bits > 0 { text.append(digits[Int(pending << (6 - bits) & 0x3F)]) }
+        return text
+    }
+
+    /// The decoded bytes; nil if the text has another character or a length that no bytes have. Bits that are left
+    /// over are ignored.
+    package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var pending: UInt32 = 0
+        var bits: UInt32 = 0
+        var count = 0
+        for character in text {
+            guard let digit = digit(character) else { return nil }
+            count += 1
+            pending = pending << 6 | digit
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
+            }
+        }
+        return count % 4 == 1 ? nil : bytes
+    }
+
+    private static func digit(_ character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}
