@@ -6,7 +6,7 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
     /// The headers of every record. They come first, so that their raw values are their positions in a record.
     case messageID, platform, source, expiresAt
     /// The headers that the setting `dispatch.headers` turns on.
-    case eventType, audience, orderID
+    case eventType, audience, app, orderID
     /// The name of a field that is missing and was sent empty.
     case degraded
     /// The event's own header, if it has one.
@@ -22,6 +22,7 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
         case .expiresAt: "expires-at"
         case .eventType: "event-type"
         case .audience: "audience"
+        case .app: "app"
         case .orderID: "order-id"
         case .degraded: "x-degraded"
         case .traceparent: "traceparent"

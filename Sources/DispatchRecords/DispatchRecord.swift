@@ -36,35 +36,27 @@ package struct DispatchRecord {
     // MARK: In every record
 
     package var messageID: UnsafeRawBufferPointer {
-        get throws(DispatchRecordError) { try required(.messageID) { $0.isEmpty ? nil : $0 } }
+        get throws(DispatchRecordError) { try DispatchHeader.messageID(self[.messageID]) }
     }
 
     package var platform: Platform {
-        get throws(DispatchRecordError) {
-            try required(.platform) { text in Platform.allCases.first { sameBytes(text, $0.headerValue) } }
-        }
+        get throws(DispatchRecordError) { try DispatchHeader.platform(self[.platform]) }
     }
 
     package var source: Source {
-        get throws(DispatchRecordError) { try required(.source) { Source($0) } }
+        get throws(DispatchRecordError) { try DispatchHeader.source.required(self[.source]) { Source($0) } }
     }
 
     /// When the notification is no longer worth delivering.
     package var expiresAt: EventTime {
-        get throws(DispatchRecordError) {
-            try required(.expiresAt) { text in
-                let isNegative = text.first == UInt8(ascii: "-")
-                let count = Int64(digits: text.dropFirst(isNegative ? 1 : 0))
-                return count.map { EventTime(milliseconds: isNegative ? -$0 : $0) }
-            }
-        }
+        get throws(DispatchRecordError) { try DispatchHeader.expiresAt(self[.expiresAt]) }
     }
 
     // MARK: Optional
 
     package var eventType: NotificationType? {
         get throws(DispatchRecordError) {
-            try optional(.eventType) { text in
+            try DispatchHeader.eventType.optional(self[.eventType]) { text in
                 NotificationType.allCases.first { text.elementsEqual($0.rawValue.utf8) }
             }
         }
@@ -73,12 +65,15 @@ package struct DispatchRecord {
     /// The audience by which the device was found.
     package var audience: UnsafeRawBufferPointer? { self[.audience] }
 
+    /// The app whose device it is; empty if an FCM subscription has none, nil if the header is off.
+    package var app: UnsafeRawBufferPointer? { self[.app] }
+
     package var orderID: UnsafeRawBufferPointer? { self[.orderID] }
 
     /// The field that is missing and was sent empty; nil if there is none.
     package var missingField: MissingField? {
         get throws(DispatchRecordError) {
-            try optional(.degraded) { text in
+            try DispatchHeader.degraded.optional(self[.degraded]) { text in
                 MissingField.allCases.first { sameBytes(text, UnsafeRawBufferPointer($0.name)) }
             }
         }
@@ -100,20 +95,5 @@ package struct DispatchRecord {
         guard replayID != nil else { return self }
         return DispatchRecord(
             key: key, value: value, headers: UnsafeBufferPointer(rebasing: headers.dropLast()))
-    }
-
-    private func required<Value>(
-        _ header: DispatchHeader, _ read: (UnsafeRawBufferPointer) -> Value?
-    ) throws(DispatchRecordError) -> Value {
-        guard let value = try optional(header, read) else { throw DispatchRecordError(header, found: nil) }
-        return value
-    }
-
-    private func optional<Value>(
-        _ header: DispatchHeader, _ read: (UnsafeRawBufferPointer) -> Value?
-    ) throws(DispatchRecordError) -> Value? {
-        guard let text = self[header] else { return nil }
-        guard let value = read(text) else { throw DispatchRecordError(header, found: text) }
-        return value
     }
 }

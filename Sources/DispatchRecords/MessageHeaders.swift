@@ -3,7 +3,7 @@ import NotificationPayload
 import Subscriptions
 
 /// The headers of a notification's records (docs/design.md §4). The names are written once, the values once per
-/// notification; two of the values are replaced for each device.
+/// notification; up to three of the values are replaced for each device.
 struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)
     private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
@@ -12,6 +12,7 @@ struct MessageHeaders: ~Copyable {
     private var count = 0
     private let eventTypePlace: Int?
     private let audiencePlace: Int?
+    private let appPlace: Int?
     private let orderIDPlace: Int?
 
     init(_ optional: Set<RenderSettings.OptionalHeader>) {
@@ -20,13 +21,14 @@ struct MessageHeaders: ~Copyable {
         let fixed = DispatchHeader.allCases.filter { header in
             switch header {
             case .messageID, .platform, .source, .expiresAt: true
-            case .eventType, .audience, .orderID: requested.contains(header)
+            case .eventType, .audience, .app, .orderID: requested.contains(header)
             // The notification's own headers, and that of a replay.
             case .degraded, .traceparent, .replay: false
             }
         }
         eventTypePlace = fixed.firstIndex(of: .eventType)
         audiencePlace = fixed.firstIndex(of: .audience)
+        appPlace = fixed.firstIndex(of: .app)
         orderIDPlace = fixed.firstIndex(of: .orderID)
         fixedCount = fixed.count
         for (place, header) in fixed.enumerated() { headers[place].name = header.bytes }
@@ -103,11 +105,14 @@ struct MessageHeaders: ~Copyable {
 
     /// The headers for one device.
     mutating func list(
-        for platform: Platform, audience: UnsafeRawBufferPointer
+        for device: Device, audience: UnsafeRawBufferPointer
     ) -> UnsafeBufferPointer<EventHeader> {
-        headers[DispatchHeader.platform.rawValue].value = platform.headerValue
+        headers[DispatchHeader.platform.rawValue].value = device.platform.headerValue
         if let audiencePlace {
             headers[audiencePlace].value = audience
+        }
+        if let appPlace {
+            headers[appPlace].value = device.app
         }
         return UnsafeBufferPointer(rebasing: headers[..<count])
     }

@@ -16,6 +16,11 @@ package struct MessageRenderer: ~Copyable {
     private var deepLink = ByteWriter(capacity: 256)
     /// The expiry in milliseconds, as digits.
     private var expiry = ByteWriter(capacity: 32)
+    private var notices: OrderNotices
+    /// Which devices of the prepared notification get a title and a body.
+    private var reach = OrderNotices.Reach.nobody
+    /// The bytes that count against each provider's limit, without a title and a body.
+    private var sizes = (fcm: 0, apns: 0)
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
     private var headers: MessageHeaders
     /// Made once: a list per notification would be allocated.
@@ -26,6 +31,7 @@ package struct MessageRenderer: ~Copyable {
         fcm = FCMMessage(settings)
         apns = APNsMessage(settings)
         headers = MessageHeaders(settings.optionalHeaders)
+        notices = OrderNotices(settings.display)
     }
 
     deinit {
@@ -45,18 +51,43 @@ package struct MessageRenderer: ~Copyable {
         }
     }
 
+    /// Whether the prepared notification has a title and a body for some of its devices; then ``prepare(_:)`` checks
+    /// each of them.
+    package var isShown: Bool {
+        switch reach {
+        case .nobody: false
+        case .some, .everybody: true
+        }
+    }
+
+    /// Returns why the prepared notification cannot be sent to this device with its title and body (docs/rules.md §7.1).
+    package mutating func prepare(_ device: Device) -> DeadLetter? {
+        guard isShown, let notice = notices.notice(for: device.locale) else { return nil }
+        return switch device.platform {
+        case .fcm: FCMMessage.problem(ofSize: sizes.fcm + FCMMessage.size(of: notice), FCMMessage.measuredShown)
+        case .apns: APNsMessage.problem(ofSize: sizes.apns + APNsMessage.size(of: notice), APNsMessage.measuredShown)
+        }
+    }
+
     /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` is
     /// written if the optional header of that name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
         let value =
-            switch device.platform {
-            case .fcm: fcm.render(device)
-            case .apns: apns.render(device)
+            if isShown, let notice = notices.notice(for: device.locale) {
+                switch device.platform {
+                case .fcm: fcm.render(device, notice: notices.bytes(of: notice))
+                case .apns: apns.render(device, notice: notices.bytes(of: notice))
+                }
+            } else {
+                switch device.platform {
+                case .fcm: fcm.render(device)
+                case .apns: apns.render(device)
+                }
             }
         Hex.write(device.hashStart, to: key)
         return DispatchRecord(
             key: UnsafeRawBufferPointer(start: key, count: 64), value: value,
-            headers: headers.list(for: device.platform, audience: audience))
+            headers: headers.list(for: device, audience: audience))
     }
 
     private mutating func begin(
@@ -69,10 +100,20 @@ package struct MessageRenderer: ~Copyable {
         expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
         let (deepLink, milliseconds) = (deepLink.bytes, expiry.bytes)
         let seconds = Self.seconds(ofMilliseconds: milliseconds)
+        reach = notices.begin(order.eventType, payload: batch.bytes(notification.payload))
+        let isSilentToSome =
+            switch reach {
+            case .nobody, .some: true
+            case .everybody: false
+            }
         for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
             switch platform {
-            case .fcm: fcm.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
-            case .apns: apns.begin(notification, batch, deepLink: deepLink, expiresAt: seconds)
+            case .fcm:
+                if isSilentToSome { fcm.begin(notification, batch, deepLink: deepLink, expiresAt: seconds) }
+                if isShown { fcm.beginShown(notification, batch, deepLink: deepLink, expiresAt: seconds) }
+            case .apns:
+                if isSilentToSome { apns.begin(notification, batch, deepLink: deepLink, expiresAt: seconds) }
+                if isShown { apns.beginShown(notification, batch, deepLink: deepLink, expiresAt: seconds) }
             }
         }
         headers.begin(notification, order, batch, milliseconds)
@@ -83,6 +124,7 @@ package struct MessageRenderer: ~Copyable {
         _ notification: Notification, _ content: RequestNotification.Content, _ request: RequestNotification,
         _ batch: borrowing EventBatch, _ platforms: PlatformSet
     ) -> DeadLetter? {
+        reach = .nobody
         for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
             let problem =
                 switch platform {
@@ -97,15 +139,19 @@ package struct MessageRenderer: ~Copyable {
         return nil
     }
 
-    private func problem(
+    private mutating func problem(
         _ notification: Notification, _ order: Notification.Order, _ platforms: PlatformSet
     ) -> DeadLetter? {
         for platform in Self.platforms where platforms.contains(PlatformSet(platform)) {
-            let problem =
-                switch platform {
-                case .fcm: FCMMessage.validate(notification, order, deepLink: deepLink.bytes)
-                case .apns: APNsMessage.validate(notification, order, deepLink: deepLink.bytes)
-                }
+            let problem: DeadLetter?
+            switch platform {
+            case .fcm:
+                sizes.fcm = FCMMessage.size(of: notification, order, deepLink: deepLink.bytes)
+                problem = FCMMessage.problem(ofSize: sizes.fcm)
+            case .apns:
+                sizes.apns = APNsMessage.size(of: notification, order, deepLink: deepLink.bytes)
+                problem = APNsMessage.problem(ofSize: sizes.apns)
+            }
             if let problem { return problem }
         }
         return nil

@@ -7,7 +7,7 @@ public struct RenderSettings: Equatable, Sendable {
 
     /// A header that is written only on request, because each one costs 0.18 µs per record.
     public enum OptionalHeader: CaseIterable, RawRepresentable, Sendable {
-        case eventType, audience, orderID
+        case eventType, audience, app, orderID
 
         public init?(rawValue: String) {
             guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
@@ -21,6 +21,7 @@ public struct RenderSettings: Equatable, Sendable {
             switch self {
             case .eventType: .eventType
             case .audience: .audience
+            case .app: .app
             case .orderID: .orderID
             }
         }
@@ -33,15 +34,19 @@ public struct RenderSettings: Equatable, Sendable {
     public var optionalHeaders: Set<OptionalHeader>
     /// Whether a request's badge is also sent to FCM devices (docs/rules.md §10).
     public var sendsNotificationCount: Bool
+    /// The titles and bodies of order pushes; nil: they are data only (docs/rules.md §7.1).
+    public var display: DisplayTemplates?
 
     public init(
         timeToLive: Duration = .seconds(3_600), androidPriority: AndroidPriority = .high,
-        optionalHeaders: Set<OptionalHeader> = [], sendsNotificationCount: Bool = false
+        optionalHeaders: Set<OptionalHeader> = [], sendsNotificationCount: Bool = false,
+        display: DisplayTemplates? = nil
     ) {
         self.timeToLive = timeToLive
         self.androidPriority = androidPriority
         self.optionalHeaders = optionalHeaders
         self.sendsNotificationCount = sendsNotificationCount
+        self.display = display
     }
 
     /// ``timeToLive`` as it is sent.

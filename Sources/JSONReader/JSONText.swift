@@ -42,3 +42,10 @@ public struct JSONText {
         return memcmp(start, other.utf8Start, other.utf8CodeUnitCount) == 0
     }
 }
+
+extension String {
+    /// A copy of a text.
+    package init(_ text: JSONText) {
+        self = String(decoding: text.bytes, as: UTF8.self)
+    }
+}

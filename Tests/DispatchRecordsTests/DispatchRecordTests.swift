@@ -32,12 +32,12 @@ struct DispatchRecordTests {
         var hasTraceparent: Bool
         var isReplayed: Bool
 
-        static let all = (0..<64).map { bits in
+        static let all = (0..<128).map { bits in
             HeaderSet(
                 optional: Set(
                     RenderSettings.OptionalHeader.allCases.enumerated().filter { bits >> $0.offset & 1 == 1 }
                         .map(\.element)),
-                isDegraded: bits & 8 != 0, hasTraceparent: bits & 16 != 0, isReplayed: bits & 32 != 0)
+                isDegraded: bits & 16 != 0, hasTraceparent: bits & 32 != 0, isReplayed: bits & 64 != 0)
         }
 
         var testDescription: String { headers.map(\.text).joined(separator: ",") }
@@ -48,6 +48,7 @@ struct DispatchRecordTests {
                 case .messageID, .platform, .source, .expiresAt: true
                 case .eventType: optional.contains(.eventType)
                 case .audience: optional.contains(.audience)
+                case .app: optional.contains(.app)
                 case .orderID: optional.contains(.orderID)
                 case .degraded: isDegraded
                 case .traceparent: hasTraceparent
@@ -99,6 +100,7 @@ struct DispatchRecordTests {
                 #expect(
                     try record.eventType == (set.optional.contains(.eventType) ? .order(.unpickedOrdersReminder) : nil))
                 #expect(text(record.audience) == (set.optional.contains(.audience) ? "place/7" : nil))
+                #expect(text(record.app) == (set.optional.contains(.app) ? subscription.app : nil))
                 let orderID = set.isDegraded ? "" : "742ba33c"
                 #expect(text(record.orderID) == (set.optional.contains(.orderID) ? orderID : nil))
                 #expect(try record.missingField == (set.isDegraded ? .orderID : nil))
@@ -163,7 +165,7 @@ struct DispatchRecordTests {
                 case .expiresAt: _ = try record.expiresAt
                 case .eventType: _ = try record.eventType
                 case .degraded: _ = try record.missingField
-                case .audience, .orderID, .traceparent, .replay: break
+                case .audience, .app, .orderID, .traceparent, .replay: break
                 }
             } catch {
                 found = error

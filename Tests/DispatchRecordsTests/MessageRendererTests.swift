@@ -132,8 +132,28 @@ struct MessageRendererTests {
         let settings = RenderSettings(optionalHeaders: Set(RenderSettings.OptionalHeader.allCases))
         let headers = try #require(try render([.fcm("t")], batch, settings).first).headers.dropFirst(4)
         #expect(
-            headers == ["event-type: event_unpicked_orders_reminder", "audience: place/7", "order-id: 742ba33c"])
+            headers == [
+                "event-type: event_unpicked_orders_reminder", "audience: place/7", "app: com.example.app",
+                "order-id: 742ba33c",
+            ])
         #expect(headers.count == RenderSettings.OptionalHeader.allCases.count)
+    }
+
+    @Test("the header app has each device's own app, and is empty for a device without one")
+    func apps() throws {
+        var batch = EventBatch()
+        batch.add()
+        var other = Subscription.fcm("t2")
+        other.app = "com.example.other"
+        var none = Subscription.fcm("t3")
+        none.app = ""
+        let subscriptions = [.fcm("t1"), other, none, .apns("aa")]
+        let rendered = try render(subscriptions, batch, RenderSettings(optionalHeaders: [.app]))
+        #expect(rendered.count == 4)
+        for message in rendered {
+            let subscription = try #require(subscriptions.first { $0.tokenHash == message.key })
+            #expect(message.headers.dropFirst(4) == ["app: \(subscription.app)"])
+        }
     }
 
     @Test("an incoming traceparent is passed on, other headers are not")

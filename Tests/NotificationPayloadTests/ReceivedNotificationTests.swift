@@ -78,6 +78,21 @@ struct ReceivedNotificationTests {
         #expect(ReceivedNotification(data: ["default": order.encoded()]) == expected)
     }
 
+    @Test("§7.1: an order push that is shown is an order still, with what it shows")
+    func shownOrder() {
+        let data = PushValue.object(
+            ["default": .string(order.encoded()), "order_type": .string("food"), "order_id": .string("o-1")])
+        let notice = #"{"title":"Order A-17","body":"Picked."}"#
+        let expected = ReceivedNotification.order(
+            OrderNotification(
+                payload: order, deepLinkKeys: DeepLinkKeys(orderType: "food", orderID: "o-1"), title: "Order A-17",
+                body: "Picked."))
+        #expect(ReceivedNotification(json: #"{"notification":\#(notice),"data":\#(data.json)}"#) == expected)
+        let aps = #"{"aps":{"alert":\#(notice),"content-available":1},"#
+        #expect(ReceivedNotification(json: aps + data.json.dropFirst()) == expected)
+        #expect(ReceivedNotification(json: #"{"aps":{"content-available":1},"# + data.json.dropFirst()) != expected)
+    }
+
     @Test("§5.3 row 13: document 1's legacy flat form is an order")
     func legacy() {
         let data = ["event_type": "event_order_created", "order_id": "o-1", "order_type": "Food", "message_id": "m"]

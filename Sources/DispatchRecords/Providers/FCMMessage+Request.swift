@@ -1,13 +1,11 @@
 import Events
 
 extension FCMMessage {
-    private static var measuredOfRequests: StaticString { "the data and notification of an FCM message have" }
-
     mutating func begin(
         _ request: RequestNotification, of notification: Notification, _ batch: borrowing EventBatch
     ) -> DeadLetter? {
         let size = request.dataSize + (request.isSilent ? 0 : request.notificationSize)
-        if let problem = Self.problem(ofSize: size, Self.measuredOfRequests) { return problem }
+        if let problem = Self.problem(ofSize: size, Self.measuredShown) { return problem }
         body.removeAll()
         body.append("\"")
         if !request.isSilent { appendShown(request, batch) }

@@ -4,41 +4,47 @@ import Subscriptions
 
 /// The body of FCM's `messages:send` (docs/rules.md §1, §7).
 struct FCMMessage: ~Copyable, ProviderMessage {
-    /// The limit of `data`, for requests with `notification` (docs/rules.md §1.3).
+    /// The limit of `data` and `notification` (docs/rules.md §1.3).
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the data of an FCM message has" }
+    static var measuredShown: StaticString { "the data and notification of an FCM message have" }
     static var tokenMember: StaticString { "token" }
 
     /// Its end is everything after the token.
     var body = MessageBody()
+    /// The same for an order's message that is shown: its end is everything after `notification`.
+    private var shown = MessageBody()
     /// Whether a request's badge is sent.
     let sendsNotificationCount: Bool
-    /// The part between an order's data and the expiry: the same for every notification.
-    private var providers = ByteWriter(capacity: 256)
+    /// The part of an order's message between its data and what the notification decides.
+    private var android = ByteWriter(capacity: 256)
 
     init(_ settings: RenderSettings) {
         sendsNotificationCount = settings.sendsNotificationCount
-        providers.append(#"},"android":{"priority":""#)
+        android.append(#"},"android":{"priority":""#)
         switch settings.androidPriority {
-        case .high: providers.append("high" as StaticString)
-        case .normal: providers.append("normal" as StaticString)
+        case .high: android.append("high" as StaticString)
+        case .normal: android.append("normal" as StaticString)
         }
-        providers.append(#"","ttl":""#)
-        providers.append(decimal: settings.timeToLiveSeconds)
-        providers.append(
-            #"s"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
+        android.append(#"","ttl":""#)
+        android.append(decimal: settings.timeToLiveSeconds)
+        android.append(#"s""#)
     }
 
     /// FCM counts the keys and values of `data` before they are escaped.
-    static func validate(
-        _ notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
-    ) -> DeadLetter? {
+    static func size(
+        of notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
+    ) -> Int {
         var size = "default".utf8.count + notification.payloadSize
         if let type = order.orderType {
             size += "order_type".utf8.count + type.text.utf8CodeUnitCount
             size += "order_id".utf8.count + order.orderID.count
         }
-        return problem(ofSize: size)
+        return size
+    }
+
+    static func size(of notice: OrderNotices.Notice) -> Int {
+        "title".utf8.count + "body".utf8.count + notice.size
     }
 
     mutating func begin(
@@ -50,9 +56,31 @@ struct FCMMessage: ~Copyable, ProviderMessage {
         body.append(batch.bytes(notification.payload))
         body.append("\"")
         body.append(deepLink)
-        body.append(providers.bytes)
+        body.append(android.bytes)
+        body.append(#"},"apns":{"headers":{"apns-push-type":"background","apns-priority":"5","apns-expiration":""#)
         body.append(expiresAt)
         body.append(#""},"payload":{"aps":{"content-available":1}}}}}"#)
+    }
+
+    mutating func beginShown(
+        _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
+        expiresAt: UnsafeRawBufferPointer
+    ) {
+        let messageID = batch.bytes(notification.messageID)
+        shown.removeAll()
+        shown.append(#","data":{"default":""#)
+        shown.append(batch.bytes(notification.payload))
+        shown.append("\"")
+        shown.append(deepLink)
+        shown.append(android.bytes)
+        shown.append(#","notification":{"tag":""#)
+        shown.append(messageID)
+        shown.append(
+            #""}},"apns":{"headers":{"apns-push-type":"alert","apns-priority":"10","apns-expiration":""#)
+        shown.append(expiresAt)
+        shown.append(#"","apns-collapse-id":""#)
+        shown.append(messageID)
+        shown.append(#""},"payload":{"aps":{"content-available":1}}}}}"#)
     }
 
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer {
@@ -60,5 +88,14 @@ struct FCMMessage: ~Copyable, ProviderMessage {
         body.prepend(device.token, needsEscaping: device.needsEscaping)
         body.prepend(#"{"message":{"token":""#)
         return body.bytes
+    }
+
+    mutating func render(_ device: Device, notice: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        shown.removeFront()
+        shown.prepend(notice)
+        shown.prepend(#"","notification":"#)
+        shown.prepend(device.token, needsEscaping: device.needsEscaping)
+        shown.prepend(#"{"message":{"token":""#)
+        return shown.bytes
     }
 }

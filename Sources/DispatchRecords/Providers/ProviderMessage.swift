@@ -10,25 +10,35 @@ protocol ProviderMessage: ~Copyable {
     static var limit: Int { get }
     /// The part of an order's message that the limit counts and its verb, for a person.
     static var measured: StaticString { get }
+    /// The same for a message with a title and a body.
+    static var measuredShown: StaticString { get }
     /// The name of the member with the device's token.
     static var tokenMember: StaticString { get }
 
     init(_ settings: RenderSettings)
 
-    /// Why this notification of an order cannot be sent to any device of the provider; nil if it can.
+    /// The bytes of an order's message that count against the limit, without a title and a body.
     ///
     /// - Parameter deepLink: see ``begin(_:_:deepLink:expiresAt:)``.
-    static func validate(
-        _ notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
-    ) -> DeadLetter?
+    static func size(
+        of notification: Notification, _ order: Notification.Order, deepLink: UnsafeRawBufferPointer
+    ) -> Int
 
-    /// Prepares a valid notification of an order.
+    /// The bytes that a title and a body add.
+    static func size(of notice: OrderNotices.Notice) -> Int
+
+    /// Prepares a notification of an order that does not exceed the limit, for devices that show nothing.
     ///
     /// - Parameters:
     ///   - deepLink: the keys of the app's deep link, as members of a JSON object, each after a comma; empty if there
     ///     is no deep link.
     ///   - expiresAt: in seconds since 1970, as decimal digits.
     mutating func begin(
+        _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
+        expiresAt: UnsafeRawBufferPointer)
+
+    /// The same for devices that show a title and a body (docs/rules.md §7.1); independent of the other one.
+    mutating func beginShown(
         _ notification: Notification, _ batch: borrowing EventBatch, deepLink: UnsafeRawBufferPointer,
         expiresAt: UnsafeRawBufferPointer)
 
@@ -39,6 +49,9 @@ protocol ProviderMessage: ~Copyable {
 
     /// The message for one device; valid until the next call.
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer
+
+    /// The message for one device that shows this, `{"title":"…","body":"…"}`; valid until the next call.
+    mutating func render(_ device: Device, notice: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer
 }
 
 extension ProviderMessage where Self: ~Copyable {

@@ -19,7 +19,7 @@ package struct CivilDate: Equatable {
     }
 
     /// Nil if there is no such day: 2025-02-30 does not roll over (docs/rules.md §5.1).
-    init?(year: Int, month: Int, day: Int) {
+    package init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.days(inMonth: month, of: year)
         else { return nil }

@@ -110,9 +110,3 @@ private struct AppTypesParsing {
         }
     }
 }
-
-extension String {
-    fileprivate init(_ text: JSONText) {
-        self.init(decoding: text.bytes, as: UTF8.self)
-    }
-}

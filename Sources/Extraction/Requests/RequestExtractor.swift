@@ -12,7 +12,7 @@ package struct RequestExtractor: ~Copyable {
 
     let rules: RequestRules
     let types: KnownAppTypes
-    private var envelopes = EnvelopeReader()
+    var envelopes = EnvelopeReader()
     private var identity = MessageIdentity()
     var arena = TextArena()
     /// Those of the request that is being read.

@@ -34,7 +34,7 @@ extension ReceivedNotification {
         if let value = data["default"], value != .null, value != .string("") {
             self = Self.order(from: value, push)
         } else if data["event_type"]?.nonEmpty != nil {
-            self = .order(OrderNotification(payload: OrderPayload(fields: data), deepLinkKeys: DeepLinkKeys(data)))
+            self = .order(OrderNotification(payload: OrderPayload(fields: data), push))
         } else if let actionType = data["actiontype"]?.nonEmpty, let id = data["notificationid"]?.nonEmpty {
             self = .broadcast(Broadcast(actionType: actionType, notificationID: id, push))
         } else if let type = data["type"]?.nonEmpty {
@@ -55,7 +55,7 @@ extension ReceivedNotification {
                 } else {
                     try OrderPayload(default: value)
                 }
-            return .order(OrderNotification(payload: payload, deepLinkKeys: DeepLinkKeys(push.data)))
+            return .order(OrderNotification(payload: payload, push))
         } catch {
             return .unknown(UnknownNotification(push: push, reason: .unreadableOrder))
         }

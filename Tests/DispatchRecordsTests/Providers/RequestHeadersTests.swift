@@ -28,7 +28,10 @@ struct RequestHeadersTests {
         for content in RequestNotification.Content.allCases {
             let headers = try RenderedRequest(SampleRequest(content: content), Self.everyHeader).headers
             for list in headers.values {
-                #expect(list.dropFirst(4) == ["event-type: \(content.rawValue)", "audience: place/7"])
+                #expect(
+                    list.dropFirst(4) == [
+                        "event-type: \(content.rawValue)", "audience: place/7", "app: com.example.shop",
+                    ])
             }
         }
     }
@@ -49,13 +52,14 @@ struct RequestHeadersTests {
             let request = try RenderedRequest.all(of: requests, by: &renderer)
             #expect(
                 request.first?.headers[.fcm]?.dropFirst(4) == [
-                    "event-type: message", "audience: place/7", "traceparent: 00-ab-cd-01",
+                    "event-type: message", "audience: place/7", "app: com.example.shop",
+                    "traceparent: 00-ab-cd-01",
                 ])
             let order = try RenderedRequest.all(of: orders, by: &renderer)
             #expect(
                 order.first?.headers[.fcm]?.dropFirst(4) == [
-                    "event-type: event_order_created", "audience: place/7", "order-id: 742ba33c",
-                    "x-degraded: order_id",
+                    "event-type: event_order_created", "audience: place/7", "app: com.example.shop",
+                    "order-id: 742ba33c", "x-degraded: order_id",
                 ])
         }
     }

@@ -92,16 +92,3 @@ struct RenderCheck: ~Copyable {
         return first.elementsEqual(second)
     }
 }
-
-/// An Android phone and an iPhone for everybody.
-struct TwoDevices: TokenResolver {
-    static let androidToken = "token"
-    static let appleToken = "00ff"
-
-    func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) {
-        for audience in 0..<audiences.count {
-            devices.append(token: Self.androidToken, platform: .fcm, app: "com.example.app", to: audience)
-            devices.append(token: Self.appleToken, platform: .apns, app: "com.example.App", to: audience)
-        }
-    }
-}

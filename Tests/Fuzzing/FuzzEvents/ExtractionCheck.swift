@@ -18,7 +18,7 @@ struct ExtractionCheck: ~Copyable {
 
     mutating func take(_ headers: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer) {
         batch.removeAll()
-        if let headers { readHeaders(headers) }
+        if let headers { batch.readHeaders(headers) }
         for _ in 0..<2 {
             batch.records.append(
                 EventRecord(
@@ -28,13 +28,6 @@ struct ExtractionCheck: ~Copyable {
         let first = extract(0)
         let second = extract(1)
         expect(first == second, "the same record gives the same: \(first) and \(second)")
-    }
-
-    private mutating func readHeaders(_ lines: UnsafeRawBufferPointer) {
-        for line in lines.split(separator: 0x0A, omittingEmptySubsequences: true) {
-            let (name, value) = UnsafeRawBufferPointer(rebasing: line).split(at: [0x3A, 0x20])
-            batch.headers.append(EventHeader(name: name ?? value, value: name == nil ? nil : value))
-        }
     }
 
     /// The result of a record: its payloads, the reasons why there are none, or the code of its dead letter.

@@ -17,7 +17,8 @@ struct Phone {
     private func show(_ notification: ReceivedNotification) -> [String] {
         switch notification {
         case .order(let order):
-            return [text(of: order.payload)] + order.payload.problems.map { "problem: \($0)" }
+            let own = order.title == nil && order.body == nil ? text(of: order.payload) : text(order.title, order.body)
+            return [own] + order.payload.problems.map { "problem: \($0)" }
         case .app(let app):
             return [text(app.title, app.body)] + data(app.data.mapValues(PushValue.string))
         case .message(let message):
@@ -29,7 +30,8 @@ struct Phone {
         }
     }
 
-    /// An order push has no text: the app writes it (document 1, "Notification Payload Schema").
+    /// An order push has no text, unless the sender has `display=on`: the app writes it (document 1, "Notification
+    /// Payload Schema").
     private func text(of order: OrderPayload) -> String {
         let name = "Order #\(order.visibleID.isEmpty ? order.orderID : order.visibleID)"
         let slot = "\(order.deliveryDate) \(order.startTime)–\(order.endTime)"

@@ -43,6 +43,14 @@ struct PhoneTests {
             ])
     }
 
+    @Test("an order push with a text of its own shows that")
+    func shownOrder() {
+        let data = #"{"event_type":"event_order_created","order_id":"7"}"#
+        let notice = #"{"title":"Bestellung 7","body":"Neu"}"#
+        let shown = shown([line("fcm", #"{"message":{"notification":\#(notice),"data":\#(data)}}"#)])
+        #expect(shown.first?.first == "Bestellung 7: Neu")
+    }
+
     @Test("requests show title and body, and the data that the app gets")
     func requests() {
         let notification = #"{"title":"42","body":"The purpose of life"}"#

@@ -1,0 +1,99 @@
+import Events
+import NotificationPayload
+
+/// Templates as bytes, so that a text is chosen and written without making a string. Never changes.
+struct CompiledTemplates: ~Copyable {
+    enum Part {
+        /// The inside of a JSON string, and the bytes of the text before it is escaped.
+        case fixed(TextRange, size: Int)
+        case field(OrderField)
+    }
+
+    struct Entry {
+        fileprivate let type: EventType
+        /// As in a payload; nil for any.
+        fileprivate let status: TextRange?
+        /// Positions in ``parts``.
+        let title: Range<Int>
+        let body: Range<Int>
+    }
+
+    struct Language {
+        fileprivate let name: TextRange
+        fileprivate let entries: Range<Int>
+    }
+
+    private var text = ByteWriter(capacity: 16)
+    private var entries: [Entry] = []
+    private(set) var parts: [Part] = []
+    private(set) var languages: [Language] = []
+    let defaultLanguage: Int
+    /// The types that have a text in some language.
+    let types: [EventType]
+
+    init(_ templates: DisplayTemplates?) {
+        defaultLanguage = templates?.defaultLanguage ?? 0
+        let languages = templates?.languages ?? []
+        types = EventType.allCases.filter { type in languages.contains { $0.texts.contains { $0.type == type } } }
+        for language in languages {
+            let first = entries.count
+            // Those with a status are tried before the one without.
+            for text in language.texts where text.status != nil { append(text) }
+            for text in language.texts where text.status == nil { append(text) }
+            let name = append(language.name, escaping: 0)
+            self.languages.append(Language(name: name, entries: first..<entries.count))
+        }
+    }
+
+    func bytes(_ range: TextRange) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text.bytes[range.range])
+    }
+
+    /// The language of this tag; case, and `-` or `_`, make no difference.
+    func language(named tag: UnsafeRawBufferPointer) -> Int? {
+        languages.firstIndex { language in
+            language.name.count == tag.count
+                && tag.elementsEqual(bytes(language.name)) { DisplayTemplates.normal($0) == $1 }
+        }
+    }
+
+    /// - Parameter status: the payload's new status, embedded as it is there.
+    func entry(in language: Int, for type: EventType, status: UnsafeRawBufferPointer) -> Entry? {
+        for index in languages[language].entries where entries[index].type == type {
+            guard let own = entries[index].status else { return entries[index] }
+            if sameBytes(bytes(own), status) { return entries[index] }
+        }
+        return nil
+    }
+
+    private mutating func append(_ text: DisplayTemplates.Text) {
+        let status = text.status.map { append($0, escaping: 2) }
+        let title = append(text.title)
+        let body = append(text.body)
+        entries.append(Entry(type: text.type, status: status, title: title, body: body))
+    }
+
+    private mutating func append(_ template: DisplayTemplates.Template) -> Range<Int> {
+        let first = parts.count
+        for part in template.parts {
+            switch part {
+            case .fixed(let string): parts.append(.fixed(append(string, escaping: 1), size: string.utf8.count))
+            case .field(let field): parts.append(.field(field))
+            }
+        }
+        return first..<parts.count
+    }
+
+    /// - Parameter times: 1 for the inside of a JSON string, 2 for that of a string within one.
+    private mutating func append(_ string: String, escaping times: Int) -> TextRange {
+        var bytes = Array(string.utf8)
+        for _ in 0..<times {
+            var escaped = ByteWriter(capacity: bytes.count)
+            bytes.withUnsafeBytes { escaped.appendEscaped($0) }
+            bytes = Array(escaped.bytes)
+        }
+        let start = text.count
+        bytes.withUnsafeBytes { text.append($0) }
+        return TextRange(start: start, count: bytes.count)
+    }
+}

@@ -1,0 +1,19 @@
+/// The words of a text such as `v1 n=24 t=1751875337000`: what the metadata of an offset and some headers hold.
+///
+/// Readers ignore the names that they do not know, so that later versions can add words.
+package struct MetadataWords {
+    package let pairs: [(name: Substring, value: Substring)]
+
+    /// Nil for a text that does not begin with `v1`, or has a word that is no `<name>=<value>`.
+    package init?(_ text: String) {
+        let words = text.split(separator: " ")
+        guard words.first == "v1" else { return nil }
+        var pairs: [(name: Substring, value: Substring)] = []
+        for word in words.dropFirst() {
+            let pair = word.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2 else { return nil }
+            pairs.append((pair[0], pair[1]))
+        }
+        self.pairs = pairs
+    }
+}
