@@ -2,7 +2,7 @@ import HTTPServer
 import Pipeline
 import Telemetry
 
-/// The pages that a pipeline offers to monitoring: `/metrics`, `/live` and `/ready`.
+/// The pages that a service offers to monitoring: `/metrics`, `/live` and `/ready`.
 ///
 /// It serves from its creation until ``stop()``, also before and after the pipeline's `run()`.
 package final class ConsoleServer {
@@ -19,6 +19,17 @@ package final class ConsoleServer {
         server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
     }
 
+    /// The same for any other service.
+    ///
+    /// - Parameter unready: why it does not do its work now; empty if it does.
+    package init(
+        at address: ListenAddress, metrics: Metrics, build: Metrics.Labels,
+        unready: @escaping @Sendable () -> [String]
+    ) throws(HTTPServerError) {
+        let pages = Pages(metrics: metrics, build: build, stuck: { [] }, unready: unready)
+        server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
+    }
+
     /// Closes the port. Further calls do nothing.
     package func stop() {
         server.stop()
@@ -27,12 +38,23 @@ package final class ConsoleServer {
 
 /// Creates each page when it is requested.
 struct Pages: Sendable {
-    private let pipeline: NotificationPipeline
     private let metrics: Metrics
+    private let stuck: @Sendable () -> [String]
+    private let unready: @Sendable () -> [String]
 
     init(pipeline: NotificationPipeline, metrics: Metrics, build: Metrics.Labels) {
-        self.pipeline = pipeline
+        self.init(
+            metrics: metrics, build: build, stuck: { pipeline.liveness.stuck },
+            unready: { pipeline.readiness.reasons.map { "\($0)" } })
+    }
+
+    init(
+        metrics: Metrics, build: Metrics.Labels, stuck: @escaping @Sendable () -> [String],
+        unready: @escaping @Sendable () -> [String]
+    ) {
         self.metrics = metrics
+        self.stuck = stuck
+        self.unready = unready
         ProcessMetrics.register(in: metrics)
         metrics.gauge("carillon_build_info", help: "Always 1; the labels say what runs.", labels: build).set(1)
     }
@@ -40,8 +62,8 @@ struct Pages: Sendable {
     subscript(path: String) -> HTTPResponse? {
         switch path {
         case "/metrics": metricsPage()
-        case "/live": Self.livePage(pipeline.liveness)
-        case "/ready": Self.readyPage(pipeline.readiness)
+        case "/live": Self.livePage(stuck())
+        case "/ready": Self.readyPage(unready())
         default: nil
         }
     }
@@ -52,19 +74,19 @@ struct Pages: Sendable {
     }
 
     /// Does not cover a worker that hangs in a transaction: it ends the process by itself.
-    static func livePage(_ liveness: Liveness) -> HTTPResponse {
-        guard !liveness.isAlive else { return HTTPResponse(body: "live\n") }
+    static func livePage(_ stuck: [String]) -> HTTPResponse {
+        guard !stuck.isEmpty else { return HTTPResponse(body: "live\n") }
         let lines =
             ["not live"]
-            + liveness.stuck.map {
+            + stuck.map {
                 "- \($0): nothing arrives although there is something to read, and a new client did not help"
             }
         return HTTPResponse(.serviceUnavailable, body: lines.joined(separator: "\n") + "\n")
     }
 
-    static func readyPage(_ readiness: Readiness) -> HTTPResponse {
-        guard !readiness.isReady else { return HTTPResponse(body: "ready\n") }
-        let lines = ["not ready"] + readiness.reasons.map { "- \($0)" }
+    static func readyPage(_ reasons: [String]) -> HTTPResponse {
+        guard !reasons.isEmpty else { return HTTPResponse(body: "ready\n") }
+        let lines = ["not ready"] + reasons.map { "- \($0)" }
         return HTTPResponse(.serviceUnavailable, body: lines.joined(separator: "\n") + "\n")
     }
 }

@@ -39,6 +39,26 @@ extension Admin {
         return committed
     }
 
+    /// The names of the consumer groups that the cluster has, dead ones left out.
+    ///
+    /// Not for the mock cluster, as ``describe(group:timeout:)``.
+    public func groups(timeout: Duration = .seconds(30)) throws(KafkaError) -> [String] {
+        let answer = try request("list_groups", RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPS, timeout: timeout) {
+            rd_kafka_ListConsumerGroups(handle.pointer, $0, $1)
+        }
+        let result = rd_kafka_event_ListConsumerGroups_result(answer.event)
+        var count = 0
+        if let errors = rd_kafka_ListConsumerGroups_result_errors(result, &count), count > 0, let first = errors[0] {
+            let text = String(cString: rd_kafka_error_string(first))
+            throw handle.error(rd_kafka_error_code(first), text, operation: "list_groups")
+        }
+        guard let listed = rd_kafka_ListConsumerGroups_result_valid(result, &count) else { return [] }
+        return (0..<count).compactMap { index in
+            guard let group = listed[index] else { return nil }
+            return String(cString: rd_kafka_ConsumerGroupListing_group_id(group))
+        }
+    }
+
     /// The group's state and its members.
     ///
     /// Not for the mock cluster, which never answers: the call would block this client permanently, its tear-down

@@ -59,7 +59,11 @@ extension Consumer {
     package func waitingRecords(in queue: Int) -> Int { queues.data[queue].count }
 
     /// Waits until one of several data queues has something, for at most `timeout`; returns at once with a single one.
-    package func waitForRecords(timeout: Duration) { queues.wait(timeout: timeout) }
+    ///
+    /// - Parameter numbers: the queues whose records are wanted now; nil: all.
+    package func waitForRecords(in numbers: [Int]? = nil, timeout: Duration) {
+        queues.wait(for: numbers, timeout: timeout)
+    }
 
     /// Like ``fill(_:limit:maxBytes:timeout:)``, but copies the records: not for the hot path.
     public mutating func read(limit: Int, timeout: Duration) -> ConsumerRead {

@@ -29,17 +29,41 @@ public struct Consumer: ~Copyable {
         settings: Settings, group: String, instance: String? = nil, queuesOf topics: [String] = [],
         logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
+        // A static member that comes back with more topics gets its old partitions, unless the group's protocol changes
+        // (docs/kafka.md 22).
+        try self.init(
+            settings: settings, group: group, instance: instance, queuesOf: topics,
+            strategy: topics.count > 1 ? "roundrobin,range" : nil, signal: nil, logger: sink)
+    }
+
+    /// Creates a member of a group that gives each member the same partitions of every topic, which all have the same
+    /// number of them. Not a static member: its topics may change.
+    ///
+    /// - Parameters:
+    ///   - topics: each gets a data queue of its own.
+    ///   - signal: is waited for by ``waitForRecords(timeout:)``, and raised by others too.
+    package init(
+        settings: Settings, group: String, coPartitioned topics: [String], signal: QueueSignal,
+        logger sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) {
+        try self.init(
+            settings: settings, group: group, instance: nil, queuesOf: topics, strategy: "range", signal: signal,
+            logger: sink)
+    }
+
+    private init(
+        settings: Settings, group: String, instance: String?, queuesOf topics: [String], strategy: String?,
+        signal: QueueSignal?, logger sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) {
         var fixed = ClientSettings.consumerFixed
         fixed["group.id"] = group
         fixed["group.instance.id"] = instance
         fixed["isolation.level"] = "read_committed"
-        // A static member that comes back with more topics gets its old partitions, unless the group's protocol changes
-        // (docs/kafka.md 22).
-        if topics.count > 1 { fixed["partition.assignment.strategy"] = "roundrobin,range" }
+        if let strategy { fixed["partition.assignment.strategy"] = strategy }
         try self.init(
             merged: ClientSettings.merged(
                 fixed: fixed, user: settings, defaults: ClientSettings.consumerDefaults, for: .consumer),
-            group: group, queuesOf: topics, sink: sink)
+            group: group, queuesOf: topics, signal: signal, sink: sink)
     }
 
     /// Creates a reader that assigns its own partitions and joins no group.
@@ -57,18 +81,19 @@ public struct Consumer: ~Copyable {
         let defaults = ClientSettings.consumerDefaults.merging(["auto.offset.reset": "earliest"]) { $1 }
         try self.init(
             merged: ClientSettings.merged(fixed: fixed, user: settings, defaults: defaults, for: .consumer),
-            group: group ?? "", queuesOf: [], sink: sink)
+            group: group ?? "", queuesOf: [], signal: nil, sink: sink)
     }
 
     private init(
-        merged settings: Settings, group: String, queuesOf topics: [String], sink: @escaping ClientLog.Sink
+        merged settings: Settings, group: String, queuesOf topics: [String], signal: QueueSignal?,
+        sink: @escaping ClientLog.Sink
     ) throws(KafkaError) {
         let events = RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS
         let handle = try ClientHandle(
             RD_KAFKA_CONSUMER, settings: settings, callbacks: ClientCallbacks(sink: sink), events: events)
         // Errors and statistics arrive on the consumer's queue, too.
         rd_kafka_poll_set_consumer(handle.pointer)
-        queues = try ConsumerQueues(of: handle, topics: topics)
+        queues = try ConsumerQueues(of: handle, topics: topics, signal: signal)
         self.handle = handle
         self.group = group
     }

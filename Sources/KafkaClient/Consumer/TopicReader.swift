@@ -1,3 +1,5 @@
+import Glibc
+
 /// Reads a topic from its beginning to the end that it has when the call starts.
 package enum TopicReader {
     /// - Parameter take: receives each record, in offset order within a partition.
@@ -70,6 +72,41 @@ package enum TopicReader {
                 try check(open, to: ends, with: &consumer, &quiet)
                 if quiet.isOver { throw quiet.reason ?? .nothingArrives(for: quiet.time) }
             }
+        }
+    }
+
+    /// Waits until every transaction that has written to a topic so far has ended, so that its records can be read.
+    ///
+    /// - Returns: false if one is still open after `timeout`, or it was stopped.
+    package static func waitUntilSettled(
+        _ topic: String, settings: Settings, logger sink: @escaping ClientLog.Sink, timeout: Duration,
+        until isStopped: () -> Bool
+    ) throws(KafkaError) -> Bool {
+        var open = settings
+        open["isolation.level"] = "read_uncommitted"
+        let written = try ends(of: topic, settings: open, sink)
+        var consumer = try Consumer(assigning: settings, logger: sink)
+        let partitions = Array(written.keys)
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            let stable = try consumer.explaining { consumer throws(KafkaError) in
+                try consumer.endOffsets(partitions, timeout: .seconds(30))
+            }
+            if written.allSatisfy({ partition, end in stable[partition].map { $0 >= end } ?? false }) { return true }
+            if isStopped() || .now >= deadline { return false }
+            // The broker does not notify: polling is the only way to know.
+            usleep(50_000)
+        }
+    }
+
+    private static func ends(
+        of topic: String, settings: Settings, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        var consumer = try Consumer(assigning: settings, logger: sink)
+        return try consumer.explaining { consumer throws(KafkaError) in
+            let count = try consumer.partitionCount(of: topic, timeout: .seconds(30))
+            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            return try consumer.endOffsets(partitions, timeout: .seconds(30))
         }
     }
 

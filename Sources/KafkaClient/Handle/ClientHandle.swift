@@ -31,10 +31,10 @@ final class ClientHandle {
         rd_kafka_conf_set_log_cb(configuration, logReceived)
         if settings["transactional.id"] != nil {
             callbacks.sent.watch(configuration)
-            callbacks.appended.watch(configuration)
         }
         if events != 0 { rd_kafka_conf_set_events(configuration, events) }
         if type == RD_KAFKA_PRODUCER {
+            callbacks.appended.watch(configuration)
             rd_kafka_conf_set_dr_msg_cb(configuration, deliveryReported)
             rd_kafka_conf_set_error_cb(configuration, errorRaised)
             rd_kafka_conf_set_stats_cb(configuration, statisticsEmitted)

@@ -1,18 +1,27 @@
 import CRDKafka
 import Synchronization
 
-/// When the broker appended the latest record with ``Producer/timedTag``, by the broker's clock.
+/// When the broker appended the latest record with ``Producer/timedTag``, by the broker's clock, and where.
 ///
 /// Uses an interceptor, because delivery reports are enabled for failures only: a report per record would cost more
 /// than the record's headers. The interceptor runs for each record, on librdkafka's threads, and only compares a tag.
 final class AppendTime: Sendable {
     private let time = Atomic<Int64>(none)
+    private let place = Mutex<(partition: Int32, offset: Int64)?>(nil)
     private static let none = Int64.min
 
     /// Returns each time once, in milliseconds since 1970; nil if there is no new one. Any thread.
     func take() -> Int64? {
         let time = time.exchange(Self.none, ordering: .acquiringAndReleasing)
         return time == Self.none ? nil : time
+    }
+
+    /// Returns each place once; nil if there is no new one. Any thread.
+    func takePlace() -> (partition: Int32, offset: Int64)? {
+        place.withLock { place in
+            defer { place = nil }
+            return place
+        }
     }
 
     /// Observes the client that is created from this configuration. The caller keeps this object alive as long as the
@@ -23,6 +32,7 @@ final class AppendTime: Sendable {
     }
 
     fileprivate func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+        place.withLock { $0 = (message.pointee.partition, message.pointee.offset) }
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let time = rd_kafka_message_timestamp(message, &type)
         // For a delivered record librdkafka 2.0.2 gives the bit of the batch's attributes, 8, instead of the value for

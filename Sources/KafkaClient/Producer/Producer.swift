@@ -66,13 +66,19 @@ public struct Producer: ~Copyable {
         }
     }
 
-    /// The tag for a transactional producer's records whose append time is wanted: see ``takeAppendTime()``.
+    /// The tag for records whose append time or place is wanted: see ``takeAppendTime()`` and ``takeAppendPlace()``.
     public static let timedTag = UInt64.max
 
     /// When the broker appended the latest record with ``timedTag`` that was delivered since the last call, by the
     /// broker's clock; nil if there was none, or its topic does not have `message.timestamp.type=LogAppendTime`.
     public mutating func takeAppendTime() -> Timestamp? {
         handle.callbacks.appended.take().map(Timestamp.init(milliseconds:))
+    }
+
+    /// Where the broker appended the latest record with ``timedTag`` that was delivered since the last call; nil if there
+    /// was none.
+    public mutating func takeAppendPlace() -> (partition: Int32, offset: Int64)? {
+        handle.callbacks.appended.takePlace()
     }
 
     /// The errors since the last call that no call caused, oldest first; only the latest 100 are kept.
