@@ -1,0 +1,60 @@
+import Digests
+import Events
+
+/// What a lane commits of a partition: its first unfinished offset, and which offsets above it are finished.
+///
+/// The metadata is `v1 n=<partitions> l=<hash of the lanes> c=<0 or 1> d=<bits, base64url>`.
+package struct LaneOffset: Equatable, Sendable {
+    /// The most offsets above the first unfinished one that the metadata can describe: their bits take 2,731 of the
+    /// 4,096 bytes that Kafka allows.
+    package static let largestWindow = 16_384
+
+    /// The first unfinished offset.
+    package var offset: Int64
+    /// The partitions of the dispatch topic when it was committed.
+    package var partitions: Int32
+    /// The hash of the map of lanes: eight hex digits or more.
+    package var lanes: String
+    /// Whether nothing that is unfinished may have been sent.
+    package var isClean: Bool
+    /// Bit i of byte j (from the lowest) is offset + 8 j + i, and set if that one is finished. Without zeros at the end.
+    package var finished: [UInt8]
+
+    package init(offset: Int64, partitions: Int32, lanes: String, isClean: Bool, finished: [UInt8]) {
+        self.offset = offset
+        self.partitions = partitions
+        self.lanes = lanes
+        self.isClean = isClean
+        self.finished = finished
+    }
+
+    /// At most 2,800 bytes.
+    package var metadata: String {
+        let bits = String(decoding: Base64URL.encode(finished), as: UTF8.self)
+        return "v1 n=\(partitions) l=\(lanes) c=\(isClean ? 1 : 0)" + (bits.isEmpty ? "" : " d=\(bits)")
+    }
+
+    /// Nil for metadata that is not a lane's, such as that of an operator's reset. Words of later versions are ignored.
+    package init?(offset: Int64, metadata: String) {
+        guard let words = MetadataWords(metadata) else { return nil }
+        var partitions: Int32?
+        var lanes: String?
+        var isClean: Bool?
+        var finished: [UInt8] = []
+        for (name, value) in words.pairs {
+            switch name {
+            case "n": partitions = Int32(value)
+            case "l": lanes = String(value)
+            case "c": isClean = value == "1" ? true : value == "0" ? false : nil
+            case "d":
+                guard let bits = Base64URL.decode(value.utf8), bits.count * 8 <= Self.largestWindow else {
+                    return nil
+                }
+                finished = bits
+            default: continue
+            }
+        }
+        guard let partitions, partitions > 0, let lanes, let isClean else { return nil }
+        self.init(offset: offset, partitions: partitions, lanes: lanes, isClean: isClean, finished: finished)
+    }
+}
