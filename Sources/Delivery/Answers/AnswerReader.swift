@@ -1,0 +1,38 @@
+import JSONReader
+import Subscriptions
+
+/// Reads providers' answers. The memory of the parser is reused; one owner.
+///
+/// Nothing of an answer's text gets further than its codes, which are cut to what a code can be.
+package struct AnswerReader: ~Copyable {
+    private var reader = JSONReader()
+
+    package init() {}
+
+    /// What an answer means.
+    ///
+    /// - Parameter now: in milliseconds since 1970; for a `Retry-After` with a date, if the answer has no `date`.
+    package mutating func verdict(of answer: ProviderAnswer, from platform: Platform, now: Int64) -> Verdict {
+        // HTML from a proxy or a load balancer is an answer without members.
+        let body = try? reader.parse(answer.body)
+        let after = answer.header("retry-after").flatMap { RetryAfter($0) }.map { after in
+            after.wait(now: answer.header("date").flatMap { HTTPDate.milliseconds($0) } ?? now)
+        }
+        switch platform {
+        case .fcm: return FCMAnswer(body).verdict(status: answer.status, after: after)
+        case .apns: return APNsAnswer(body).verdict(answer, after: after)
+        }
+    }
+}
+
+/// A provider's code, for a record and a log: at most 64 characters that a code can have.
+enum ProviderCode {
+    static func text(_ text: JSONText?) -> String? {
+        guard let text, !text.bytes.isEmpty else { return nil }
+        let visible = text.bytes.prefix(64).map { (0x21...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }
+        return String(decoding: visible, as: UTF8.self)
+    }
+
+    /// For an answer without a code.
+    static func http(_ status: Int) -> String { "http_\(status)" }
+}

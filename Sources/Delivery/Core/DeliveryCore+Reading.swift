@@ -1,0 +1,151 @@
+import Deliveries
+
+extension DeliveryCore {
+    /// A record of the dispatch topic that another lane sends, or that cannot be read by this one.
+    ///
+    /// - Returns: false if the partition is full: hand it in again later.
+    package mutating func skip(_ partition: Int32, at offset: Int64) -> Bool {
+        guard let opening = partitions[partition]?.streams[0].open(offset) else { return true }
+        switch opening {
+        case .open: partitions[partition]?.streams[0].finish(offset)
+        case .known: break
+        case .full: return false
+        }
+        return true
+    }
+
+    /// Everything of a topic's partition below this offset was handed in: the markers of transactions behind it, too.
+    package mutating func reached(_ offset: Int64, of stream: LaneStream, _ partition: Int32) {
+        partitions[partition]?.streams[stream.index].skip(to: offset)
+    }
+
+    /// A record of the dispatch topic.
+    ///
+    /// - Returns: false if the partition is full: hand it in again later.
+    package mutating func dispatch(_ record: LaneRecord, now: Int64) -> Bool {
+        let partition = record.partition
+        guard let opening = partitions[partition]?.streams[0].open(record.source) else { return true }
+        switch opening {
+        case .open: break
+        case .known: return true
+        case .full: return false
+        }
+        let newest = partitions[partition]?.order.last(of: record.device)
+        let key = hold(
+            HeldRecord(
+                record: record, note: RetryNote(offset: record.source, attempts: 0, used: 0), stream: .dispatch,
+                offset: record.source, usedUntil: now))
+        if record.expiresAt <= now {
+            conclude(key, .expired, now: now)
+        } else if record.credential == nil {
+            conclude(key, .refused, reason: MessageProblem.noCredential.rawValue, now: now)
+        } else if let newest {
+            switch newest.place {
+            case .held: break
+            case .tier(let tier): park(key, in: tier)
+            }
+        } else {
+            enqueue(key)
+        }
+        return true
+    }
+
+    /// A record of a retry topic that is due.
+    ///
+    /// - Parameter appendedAt: the record's own timestamp, in milliseconds since 1970.
+    /// - Returns: false if the partition is full: hand it in again later.
+    package mutating func retry(
+        _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: Int64, now: Int64
+    ) -> Bool {
+        let partition = record.partition
+        guard let opening = partitions[partition]?.streams[tier + 1].open(offset) else { return true }
+        switch opening {
+        case .open: break
+        case .known: return true
+        case .full: return false
+        }
+        var note = note
+        note.used += clock.unpaused(from: appendedAt, to: now)
+        let notBefore = note.notBefore
+        note.notBefore = nil
+        let key = hold(
+            HeldRecord(record: record, note: note, stream: .tier(tier), offset: offset, usedUntil: now))
+        let predecessor = partitions[partition]?.order.predecessor(of: record.source, record.device)
+        if record.expiresAt <= now {
+            conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
+        } else if note.used >= settings.longestTry {
+            conclude(key, .gaveUp, now: now)
+        } else if let notBefore, notBefore > now {
+            held[key]?.note.notBefore = notBefore
+            park(key, in: self.tier(attempts: 0, wait: notBefore - now))
+        } else if let predecessor {
+            switch predecessor.place {
+            case .held: break
+            case .tier(let tier): park(key, in: tier)
+            }
+        } else {
+            enqueue(key)
+        }
+        return true
+    }
+
+    private mutating func hold(_ record: HeldRecord) -> HeldKey {
+        let key = HeldKey(partition: record.record.partition, source: record.record.source)
+        held[key] = record
+        partitions[key.partition]?.order.put(key.source, of: record.record.device, at: .held)
+        return key
+    }
+
+    /// The retry topic of a record: by its attempts, or a longer one if it must wait longer.
+    func tier(attempts: Int, wait: Int64) -> Int {
+        let ladder = min(max(attempts - 1, 0), settings.tiers.count - 1)
+        return max(ladder, settings.tiers.lastIndex { $0 <= wait } ?? 0)
+    }
+
+    /// Writes a held record to a retry topic.
+    mutating func park(_ key: HeldKey, in tier: Int) {
+        guard let record = held.removeValue(forKey: key) else { return }
+        outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
+        partitions[key.partition]?.order.put(key.source, of: record.record.device, at: .tier(tier))
+        partitions[key.partition]?.streams[record.stream.index].finish(record.offset)
+        // Whoever waited behind it waits in the same topic, and so behind it.
+        while let next = partitions[key.partition]?.order.successor(of: key.source, record.record.device),
+            next.place == .held, held[HeldKey(partition: key.partition, source: next.offset)] != nil
+        {
+            park(HeldKey(partition: key.partition, source: next.offset), in: tier)
+        }
+    }
+
+    /// The end of a record.
+    mutating func conclude(
+        _ key: HeldKey, _ outcome: DeliveryOutcome, reason: String? = nil, providerID: String? = nil,
+        evidence: Int64? = nil, now: Int64
+    ) {
+        guard let ended = held.removeValue(forKey: key) else { return }
+        let record = ended.record
+        var written = DeliveryRecord(
+            outcome, topic: settings.dispatchTopic, partition: key.partition, offset: key.source,
+            messageID: record.messageID, device: record.deviceHash, platform: record.platform, lane: settings.lane,
+            attempts: ended.note.attempts)
+        written.app = record.app
+        written.environment = record.environment
+        written.status = ended.status
+        written.reason = reason
+        written.providerID = providerID
+        written.evidence = evidence
+        written.credential = record.credential.map { settings.credentials[$0] }
+        written.firstSentAt = ended.note.firstSentAt
+        written.lastSentAt = ended.note.lastSentAt
+        outbox.outcomes.append(written)
+        partitions[key.partition]?.order.remove(key.source, of: record.device)
+        partitions[key.partition]?.streams[ended.stream.index].finish(ended.offset)
+        guard let next = partitions[key.partition]?.order.first(of: record.device), next.place == .held else { return }
+        let nextKey = HeldKey(partition: key.partition, source: next.offset)
+        if held[nextKey]?.isQueued == false { enqueue(nextKey) }
+    }
+
+    private mutating func enqueue(_ key: HeldKey) {
+        held[key]?.isQueued = true
+        ready.append(key)
+    }
+}

@@ -1,0 +1,185 @@
+import Deliveries
+
+extension DeliveryCore {
+    /// The requests to send now.
+    package mutating func takeRequests(now: Int64) -> [LaneRequest] {
+        var requests: [LaneRequest] = []
+        var waiting: [HeldKey] = []
+        var index = 0
+        // What cannot be in flight now is not looked at: there may be thousands.
+        while index < ready.count, inFlight.count < settings.inFlight {
+            let key = ready[index]
+            index += 1
+            guard let record = held[key] else { continue }
+            if record.record.expiresAt <= now {
+                // What waits behind it is appended to the list.
+                conclude(key, record.note.attempts == 0 ? .expired : .gaveUp, now: now)
+                continue
+            }
+            guard let credential = record.record.credential,
+                partitions[key.partition]?.phase == .active, !mustCommit,
+                maySend(credential, tag: nextTag, now: now)
+            else {
+                waiting.append(key)
+                continue
+            }
+            inFlight[nextTag] = key
+            held[key]?.note.firstSentAt = record.note.firstSentAt ?? now
+            held[key]?.note.lastSentAt = now
+            requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
+            nextTag += 1
+        }
+        ready.replaceSubrange(..<index, with: waiting)
+        return requests
+    }
+
+    /// Whether one more request may be sent; while something is paused, as its probe.
+    private mutating func maySend(_ credential: Int, tag: UInt64, now: Int64) -> Bool {
+        guard credentials[credential].isReady else { return false }
+        // A probe of one must not be held back by the other's interval for ever: it needs both to be due.
+        if let pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }
+        if let pause = credentials[credential].pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }
+        if credentials[credential].bucket?.take(now: now) == false { return false }
+        if pause?.beginProbe(now: now) == true { laneProbe = tag }
+        if credentials[credential].pause?.beginProbe(now: now) == true { credentials[credential].probe = tag }
+        return true
+    }
+
+    /// The answer to a request, or why there is none. An unknown tag, of a lost partition, is ignored.
+    ///
+    /// - Parameters:
+    ///   - status: HTTP's; nil without an answer.
+    ///   - now: in milliseconds since 1970.
+    /// - Returns: the credential that needs a new token: it sends nothing until ``setCredential(_:isReady:isNew:now:)``.
+    package mutating func answer(_ tag: UInt64, _ verdict: Verdict, status: Int?, now: Int64) -> Int? {
+        guard let key = inFlight.removeValue(forKey: tag), let record = held[key], let index = record.record.credential
+        else { return nil }
+        let kind = status.map(AnswerKind.init(status:)) ?? .failed
+        credentials[index].bucket?.answered(kind, now: now)
+        judge(tag, kind, now: now)
+        judge(tag, verdict, of: index, now: now)
+        held[key]?.status = status ?? record.status
+        count(key, now: now)
+        switch verdict {
+        case .accepted(let providerID):
+            held[key]?.note.attempts += 1
+            conclude(key, .accepted, providerID: providerID, now: now)
+        case .deadDevice(let reason, let evidence):
+            held[key]?.note.attempts += 1
+            switch evidence {
+            case .now: conclude(key, .deadDevice, reason: reason, evidence: now, now: now)
+            // A provider's clock may be ahead: it cannot know it before it answers.
+            case .at(let time): conclude(key, .deadDevice, reason: reason, evidence: min(time, now), now: now)
+            }
+        case .refused(let reason):
+            held[key]?.note.attempts += 1
+            conclude(key, .refused, reason: reason, now: now)
+        case .retry(let reason, let counts, let after):
+            if counts { held[key]?.note.attempts += 1 }
+            if status == nil, counts { possiblyTwice += 1 }
+            again(key, reason: reason, after: after, now: now)
+        case .slowDown(let reason, let after):
+            held[key]?.note.attempts += 1
+            again(key, reason: reason, after: after, now: now)
+        case .refreshCredential(let reason):
+            guard !record.isRefreshed else {
+                pauseCredential(index, reason, now: now)
+                ready.insert(key, at: 0)
+                return nil
+            }
+            held[key]?.isRefreshed = true
+            credentials[index].isReady = false
+            ready.insert(key, at: 0)
+            return index
+        case .pauseCredential(let reason):
+            pauseCredential(index, reason, now: now)
+            ready.insert(key, at: 0)
+        }
+        return nil
+    }
+
+    /// The request could not be made of this record: it is refused.
+    package mutating func refuse(_ tag: UInt64, _ problem: MessageProblem, now: Int64) {
+        guard let key = inFlight.removeValue(forKey: tag) else { return }
+        withdrawProbe(tag, now: now)
+        conclude(key, .refused, reason: problem.rawValue, now: now)
+    }
+
+    /// Adds the time since the last count, without pauses.
+    private mutating func count(_ key: HeldKey, now: Int64) {
+        guard let record = held[key] else { return }
+        held[key]?.note.used += clock.unpaused(from: record.usedUntil, to: now)
+        held[key]?.usedUntil = now
+    }
+
+    private mutating func again(_ key: HeldKey, reason: String, after: Int64?, now: Int64) {
+        guard let record = held[key] else { return }
+        let tier = tier(attempts: record.note.attempts, wait: after ?? 0)
+        let due = now + max(settings.tiers[tier], after ?? 0)
+        guard record.note.used < settings.longestTry, due < record.record.expiresAt else {
+            conclude(key, .gaveUp, reason: reason, now: now)
+            return
+        }
+        if let after, after > settings.tiers[tier] { held[key]?.note.notBefore = now + after }
+        park(key, in: tier)
+    }
+
+    // MARK: Pauses
+
+    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, now: Int64) {
+        let fails = health.record(kind, now: now)
+        if tag == laneProbe {
+            laneProbe = nil
+            switch kind {
+            case .failed: pause?.failed(now: now)
+            case .answered, .throttled:
+                pause = nil
+                health.reset()
+                restart(now)
+            }
+        } else if fails, pause == nil {
+            pause = .lane(now: now)
+            clock.begin(now: now)
+        }
+    }
+
+    private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: Int64) {
+        guard credentials[index].probe == tag else { return }
+        credentials[index].probe = nil
+        switch verdict {
+        case .pauseCredential, .refreshCredential: credentials[index].pause?.failed(now: now)
+        // It shows nothing about the credential.
+        case .retry: credentials[index].pause?.withdraw(now: now)
+        case .accepted, .deadDevice, .refused, .slowDown: resume(credential: index, now: now)
+        }
+    }
+
+    private mutating func pauseCredential(_ index: Int, _ reason: String, now: Int64) {
+        guard credentials[index].pause == nil else { return }
+        credentials[index].pause = .credential(reason, now: now)
+        clock.begin(now: now)
+    }
+
+    mutating func resume(credential index: Int, now: Int64) {
+        credentials[index].pause = nil
+        credentials[index].probe = nil
+        restart(now)
+    }
+
+    private mutating func restart(_ now: Int64) {
+        if canSend { clock.end(now: now) }
+        for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
+    }
+
+    mutating func withdrawProbe(_ tag: UInt64, now: Int64? = nil) {
+        let now = now ?? lastTick ?? 0
+        if tag == laneProbe {
+            laneProbe = nil
+            pause?.withdraw(now: now)
+        }
+        for index in credentials.indices where credentials[index].probe == tag {
+            credentials[index].probe = nil
+            credentials[index].pause?.withdraw(now: now)
+        }
+    }
+}

@@ -1,0 +1,301 @@
+import Deliveries
+
+/// The decisions of one lane's process: what is sent, written and committed, and when. Deterministic: its clock is an
+/// argument, and it does no I/O. One owner; not to be shared between threads.
+///
+/// The owner hands in records, answers and the ends of transactions, and takes requests (``takeRequests(now:)``) and
+/// transactions (``takeTransaction(now:)``). What it must keep to:
+/// - A partition's retry topics are recalled (``recall(_:of:tier:at:device:)``) before its records are handed in.
+/// - Every request gets one answer, also one that was cancelled; answers to unknown tags are ignored.
+/// - Nothing is sought back after an aborted transaction: what it wrote is in the next one.
+package struct DeliveryCore {
+    package private(set) var settings: LaneSettings
+    var partitions: [Int32: LanePartition] = [:]
+    var held: [HeldKey: HeldRecord] = [:]
+    /// What may be sent, in order. Some are not held any more.
+    var ready: [HeldKey] = []
+    var inFlight: [UInt64: HeldKey] = [:]
+    var nextTag: UInt64 = 1
+    var cancelled: [UInt64] = []
+
+    /// What is written by the open transaction, and what the next one writes.
+    var writing: LaneTransaction?
+    var outbox = LaneTransaction()
+    /// Nothing is sent until a transaction has committed that begins after the process was frozen.
+    var mustCommit = false
+    var mayClearMustCommit = false
+    var lastTick: Int64?
+
+    var health = ProviderHealth()
+    var pause: ProbedPause?
+    var laneProbe: UInt64?
+    var credentials: [LaneCredential]
+    var clock = PauseClock()
+
+    /// The most requests that may have been sent twice.
+    package internal(set) var possiblyTwice = 0
+
+    package init(_ settings: LaneSettings) {
+        self.settings = settings
+        credentials = settings.credentials.indices.map { index in
+            LaneCredential(bucket: settings.perMinute[index].map { TokenBucket(perMinute: $0, share: 0) })
+        }
+    }
+
+    // MARK: Partitions
+
+    /// How many partitions the dispatch topic has, which is known once the broker has answered.
+    package mutating func setPartitions(_ count: Int32) { settings.partitions = count }
+
+    /// A partition was assigned.
+    ///
+    /// - Parameters:
+    ///   - committed: of the dispatch topic and each retry topic, in their order.
+    ///   - ends: the high watermarks of the same, asked for after the committed offsets were answered.
+    package mutating func assign(_ partition: Int32, committed: [LaneOffset], ends: [Int64]) {
+        let streams = committed.map { OpenOffsets(from: $0, window: settings.window) }
+        for (index, offset) in committed.enumerated() where !offset.isClean {
+            possiblyTwice += streams[index].unfinished(below: ends[index])
+        }
+        partitions[partition] = LanePartition(streams: streams, committed: committed)
+        shareRates()
+    }
+
+    /// A record of a retry topic below its end at the assignment: who waits, and where.
+    package mutating func recall(
+        _ source: Int64, of partition: Int32, tier: Int, at offset: Int64, device: DeviceOrder.Device
+    ) {
+        guard let streams = partitions[partition]?.streams, !streams[tier + 1].isFinished(offset) else { return }
+        partitions[partition]?.order.put(source, of: device, at: .tier(tier))
+    }
+
+    /// All retry topics of the partition were recalled. Its records are handed in once a transaction has committed that
+    /// the partition is not clean any more.
+    package mutating func recalled(_ partition: Int32) {
+        guard partitions[partition]?.phase == .recalling else { return }
+        partitions[partition]?.phase = .opening
+    }
+
+    /// A partition is to be given up: nothing of it is sent any more, answers are waited for. It has been given up when
+    /// ``owns(_:)`` is false.
+    package mutating func revoke(_ partition: Int32, now: Int64) {
+        switch partitions[partition]?.phase {
+        case .active:
+            partitions[partition]?.phase = .revoking(until: now + settings.lastAnswers)
+            shareRates()
+        // Nothing was sent.
+        case .recalling, .opening: forget(partition)
+        case .revoking, .closing, nil: break
+        }
+    }
+
+    /// A partition is somebody else's already.
+    package mutating func lose(_ partition: Int32) { forget(partition) }
+
+    /// The requests to cancel: their answers are ignored.
+    package mutating func takeCancelled() -> [UInt64] {
+        defer { cancelled.removeAll(keepingCapacity: true) }
+        return cancelled
+    }
+
+    package func owns(_ partition: Int32) -> Bool { partitions[partition] != nil }
+
+    mutating func forget(_ partition: Int32) {
+        cancelRequests(of: partition)
+        partitions[partition] = nil
+        shareRates()
+        held = held.filter { $0.key.partition != partition }
+        outbox.drop(partition)
+        writing?.drop(partition)
+    }
+
+    /// This process's part of the rates is the part of the partitions that it sends, or is about to: those that it gives
+    /// up are their next owner's.
+    private mutating func shareRates() {
+        let sending = partitions.values.count { $0.phase.maySend }
+        let share = Double(sending) / Double(settings.partitions)
+        for index in credentials.indices { credentials[index].bucket?.setShare(share) }
+    }
+
+    private mutating func cancelRequests(of partition: Int32) {
+        for tag in inFlight.filter({ $0.value.partition == partition }).map(\.key).sorted() {
+            inFlight[tag] = nil
+            cancelled.append(tag)
+            withdrawProbe(tag)
+        }
+    }
+
+    // MARK: Time and pauses
+
+    /// The clock has moved; to be called often. Ends what waited for its time.
+    package mutating func tick(now: Int64) {
+        if let lastTick, now - lastTick > settings.frozenAfter {
+            mustCommit = true
+            mayClearMustCommit = false
+        }
+        lastTick = now
+        for (partition, state) in partitions {
+            guard case .revoking(let until) = state.phase else { continue }
+            let open = inFlight.values.contains { $0.partition == partition }
+            guard !open || now >= until else { continue }
+            // What gets no answer may have been sent: that is not clean.
+            cancelRequests(of: partition)
+            partitions[partition]?.phase = .closing(isClean: !open)
+        }
+    }
+
+    /// Whether a partition's topics are to be read now. Not while the lane is paused: its records wait in Kafka. Then
+    /// only as much is read as a probe needs.
+    package func isReading(_ partition: Int32) -> Bool {
+        guard partitions[partition]?.phase == .active, !mustCommit else { return false }
+        if isPaused { return ready.isEmpty && inFlight.isEmpty }
+        return ready.count < 2 * settings.inFlight && held.count < 4 * settings.inFlight
+    }
+
+    /// Whether the lane is paused, by its provider or by a credential.
+    package var isPaused: Bool { pause != nil || credentials.contains { $0.pause != nil } }
+
+    /// Whether nothing of the lane is paused or without a token.
+    var canSend: Bool { !isPaused && credentials.allSatisfy(\.isReady) }
+
+    /// A credential has a token, or has none. A new file ends its pause.
+    package mutating func setCredential(_ index: Int, isReady: Bool, isNew: Bool = false, now: Int64) {
+        credentials[index].isReady = isReady
+        // The time without a token counts as a pause: nothing could be sent.
+        if !isReady { clock.begin(now: now) } else if canSend { clock.end(now: now) }
+        if isNew, credentials[index].pause != nil { resume(credential: index, now: now) }
+    }
+
+    /// A request was not made after all: it waits as before.
+    package mutating func putBack(_ tag: UInt64, now: Int64) {
+        guard let key = inFlight.removeValue(forKey: tag) else { return }
+        withdrawProbe(tag, now: now)
+        ready.insert(key, at: 0)
+    }
+
+    /// Whether something has to be committed before anything else can happen.
+    package var isUrgent: Bool {
+        mustCommit
+            || partitions.values.contains { state in
+                switch state.phase {
+                case .opening, .closing: true
+                case .recalling, .active, .revoking: false
+                }
+            }
+    }
+
+    /// The partitions that this process owns.
+    package var owned: [Int32] { partitions.keys.sorted() }
+
+    /// The first offset of a topic's partition that is not finished; nil for one that is not owned.
+    package func firstUnfinished(of stream: LaneStream, _ partition: Int32) -> Int64? {
+        partitions[partition]?.streams[stream.index].first
+    }
+
+    /// Whether nothing of a partition is held, in flight, or waits to be written.
+    package func isIdle(_ partition: Int32) -> Bool {
+        guard let state = partitions[partition], writing == nil, outbox.hasNothing(of: partition) else { return false }
+        return state.streams.allSatisfy(\.isIdle) && !held.keys.contains { $0.partition == partition }
+    }
+
+    /// All of a partition that is below a cut is finished: its last commit says that the lanes with this hash continue.
+    package mutating func handOver(_ partition: Int32, to lanes: String) {
+        partitions[partition]?.lanes = lanes
+        partitions[partition]?.phase = .closing(isClean: true)
+    }
+
+    /// What a person is told of the lane.
+    package var status: LaneStatus {
+        LaneStatus(
+            inFlight: inFlight.count, held: held.count, possiblyTwice: possiblyTwice, isPaused: pause != nil,
+            pausedCredentials: credentials.indices.filter { credentials[$0].pause != nil }.map {
+                settings.credentials[$0]
+            },
+            unready: credentials.indices.filter { !credentials[$0].isReady }.map { settings.credentials[$0] })
+    }
+
+    /// When a record of a retry topic is due, in milliseconds since 1970.
+    package func due(appendedAt: Int64, tier: Int) -> Int64 { appendedAt + settings.tiers[tier] }
+}
+
+/// A credential of a lane.
+struct LaneCredential {
+    var bucket: TokenBucket?
+    var pause: ProbedPause?
+    var probe: UInt64?
+    /// Whether it has a token.
+    var isReady = true
+}
+
+/// A partition that this process owns.
+struct LanePartition {
+    enum Phase: Equatable {
+        /// The retry topics are read for what waits.
+        case recalling
+        /// Until a transaction has committed that it is not clean.
+        case opening
+        case active
+        case revoking(until: Int64)
+        /// Until a transaction has committed its last offsets.
+        case closing(isClean: Bool)
+
+        /// Whether it sends, now or soon.
+        var maySend: Bool {
+            switch self {
+            case .recalling, .opening, .active: true
+            case .revoking, .closing: false
+            }
+        }
+    }
+
+    var phase = Phase.recalling
+    /// The dispatch topic, then the retry topics.
+    var streams: [OpenOffsets]
+    var order = DeviceOrder()
+    /// What the group has.
+    var committed: [LaneOffset]
+    /// The lanes that continue where this one ends; nil: these.
+    var lanes: String?
+}
+
+/// A moment's state of a lane, for monitoring.
+package struct LaneStatus: Equatable, Sendable {
+    package var inFlight: Int
+    package var held: Int
+    package var possiblyTwice: Int
+    package var isPaused: Bool
+    /// Names of the credentials that are paused, and of those without a token.
+    package var pausedCredentials: [String]
+    package var unready: [String]
+}
+
+/// A record that this process holds, by its dispatch record.
+struct HeldKey: Hashable {
+    var partition: Int32
+    var source: Int64
+}
+
+struct HeldRecord {
+    var record: LaneRecord
+    var note: RetryNote
+    /// Where it was read.
+    var stream: LaneStream
+    var offset: Int64
+    /// Up to when ``RetryNote/used`` counts.
+    var usedUntil: Int64
+    /// Whether it is among the ready ones or in flight.
+    var isQueued = false
+    /// Whether it has been sent again with a new token.
+    var isRefreshed = false
+    var status: Int?
+}
+
+extension LaneTransaction {
+    mutating func drop(_ partition: Int32) {
+        outcomes.removeAll { $0.partition == partition }
+        retries.removeAll { $0.record.partition == partition }
+        commits.removeAll { $0.partition == partition }
+    }
+
+    var isEmpty: Bool { outcomes.isEmpty && retries.isEmpty && commits.isEmpty }
+}

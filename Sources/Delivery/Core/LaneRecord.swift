@@ -1,0 +1,135 @@
+import Deliveries
+import Subscriptions
+
+/// A dispatch record of a lane, from the dispatch topic or from a retry topic.
+package struct LaneRecord: Equatable, Sendable {
+    /// Of the dispatch record, and of its copies in the retry topics.
+    package var partition: Int32
+    /// The offset of the dispatch record.
+    package var source: Int64
+    package var device: DeviceOrder.Device
+    /// The key: the SHA-256 of the token, 64 hex digits.
+    package var deviceHash: String
+    package var messageID: String
+    package var platform: Platform
+    package var app: String?
+    /// Of APNs.
+    package var environment: PushEnvironment?
+    /// The index of its credential; nil if there is none.
+    package var credential: Int?
+    /// In milliseconds since 1970.
+    package var expiresAt: Int64
+    /// The provider's message: the record's value.
+    package var value: [UInt8]
+    /// All headers but the retry's note, to be passed on.
+    package var headers: [Header]
+
+    package struct Header: Equatable, Sendable {
+        package var name: [UInt8]
+        package var value: [UInt8]?
+
+        package init(name: [UInt8], value: [UInt8]?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(
+        partition: Int32, source: Int64, device: DeviceOrder.Device, deviceHash: String, messageID: String,
+        platform: Platform, app: String? = nil, environment: PushEnvironment? = nil, credential: Int?, expiresAt: Int64,
+        value: [UInt8] = [], headers: [Header] = []
+    ) {
+        self.partition = partition
+        self.source = source
+        self.device = device
+        self.deviceHash = deviceHash
+        self.messageID = messageID
+        self.platform = platform
+        self.app = app
+        self.environment = environment
+        self.credential = credential
+        self.expiresAt = expiresAt
+        self.value = value
+        self.headers = headers
+    }
+}
+
+/// A topic that a lane reads.
+package enum LaneStream: Hashable, Sendable {
+    case dispatch
+    /// A retry topic, by its place in the configuration.
+    case tier(Int)
+
+    /// Its place in the list of a partition's offsets.
+    var index: Int {
+        switch self {
+        case .dispatch: 0
+        case .tier(let tier): tier + 1
+        }
+    }
+
+    init(index: Int) {
+        self = index == 0 ? .dispatch : .tier(index - 1)
+    }
+}
+
+/// What is decided about a lane's records besides the code.
+package struct LaneSettings: Sendable {
+    package var lane: String
+    package var dispatchTopic: String
+    package var partitions: Int32
+    /// The hash of the map of lanes.
+    package var lanes: String
+    /// The credentials' names.
+    package var credentials: [String]
+    /// The most open offsets of a partition.
+    package var window = LaneOffset.largestWindow
+    /// The most requests in flight.
+    package var inFlight = 1_000
+    /// The delays of the retry topics, in milliseconds, ascending.
+    package var tiers: [Int64] = [10_000, 60_000, 900_000]
+    /// How long a push is tried, pauses not counted, in milliseconds.
+    package var longestTry: Int64 = 3_600_000
+    /// A gap between two ticks after which other processes may have taken the partitions, in milliseconds.
+    package var frozenAfter: Int64 = 22_500
+    /// How long answers are waited for when partitions are revoked, in milliseconds.
+    package var lastAnswers: Int64 = 15_000
+    /// The messages a minute of each credential, all processes together; nil is no limit.
+    package var perMinute: [Int?]
+
+    package init(lane: String, dispatchTopic: String, partitions: Int32, lanes: String, credentials: [String]) {
+        self.lane = lane
+        self.dispatchTopic = dispatchTopic
+        self.partitions = partitions
+        self.lanes = lanes
+        self.credentials = credentials
+        perMinute = credentials.map { _ in nil }
+    }
+}
+
+/// A request that is to be sent now.
+package struct LaneRequest: Equatable, Sendable {
+    /// Comes back with its answer.
+    package var tag: UInt64
+    package var record: LaneRecord
+    package var credential: Int
+}
+
+/// What one transaction writes and commits.
+package struct LaneTransaction: Equatable, Sendable {
+    package struct Retry: Equatable, Sendable {
+        package var tier: Int
+        package var record: LaneRecord
+        package var note: RetryNote
+    }
+
+    package struct Commit: Equatable, Sendable {
+        package var stream: LaneStream
+        package var partition: Int32
+        package var offset: LaneOffset
+    }
+
+    package var outcomes: [DeliveryRecord] = []
+    package var retries: [Retry] = []
+    package var commits: [Commit] = []
+}

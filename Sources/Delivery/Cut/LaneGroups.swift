@@ -1,0 +1,66 @@
+import Deliveries
+import KafkaClient
+import Pipeline
+import Telemetry
+
+/// The lanes' groups and the cut between them, on the broker.
+package struct LaneGroups {
+    private let configuration: PipelineConfiguration
+    private let logger: Logger
+
+    package init(_ configuration: PipelineConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Every group that a lane of this `group.id` has had.
+    package func groups() throws(KafkaError) -> [LaneCutPlan.Group] {
+        let admin = try Admin(settings: configuration.kafka, logger: logger.clientSink)
+        let prefix = DeliveryConfiguration.group(of: "", in: configuration.groupID)
+        let names = try admin.groups().filter { $0.hasPrefix(prefix) && $0.count > prefix.count }.sorted()
+        var found: [LaneCutPlan.Group] = []
+        for name in names {
+            var offsets: [Int32: LaneOffset] = [:]
+            for (partition, committed) in try admin.listCommitted(group: name)
+            where partition.topic == configuration.topics.dispatch {
+                offsets[partition.partition] = LaneOffset(
+                    offset: committed.offset.value, metadata: committed.metadata)
+            }
+            found.append(
+                .init(
+                    lane: String(name.dropFirst(prefix.count)), members: try admin.describe(group: name).members.count,
+                    offsets: offsets))
+        }
+        return found
+    }
+
+    /// The ends of the dispatch topic, open transactions included: what they write is the old lanes'.
+    package func ends() throws(KafkaError) -> [Int32: Int64] {
+        var settings = configuration.kafka
+        settings["isolation.level"] = "read_uncommitted"
+        let reader = try Consumer(assigning: settings, logger: logger.clientSink)
+        let topic = configuration.topics.dispatch
+        let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
+        let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+        let ends = try reader.endOffsets(partitions, timeout: .seconds(10))
+        return Dictionary(ends.map { ($0.key.partition, $0.value.value) }) { first, _ in first }
+    }
+
+    /// The last cut; nil without one.
+    package func lastCut() throws(KafkaError) -> LaneCut? {
+        let partitions = try ends().keys.sorted()
+        return try LaneCut.read(configuration, partitions: partitions, logger)
+    }
+
+    /// Records a cut.
+    package func record(_ cut: LaneCut) throws(KafkaError) {
+        let reader = try Consumer(
+            assigning: configuration.kafka, group: LaneCut.group(in: configuration.groupID), logger: logger.clientSink)
+        var offsets: [TopicPartition: CommittedOffset] = [:]
+        for (partition, offset) in cut.offsets {
+            offsets[TopicPartition(topic: configuration.topics.dispatch, partition: partition)] = CommittedOffset(
+                offset: Offset(offset), metadata: LaneCut.metadata(lanes: cut.lanes))
+        }
+        try reader.commit(offsets, timeout: .seconds(10))
+    }
+}

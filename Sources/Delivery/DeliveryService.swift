@@ -1,0 +1,190 @@
+import Deliveries
+import Foundation
+import KafkaClient
+import Pipeline
+import Synchronization
+import Telemetry
+
+/// Dispatch records in, requests to FCM and APNs out, and one outcome for each record.
+///
+///     let service = DeliveryService(configuration: configuration)
+///     try await service.run()        // until shutdown() or an error
+///
+/// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once, and what was in flight is
+/// sent again by the next owner; ``shutdown()`` waits for the last answers and commits them. Call `run()` once.
+public final class DeliveryService: Sendable {
+    private let configuration: PipelineConfiguration
+    private let lanes: [String]
+    private let start: DeliveryStart?
+    private let logger: Logger
+    private let context = Mutex<DeliveryContext?>(nil)
+    private let isShutDown = Atomic<Bool>(false)
+    private let isCancelled = Atomic<Bool>(false)
+    /// Counts and measurements, up to now.
+    public let meter: DeliveryMeter
+
+    /// - Parameters:
+    ///   - lanes: the lanes of this process; empty: all of `delivery.lanes`.
+    ///   - start: where a lane begins that has never committed; nil: that is an error.
+    ///   - logger: with the host's own sink.
+    ///   - metrics: the host's registry.
+    public init(
+        configuration: PipelineConfiguration, lanes: [String] = [], start: DeliveryStart? = nil,
+        logger: Logger = Logger(label: "carillon"), metrics: Metrics = Metrics()
+    ) {
+        self.configuration = configuration
+        self.lanes = lanes.isEmpty ? configuration.delivery.lanes.lanes : lanes
+        self.start = start
+        self.logger = logger
+        meter = DeliveryMeter(metrics: metrics)
+        metrics.observe("carillon_ready", help: "1 while every lane of this process sends, else 0.") { [weak self] in
+            [.init(value: .gauge(self?.readiness.isReady == true ? 1 : 0))]
+        }
+    }
+
+    /// Whether every lane of this process sends or has nothing to send, and if not, why.
+    public var readiness: DeliveryReadiness {
+        guard let context = context.withLock({ $0 }) else { return DeliveryReadiness(reasons: ["it is not running"]) }
+        return DeliveryReadiness(context.board, lanes: lanes, isDraining: context.mustEnd)
+    }
+
+    /// Waits for the last answers, commits, and lets ``run()`` return. Any thread, any number of times.
+    public func shutdown() {
+        isShutDown.store(true, ordering: .sequentiallyConsistent)
+        context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
+    }
+
+    /// Runs until ``shutdown()``, or until every lane has finished what is below a cut.
+    ///
+    /// - Throws: `PipelineError` where an operator has to act; `CancellationError` when its task is cancelled.
+    public func run() async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                Thread.start("carillon") { continuation.resume(with: Result { try self.supervise() }) }
+            }
+            try Task.checkCancellation()
+        } onCancel: {
+            isCancelled.store(true, ordering: .sequentiallyConsistent)
+            context.withLock { $0?.isStopping.store(true, ordering: .sequentiallyConsistent) }
+        }
+    }
+
+    private func supervise() throws {
+        let context = try makeContext()
+        let crew = Crew()
+        for lane in lanes {
+            var logger = self.logger
+            logger.metadata["lane"] = lane
+            context.laneStarts()
+            crew.start("lane-\(lane)") { [logger] in
+                defer { context.laneEnded() }
+                do {
+                    var worker = try LaneWorker(lane, context, logger: logger)
+                    do {
+                        try worker.run()
+                    } catch {
+                        worker.close()
+                        throw error
+                    }
+                    worker.close()
+                } catch is DeliveryEnded {
+                    return
+                }
+            }
+        }
+        if configuration.delivery.reaps {
+            crew.start("reaper") { [logger, configuration] in Self.reapHourly(configuration, context, logger) }
+        }
+        try untilAllHaveEnded(crew, context)
+    }
+
+    /// Several processes may do so: the last one that begins continues, and the others end quietly.
+    private static func reapHourly(
+        _ configuration: PipelineConfiguration, _ context: DeliveryContext, _ logger: Logger
+    ) {
+        let reaper = Reaper(configuration, logger: logger)
+        var next = ContinuousClock.now + .seconds(3_600)
+        while !context.mustEnd {
+            Thread.sleep(forTimeInterval: 0.2)
+            guard .now >= next else { continue }
+            next = .now + .seconds(3_600)
+            do {
+                _ = try reaper.reap(until: { context.mustEnd })
+            } catch {
+                logger.warning("dead devices: tried again in an hour: \(error)")
+            }
+        }
+    }
+
+    /// One failure ends the others. The last answers have a deadline of their own; after it and
+    /// `shutdown.timeout` the process gives up.
+    private func untilAllHaveEnded(_ crew: Crew, _ context: DeliveryContext) throws {
+        var deadline: ContinuousClock.Instant?
+        var status = DeliveryStatusLine(meter.reading)
+        while !crew.isEmpty {
+            crew.wait(seconds: 0.2)
+            if crew.failure != nil { context.isDraining.store(true, ordering: .sequentiallyConsistent) }
+            if context.mustEnd, deadline == nil {
+                logger.info("waits for the last answers and commits them")
+                deadline = .now + .seconds(15) + configuration.shutdownTimeout
+            }
+            if let deadline, .now > deadline {
+                context.isStopping.store(true, ordering: .sequentiallyConsistent)
+                throw crew.failure
+                    ?? PipelineError.notDrained(
+                        "not drained in time: what was in flight is sent again by the next owner")
+            }
+            if let line = status.next(meter.reading, context.board) { logger.info("\(line)") }
+        }
+        logger.info("\(status.total(meter.reading))")
+        if let failure = crew.failure { throw failure }
+    }
+
+    private func makeContext() throws(PipelineError) -> DeliveryContext {
+        let known = configuration.delivery.lanes.lanes
+        if let unknown = lanes.first(where: { !known.contains($0) }) {
+            throw .decisionNeeded(
+                "there is no lane '\(unknown)'; delivery.lanes has \(known.joined(separator: ", "))")
+        }
+        guard !configuration.delivery.credentials.isEmpty else {
+            throw .decisionNeeded(
+                "delivery.credentials is not set: there is nothing to send with; it is @FILE with a JSON list of "
+                    + "credentials")
+        }
+        let context = try DeliveryContext(configuration, start: start, meter: meter)
+        meter.observe(context.board)
+        self.context.withLock { $0 = context }
+        if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }
+        if isCancelled.load(ordering: .sequentiallyConsistent) { context.isStopping.store(true, ordering: .releasing) }
+        return context
+    }
+}
+
+/// Whether a sender sends, and if not, why.
+public struct DeliveryReadiness: Sendable, Equatable {
+    public var reasons: [String]
+    public var isReady: Bool { reasons.isEmpty }
+}
+
+extension DeliveryReadiness {
+    init(_ board: DeliveryBoard, lanes: [String], isDraining: Bool) {
+        if isDraining {
+            self.init(reasons: ["it waits for the last answers"])
+            return
+        }
+        let states = Dictionary(board.all.map { ($0.name, $0.lane) }) { $1 }
+        var reasons: [String] = []
+        for name in lanes {
+            guard let lane = states[name], lane.isReading else {
+                reasons.append("lane \(name) has not begun to read")
+                continue
+            }
+            if lane.isPaused { reasons.append("lane \(name) is paused: its provider fails") }
+            for credential in lane.pausedCredentials {
+                reasons.append("lane \(name) is paused: the provider does not accept credential '\(credential)'")
+            }
+            for credential in lane.unready { reasons.append("credential '\(credential)' has no token") }
+        }
+        self.init(reasons: reasons)
+    }
+}

@@ -1,0 +1,96 @@
+/// Where the members of a JSON text are, byte for byte: a value that is passed on keeps its bytes.
+///
+/// It finds the ends of values and does not validate: a text that is no JSON has no members, or wrong ones.
+struct JSONScanner {
+    let text: UnsafeRawBufferPointer
+
+    /// A member of an object.
+    struct Member {
+        /// The name between its quotes, with its escapes.
+        var name: Range<Int>
+        var value: Range<Int>
+    }
+
+    /// The value at a path of members, from the whole text; the last one where a name occurs twice.
+    func value(at path: [StaticString]) -> Range<Int>? {
+        var found = skipSpace(0)..<text.count
+        for name in path {
+            guard let member = members(of: found).last(where: { isName($0.name, name) }) else { return nil }
+            found = member.value
+        }
+        return found
+    }
+
+    /// The members of the object that begins here; none if it is no object, or does not end.
+    func members(of object: Range<Int>) -> [Member] {
+        var members: [Member] = []
+        guard byte(object.lowerBound) == UInt8(ascii: "{") else { return [] }
+        var index = skipSpace(object.lowerBound + 1)
+        while byte(index) == UInt8(ascii: "\"") {
+            guard let nameEnd = endOfString(index) else { return [] }
+            let name = index + 1..<nameEnd - 1
+            index = skipSpace(nameEnd)
+            guard byte(index) == UInt8(ascii: ":") else { return [] }
+            let start = skipSpace(index + 1)
+            guard let end = endOfValue(start) else { return [] }
+            members.append(Member(name: name, value: start..<end))
+            index = skipSpace(end)
+            guard byte(index) == UInt8(ascii: ",") else { break }
+            index = skipSpace(index + 1)
+        }
+        return byte(index) == UInt8(ascii: "}") ? members : []
+    }
+
+    private func isName(_ range: Range<Int>, _ name: StaticString) -> Bool {
+        range.count == name.utf8CodeUnitCount
+            && text[range].elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: range.count))
+    }
+
+    private func byte(_ index: Int) -> UInt8? { index < text.count ? text[index] : nil }
+
+    private func skipSpace(_ start: Int) -> Int {
+        var index = start
+        while let byte = byte(index), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
+        return index
+    }
+
+    /// After the closing quote.
+    private func endOfString(_ start: Int) -> Int? {
+        var index = start + 1
+        while let byte = byte(index) {
+            switch byte {
+            case UInt8(ascii: "\""): return index + 1
+            case UInt8(ascii: "\\"): index += 2
+            default: index += 1
+            }
+        }
+        return nil
+    }
+
+    private func endOfValue(_ start: Int) -> Int? {
+        var index = start
+        var depth = 0
+        while let byte = byte(index) {
+            switch byte {
+            case UInt8(ascii: "\""):
+                guard let end = endOfString(index) else { return nil }
+                index = end
+                if depth == 0 { return index }
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                index += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return index > start ? index : nil }
+                depth -= 1
+                index += 1
+                if depth == 0 { return index }
+            case UInt8(ascii: ","), 0x20, 0x0A, 0x0D, 0x09:
+                if depth == 0 { return index > start ? index : nil }
+                index += 1
+            default:
+                index += 1
+            }
+        }
+        return nil
+    }
+}

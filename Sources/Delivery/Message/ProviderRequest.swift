@@ -1,0 +1,51 @@
+import Digests
+
+/// A POST to a provider.
+package struct ProviderRequest: Equatable, Sendable {
+    package struct Header: Equatable, Sendable {
+        /// In lower case.
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package var url: String
+    package var headers: [Header]
+    package var body: [UInt8]
+}
+
+/// Why a record cannot be sent: it is refused, and the next one is sent. The raw value is the reason in its outcome.
+package enum MessageProblem: String, Error, CaseIterable, Sendable {
+    /// The value is no message of its provider (docs/rules.md §7).
+    case unreadableRecord = "unreadable_record"
+    /// No credential has its app.
+    case noCredential = "no_credential"
+}
+
+extension ProviderRequest {
+    /// The same UUID for every request of a push to a device, so that a repeat can be recognised: the first 16 bytes of
+    /// the SHA-256 of message id, 0x1F and the hash of the token, with the bits of version 8 (RFC 9562).
+    ///
+    /// - Parameter device: 64 hex digits.
+    static func apnsID(messageID: UnsafeRawBufferPointer, device: UnsafeRawBufferPointer) -> String {
+        var input = Array(messageID)
+        input.append(0x1F)
+        input += device
+        var hash = [UInt8](repeating: 0, count: 32)
+        input.withUnsafeBytes { bytes in
+            hash.withUnsafeMutableBytes { target in
+                guard let base = target.baseAddress else { return }
+                SHA256.hash(bytes, into: base)
+            }
+        }
+        hash[6] = hash[6] & 0x0F | 0x80
+        hash[8] = hash[8] & 0x3F | 0x80
+        let digits = Array(hash.withUnsafeBytes { $0.baseAddress.map { Hex.string($0) } ?? "" }.utf8)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
+            .map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+    }
+}

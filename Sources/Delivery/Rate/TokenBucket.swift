@@ -1,0 +1,98 @@
+/// How fast a credential may send: a rate that begins at zero and grows to its full value within a minute, shared with
+/// other processes, and halved when the provider says that it is too high. Times are in milliseconds of any clock.
+package struct TokenBucket: Sendable {
+    /// How long the rate grows from zero.
+    static let ramp: Double = 60_000
+    /// What is not used is lost after so long: a quota is spread evenly.
+    static let burst: Double = 50
+    /// The share of 429 in a second's answers from which on the rate is halved.
+    static let tolerated = 0.01
+    static let least = 1.0 / 64
+
+    /// Messages a millisecond of all processes together.
+    private let full: Double
+    /// The part of them that is this process's, as its partitions are of all.
+    package private(set) var share: Double
+    private var factor = 1.0
+    private var tokens = 1.0
+    private var began: Int64?
+    private var last: Int64 = 0
+    private var second = Int64.min
+    private var answers = 0
+    private var throttled = 0
+
+    package init(perMinute: Int, share: Double = 1) {
+        full = Double(perMinute) / 60_000
+        self.share = share
+    }
+
+    /// The rate now, in messages a millisecond.
+    package func rate(now: Int64) -> Double {
+        full * share * factor * min(Double(now - (began ?? now)) / Self.ramp, 1)
+    }
+
+    /// Partitions have moved: another part of the rate is this process's from now on. What it had saved beyond its new
+    /// burst is lost: others have that part now.
+    package mutating func setShare(_ share: Double) {
+        self.share = share
+        tokens = min(tokens, limit(now: last))
+    }
+
+    /// Takes one message's token; false if it has to wait. The first one never waits.
+    package mutating func take(now: Int64) -> Bool {
+        fill(now)
+        guard tokens >= 1 else { return false }
+        tokens -= 1
+        return true
+    }
+
+    /// Begins at zero again: after a pause.
+    package mutating func restart(now: Int64) {
+        began = now
+        last = now
+        tokens = 1
+    }
+
+    /// An answer came.
+    package mutating func answered(_ kind: AnswerKind, now: Int64) {
+        closeSecond(now)
+        answers += 1
+        switch kind {
+        case .throttled: throttled += 1
+        case .answered, .failed: break
+        }
+    }
+
+    private mutating func fill(_ now: Int64) {
+        closeSecond(now)
+        guard let began else {
+            self.began = now
+            last = now
+            return
+        }
+        guard now > last else { return }
+        // The mean rate of the time, which matters while it grows.
+        let mean = (rate(now: now) + rate(now: max(last, began))) / 2
+        tokens = min(tokens + mean * Double(now - last), limit(now: now))
+        last = now
+    }
+
+    /// The most that is saved: one message at least, or a low rate would never send.
+    private func limit(now: Int64) -> Double { max(rate(now: now) * Self.burst, 1) }
+
+    private mutating func closeSecond(_ now: Int64) {
+        let current = now / 1_000
+        guard current != second else { return }
+        if second != Int64.min {
+            if Double(throttled) > Double(answers) * Self.tolerated {
+                factor = max(factor / 2, Self.least)
+            } else {
+                // As slowly as it begins: from nothing to everything within a minute.
+                factor = min(factor + Double(max(current - second, 1)) / 60, 1)
+            }
+        }
+        second = current
+        answers = 0
+        throttled = 0
+    }
+}

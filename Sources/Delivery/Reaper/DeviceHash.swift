@@ -1,0 +1,37 @@
+import Digests
+import Subscriptions
+
+/// The SHA-256 of a device's token, in 32 bytes.
+package struct DeviceHash: Hashable, Sendable {
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    /// Nil unless these are 64 lower-case hex digits.
+    package init?(_ digits: UnsafeRawBufferPointer) {
+        let words = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) {
+            hash -> (UInt64, UInt64, UInt64, UInt64)? in
+            guard let start = hash.baseAddress, Hex.read(digits, to: start) else { return nil }
+            return start.load(as: (UInt64, UInt64, UInt64, UInt64).self)
+        }
+        guard let words else { return nil }
+        self.words = words
+    }
+
+    package init?(_ text: String) {
+        var text = text
+        guard let hash = text.withUTF8({ DeviceHash(UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = hash
+    }
+
+    /// The device of a subscription's key, whose last 64 bytes it is; nil if there is none.
+    package init?(ofKey key: UnsafeRawBufferPointer) {
+        guard key.count > 65, key[key.count - 65] == UInt8(ascii: "|") else { return nil }
+        self.init(UnsafeRawBufferPointer(rebasing: key[(key.count - 64)...]))
+    }
+
+    package static func == (left: DeviceHash, right: DeviceHash) -> Bool { left.words == right.words }
+
+    package func hash(into hasher: inout Hasher) {
+        // It is a hash already.
+        hasher.combine(words.0)
+    }
+}

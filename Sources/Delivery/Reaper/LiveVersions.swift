@@ -1,0 +1,84 @@
+import Events
+import KafkaClient
+import Subscriptions
+
+/// The live subscriptions of the devices in evidence: the fold of `notifications.subscriptions` for these devices.
+package struct LiveVersions {
+    package struct Version: Equatable, Sendable {
+        package var partition: Int32
+        package var offset: Int64
+        package var platform: Platform
+        package var app: String
+        package var environment: PushEnvironment
+        /// The newest of when it was registered, last seen and written, in milliseconds since 1970.
+        package var newest: Int64
+    }
+
+    package private(set) var versions: [[UInt8]: Version] = [:]
+    /// Keys in more than one partition. Which version counts cannot be told there, so they are left alone.
+    package private(set) var strays: Set<[UInt8]> = []
+    private var partitions: [[UInt8]: Int32] = [:]
+
+    package init() {}
+
+    /// Takes a record, in offset order of its partition. What is no subscription changes nothing, as in the table.
+    package mutating func note(_ record: ConsumerRecord) {
+        guard let key = record.key else { return }
+        if partitions.updateValue(record.partition, forKey: key) ?? record.partition != record.partition {
+            strays.insert(key)
+        }
+        guard let value = record.value else {
+            versions[key] = nil
+            return
+        }
+        guard let subscription = try? Subscription.decode(key: key, value: value) else { return }
+        let times = [
+            subscription.registeredAt?.milliseconds, subscription.lastSeenAt?.milliseconds,
+            record.timestamp?.milliseconds,
+        ]
+        versions[key] = Version(
+            partition: record.partition, offset: record.offset.value, platform: subscription.platform,
+            app: subscription.app, environment: subscription.environment,
+            // Without any time it cannot be told to be older.
+            newest: times.compactMap { $0 }.max() ?? .max)
+    }
+}
+
+/// A version that is dead by its evidence.
+package struct DeadVersion: Equatable, Sendable {
+    package var key: [UInt8]
+    package var device: DeviceHash
+    package var version: LiveVersions.Version
+    package var credential: String
+    package var evidence: Int64
+
+    /// The null that takes it out of the table, in its partition, which is that of the key.
+    var tombstone: ProducerRecord {
+        ProducerRecord(
+            key: key, value: nil, headers: [ReapMark(evidence: evidence, judged: version.offset).recordHeader],
+            partition: version.partition)
+    }
+}
+
+extension DeadEvidence {
+    /// The versions that are older than the evidence about them, in the order of partitions and offsets.
+    ///
+    /// - Parameter credentials: whose evidence counts.
+    package func dead(
+        among live: LiveVersions, by credentials: (String) -> Bool = { _ in true }
+    ) -> [DeadVersion] {
+        live.versions.compactMap { key, version in
+            guard !live.strays.contains(key), let device = key.withUnsafeBytes({ DeviceHash(ofKey: $0) }) else {
+                return nil
+            }
+            let newest = (devices[device] ?? [:])
+                .filter { $0.key.fits(version) && credentials($0.key.credential) && version.newest < $0.value }
+                .max { ($0.value, $0.key.credential) < ($1.value, $1.key.credential) }
+            return newest.map {
+                DeadVersion(
+                    key: key, device: device, version: version, credential: $0.key.credential, evidence: $0.value)
+            }
+        }
+        .sorted { ($0.version.partition, $0.version.offset) < ($1.version.partition, $1.version.offset) }
+    }
+}

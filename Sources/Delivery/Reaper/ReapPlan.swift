@@ -1,0 +1,110 @@
+import Subscriptions
+
+/// Whose dead devices may be deleted.
+package enum ReapApproval: Equatable, Sendable {
+    /// Those of credentials that are not held.
+    case withinLimit
+    /// All of them: a person has confirmed the number.
+    case everything
+}
+
+/// What the reaper would delete now.
+package struct ReapPlan {
+    /// A line of the plan.
+    package struct Row: Equatable, Sendable {
+        package var platform: Platform
+        package var app: String
+        package var credential: String
+        package var devices: Int
+        package var subscriptions: Int
+    }
+
+    /// What the group had committed when it was made.
+    var base: ReapPositions
+    var evidence: DeadEvidence
+    var live: LiveVersions
+    /// How far the deliveries were read.
+    var ends: [Int32: Int64]
+    /// How far the subscriptions were read; empty if there is no evidence.
+    var judged: [Int32: Int64] = [:]
+
+    /// By credential, the answers in the range of the evidence.
+    package var answers: [String: DeadEvidence.Answers] { evidence.answers }
+    /// The credentials of which nothing is deleted until a person confirms the number.
+    package var held: Set<String> { evidence.held(before: base.held) }
+    /// Whether more evidence is left for another run.
+    package var hasMore: Bool { evidence.hasMore }
+    /// Subscriptions that are in several partitions, and therefore left alone.
+    package var strays: Int { live.strays.count }
+
+    /// What is deleted with this approval.
+    package func dead(_ approval: ReapApproval) -> [DeadVersion] {
+        switch approval {
+        case .everything: return evidence.dead(among: live)
+        case .withinLimit:
+            let held = held
+            return evidence.dead(among: live) { !held.contains($0) }
+        }
+    }
+
+    /// The devices that are deleted with this approval.
+    package func devices(_ approval: ReapApproval) -> Int { Set(dead(approval).map(\.device)).count }
+
+    /// What all approvals together delete, by platform, app and credential.
+    package var rows: [Row] {
+        var rows: [[String]: (row: Row, devices: Set<DeviceHash>)] = [:]
+        for dead in dead(.everything) {
+            let version = dead.version
+            let empty = Row(
+                platform: version.platform, app: version.app, credential: dead.credential, devices: 0, subscriptions: 0)
+            rows[[version.platform.rawValue, version.app, dead.credential], default: (empty, [])].row.subscriptions += 1
+            rows[[version.platform.rawValue, version.app, dead.credential]]?.devices.insert(dead.device)
+        }
+        return rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { _, found in
+            var row = found.row
+            row.devices = found.devices.count
+            return row
+        }
+    }
+
+    /// What the group commits with this approval, before any null.
+    func positions(_ approval: ReapApproval) -> ReapPositions {
+        switch approval {
+        case .everything: ReapPositions(next: evidence.next(ends, keeping: []))
+        case .withinLimit:
+            ReapPositions(
+                next: evidence.next(ends, keeping: held),
+                held: base.held.union(held.map(DeadEvidence.hash)))
+        }
+    }
+}
+
+/// What a run of the reaper has done.
+package struct ReapReport: Equatable, Sendable {
+    /// Devices that were taken out of the table, and their subscriptions.
+    package var devices = 0
+    package var subscriptions = 0
+    /// What others had written meanwhile, and was written again.
+    package var restored = 0
+    /// Names of the credentials that wait for a person.
+    package var held: [String] = []
+    /// Whether more evidence is left for another run.
+    package var hasMore = false
+
+    mutating func note(_ dead: [DeadVersion]) {
+        subscriptions = dead.count
+        devices = Set(dead.map(\.device)).count
+    }
+}
+
+/// Another reaper of the group has taken over, which finishes what this one began.
+package struct ReaperTakenOver: Error, CustomStringConvertible {
+    package var group: String
+
+    package var description: String {
+        "another reaper of \(group) has taken over, and finishes what this one began"
+    }
+}
+
+/// It was asked to stop. What is open is finished by the next run.
+package struct ReaperStopped: Error {}

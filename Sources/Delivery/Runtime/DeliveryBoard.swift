@@ -1,0 +1,31 @@
+import Synchronization
+
+/// What each lane is doing, for readiness and monitoring. Any thread.
+final class DeliveryBoard: Sendable {
+    /// A lane of this process.
+    struct Lane: Equatable, Sendable {
+        var partitions = 0
+        var isReading = false
+        var inFlight = 0
+        var held = 0
+        var possiblyTwice = 0
+        /// Paused by its provider.
+        var isPaused = false
+        /// Names of the credentials that are paused.
+        var pausedCredentials: [String] = []
+        /// Names of the credentials that have no token.
+        var unready: [String] = []
+        /// Offsets of its topics from the first unfinished one on; nil until the first measurement.
+        var lag: Int?
+    }
+
+    private let lanes = Mutex<[String: Lane]>([:])
+
+    func set(_ lane: Lane, of name: String) { lanes.withLock { $0[name] = lane } }
+
+    func remove(_ name: String) { lanes.withLock { $0[name] = nil } }
+
+    var all: [(name: String, lane: Lane)] {
+        lanes.withLock { $0.sorted { $0.key < $1.key }.map { (name: $0.key, lane: $0.value) } }
+    }
+}

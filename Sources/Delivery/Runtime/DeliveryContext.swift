@@ -1,0 +1,79 @@
+import Deliveries
+import Foundation
+import KafkaClient
+import Pipeline
+import Synchronization
+import Telemetry
+
+/// What the lanes of a process share. Any thread.
+final class DeliveryContext: Sendable {
+    let configuration: PipelineConfiguration
+    let credentials: CredentialMap
+    /// Of the map of lanes and the retry topics: lanes with another one are other lanes.
+    let lanesHash: String
+    /// The dispatch topic, then the retry topics.
+    let streams: [String]
+    let start: DeliveryStart?
+    let clock = PipelineClock()
+    let meter: DeliveryMeter
+    let board = DeliveryBoard()
+    /// Give the partitions up and end.
+    let isDraining = Atomic<Bool>(false)
+    /// End at once.
+    let isStopping = Atomic<Bool>(false)
+    private let running = Atomic<Int>(0)
+
+    init(
+        _ configuration: PipelineConfiguration, start: DeliveryStart?, meter: DeliveryMeter
+    ) throws(PipelineError) {
+        do {
+            credentials = try configuration.delivery.credentialMap()
+        } catch {
+            throw .decisionNeeded("delivery.credentials: \(error)")
+        }
+        self.configuration = configuration
+        lanesHash = configuration.delivery.lanesHash
+        streams =
+            [configuration.topics.dispatch] + configuration.delivery.retryTopics(of: configuration.topics.dispatch)
+        self.start = start
+        self.meter = meter
+    }
+
+    func laneStarts() { running.add(1, ordering: .sequentiallyConsistent) }
+
+    /// After the last lane there is nothing to keep the process for.
+    func laneEnded() {
+        guard running.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 else { return }
+        isDraining.store(true, ordering: .sequentiallyConsistent)
+    }
+
+    var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
+    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
+
+    /// Retries what needs the broker until it works, with backoff and a line every 10 s.
+    func untilItWorks<Value: ~Copyable>(
+        _ patience: Patience, _ logger: Logger, _ body: () throws(KafkaError) -> Value
+    ) throws -> Value {
+        var backoff = Backoff()
+        while !mustEnd {
+            do {
+                return try body()
+            } catch {
+                if try patience.consider(error) { logger.warning("\(error); waiting") }
+                let end = ContinuousClock.now + backoff.next()
+                while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
+            }
+        }
+        throw DeliveryEnded()
+    }
+}
+
+/// The sender was told to end while something still waited for the broker.
+struct DeliveryEnded: Error {}
+
+/// Where the partitions of a lane begin that has never committed.
+public enum DeliveryStart: Sendable, Equatable {
+    case position(PipelineConfiguration.StartPosition)
+    /// At the offsets of the group that has sent until now.
+    case group(String)
+}

@@ -1,0 +1,132 @@
+import Deliveries
+import Subscriptions
+import Synchronization
+import Telemetry
+
+/// The counts and measurements of the sender: fed by the lanes, read by the status line and monitoring. Any thread.
+public final class DeliveryMeter: Sendable {
+    /// A moment's totals.
+    public struct Reading: Sendable, Equatable {
+        public var requests = 0
+        public var outcomes = 0
+        public var accepted = 0
+        public var retries = 0
+    }
+
+    private let metrics: Metrics
+    private let totals = Mutex(Reading())
+    private let counters = Mutex<[Platform: [Int?: Counter]]>([:])
+    private let latency: [Platform: Histogram]
+
+    package init(metrics: Metrics) {
+        self.metrics = metrics
+        latency = Dictionary(
+            uniqueKeysWithValues: Platform.allCases.map { platform in
+                (
+                    platform,
+                    metrics.histogram(
+                        "carillon_delivery_request_duration_seconds",
+                        help: "From the start of a request to the end of its answer.",
+                        labels: ["platform": platform.rawValue], bounds: Histogram.durationBounds)
+                )
+            })
+    }
+
+    public var reading: Reading { totals.withLock { $0 } }
+
+    /// A request has ended.
+    ///
+    /// - Parameter status: HTTP's; nil without an answer.
+    func answered(_ platform: Platform, status: Int?, duration: Duration?) {
+        requests(platform, status).add()
+        if let duration { latency[platform]?.record(duration) }
+        totals.withLock { $0.requests += 1 }
+    }
+
+    /// Registering takes longer than counting.
+    private func requests(_ platform: Platform, _ status: Int?) -> Counter {
+        counters.withLock { counters in
+            if let known = counters[platform]?[status] { return known }
+            let made = metrics.counter(
+                "carillon_delivery_requests_total", help: "Requests to providers that have ended, by HTTP status.",
+                labels: ["platform": platform.rawValue, "status": status.map(String.init) ?? "none"])
+            counters[platform, default: [:]][status] = made
+            return made
+        }
+    }
+
+    /// A transaction with these outcomes and retries was committed.
+    func committed(_ transaction: LaneTransaction, tiers: [String]) {
+        for outcome in DeliveryOutcome.allCases {
+            for platform in Platform.allCases {
+                let count = transaction.outcomes.count { $0.outcome == outcome && $0.platform == platform }
+                guard count > 0 else { continue }
+                metrics.counter(
+                    "carillon_delivery_outcomes_total", help: "Dispatch records that have ended, by outcome.",
+                    labels: ["platform": platform.rawValue, "outcome": outcome.rawValue]
+                ).add(count)
+            }
+        }
+        for (index, tier) in tiers.enumerated() {
+            let count = transaction.retries.count { $0.tier == index }
+            guard count > 0 else { continue }
+            metrics.counter(
+                "carillon_delivery_retries_total", help: "Records written to a retry topic.", labels: ["topic": tier]
+            ).add(count)
+        }
+        totals.withLock { totals in
+            totals.outcomes += transaction.outcomes.count
+            totals.accepted += transaction.outcomes.count { $0.outcome == .accepted }
+            totals.retries += transaction.retries.count
+        }
+    }
+
+    /// A record of the dispatch or a retry topic that no lane can send.
+    func unreadable(_ topic: String) {
+        metrics.counter(
+            "carillon_delivery_unreadable_records_total",
+            help: "Records that no lane can send, since their headers or key cannot be read; they have no outcome.",
+            labels: ["topic": topic]
+        ).add()
+    }
+
+    func aborted() {
+        metrics.counter("carillon_delivery_aborts_total", help: "Transactions of lanes that were aborted.").add()
+    }
+
+    /// The series that are read when they are asked for.
+    func observe(_ board: DeliveryBoard) {
+        func gauge(
+            _ name: String, _ help: String, _ value: @escaping @Sendable (DeliveryBoard.Lane) -> Double?
+        ) {
+            metrics.observe(name, help: help) {
+                board.all.compactMap { name, lane in
+                    value(lane).map { .init(labels: [.init("lane", name)], value: .gauge($0)) }
+                }
+            }
+        }
+        gauge("carillon_delivery_in_flight", "Requests in flight, by lane.") { Double($0.inFlight) }
+        gauge("carillon_delivery_held", "Records that are read and not finished, by lane.") { Double($0.held) }
+        gauge("carillon_delivery_partitions", "Partitions of the dispatch topic that this process sends, by lane.") {
+            Double($0.partitions)
+        }
+        gauge("carillon_delivery_lag", "Offsets of a lane's topics from the first unfinished one on.") {
+            $0.lag.map(Double.init)
+        }
+        gauge("carillon_delivery_lane_paused", "1 while a lane's provider fails, else 0.") { $0.isPaused ? 1 : 0 }
+        gauge("carillon_delivery_credentials_paused", "Credentials of a lane that the provider does not accept.") {
+            Double($0.pausedCredentials.count)
+        }
+        gauge("carillon_delivery_credentials_unready", "Credentials of a lane without a token to send with.") {
+            Double($0.unready.count)
+        }
+        metrics.observe(
+            "carillon_delivery_possibly_twice_total",
+            help: "Requests that may have been the second one of their push: a loose upper bound."
+        ) {
+            board.all.map { name, lane in
+                .init(labels: [.init("lane", name)], value: .counter(Double(lane.possiblyTwice)))
+            }
+        }
+    }
+}

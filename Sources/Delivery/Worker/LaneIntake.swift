@@ -1,0 +1,127 @@
+import Deliveries
+import JSONReader
+import KafkaClient
+import Pipeline
+import Subscriptions
+
+/// What a lane has read and not handed in, topic by topic.
+struct LaneIntake: ~Copyable {
+    /// The dispatch topic, then the retry topics.
+    let streams: [StreamIntake]
+    private var reader: LaneRecordReader
+    private var errors: [KafkaError] = []
+    /// Records of the lane's topics that it has not finished; nil until the first measurement.
+    var lag: Int?
+
+    init(_ context: DeliveryContext, lane: String) {
+        streams = context.streams.enumerated().map { StreamIntake(LaneStream(index: $0.offset), topic: $0.element) }
+        reader = LaneRecordReader(context, lane: lane)
+    }
+
+    /// The numbers of the topics of which more would be read.
+    var wanted: [Int] { streams.indices.filter { streams[$0].wantsMore } }
+
+    /// What a record of the topic's batch is to this lane.
+    mutating func read(_ stream: StreamIntake) -> LaneRecordReader.Finding { stream.readFirst(&reader) }
+
+    mutating func fill(_ stream: StreamIntake, with consumer: inout Consumer) {
+        stream.fill(with: &consumer, into: &errors)
+    }
+
+    /// The consumer's errors since the last call.
+    mutating func takeErrors() -> [KafkaError] {
+        defer { errors.removeAll() }
+        return errors
+    }
+
+    /// Forgets what was read: the partitions are another process's, or are read again.
+    mutating func removeAll() {
+        for stream in streams { stream.removeAll() }
+        errors.removeAll()
+        lag = nil
+    }
+}
+
+/// One topic of a lane: the batch that was read last, and by partition what has to wait. One owner.
+final class StreamIntake {
+    /// So many records may wait; more stay in Kafka.
+    private static let mostWaiting = 20_000
+    private static let batchSize = 500
+
+    let stream: LaneStream
+    let topic: String
+    private var batch = RecordBatch()
+    /// The first record of the batch that was not looked at.
+    private var next = 0
+    private var waiting: [Int32: PartitionIntake] = [:]
+    private var waitingCount = 0
+
+    init(_ stream: LaneStream, topic: String) {
+        self.stream = stream
+        self.topic = topic
+    }
+
+    var isRead: Bool { next == batch.count }
+    var wantsMore: Bool { isRead && waitingCount < Self.mostWaiting }
+
+    /// The partition of the first record of the batch.
+    var partition: Int32? { isRead ? nil : batch[next].partition }
+
+    /// The offset of the first record of the batch, and its timestamp.
+    var first: (offset: Int64, timestamp: Int64)? {
+        guard !isRead else { return nil }
+        let record = batch[next]
+        return (record.offset, record.timestamp ?? 0)
+    }
+
+    func fill(with consumer: inout Consumer, into errors: inout [KafkaError]) {
+        guard wantsMore else { return }
+        batch.removeAll()
+        next = 0
+        consumer.fill(&batch, from: stream.index, limit: Self.batchSize, timeout: .zero)
+        errors += batch.errors
+    }
+
+    fileprivate func readFirst(_ reader: inout LaneRecordReader) -> LaneRecordReader.Finding {
+        reader.read(batch[next], batch.headers, from: stream)
+    }
+
+    func removeFirst() { next += 1 }
+
+    /// The ends of partitions that the batch has reached, once each of its records was looked at.
+    func takeEnds() -> [(partition: Int32, offset: Int64)] {
+        guard isRead else { return [] }
+        return batch.endsOfPartition.map { ($0.partition.partition, $0.offset.value) }
+    }
+
+    // MARK: What waits
+
+    func isWaiting(_ partition: Int32) -> Bool { waiting[partition].map { !$0.isEmpty } ?? false }
+
+    func wait(_ record: PartitionIntake.Waiting) {
+        waiting[record.record.partition, default: PartitionIntake()].append(record)
+        waitingCount += 1
+    }
+
+    /// Counts when what waits in the partition has been handed in.
+    func reach(_ offset: Int64, _ partition: Int32) { waiting[partition, default: PartitionIntake()].reach(offset) }
+
+    func takeReached(_ partition: Int32) -> Int64? { waiting[partition]?.takeReached() }
+
+    /// The partitions in which something waits.
+    var partitions: [Int32] { waiting.filter { !$0.value.isEmpty }.map(\.key) }
+
+    func firstWaiting(_ partition: Int32) -> PartitionIntake.Waiting? { waiting[partition]?.first }
+
+    func removeFirstWaiting(_ partition: Int32) {
+        waiting[partition]?.removeFirst()
+        waitingCount -= 1
+    }
+
+    func removeAll() {
+        batch.removeAll()
+        next = 0
+        waiting.removeAll()
+        waitingCount = 0
+    }
+}

@@ -1,0 +1,115 @@
+import Deliveries
+import KafkaClient
+import Pipeline
+
+extension LaneWorker {
+    static func makeConsumer(
+        of name: String, _ context: DeliveryContext, _ signal: QueueSignal, _ logger: Logger
+    ) throws(KafkaError) -> Consumer {
+        let configuration = context.configuration
+        var settings = configuration.kafka
+        settings["session.timeout.ms"] = String(configuration.sessionTimeout.wholeMilliseconds)
+        // The lag comes with the statistics.
+        if settings["statistics.interval.ms"] == nil { settings["statistics.interval.ms"] = "5000" }
+        // Each queue has the limits for itself.
+        for limit in ["queued.min.messages", "queued.max.messages.kbytes"] {
+            let whole = (settings[limit] ?? ClientSettings.consumerDefaults[limit]).flatMap(Int.init)
+            settings[limit] = whole.map { String(max(1, $0 / context.streams.count)) }
+        }
+        var consumer = try Consumer(
+            settings: settings, group: DeliveryConfiguration.group(of: name, in: configuration.groupID),
+            coPartitioned: context.streams, signal: signal, logger: logger.clientSink)
+        try consumer.subscribe(to: context.streams)
+        return consumer
+    }
+
+    /// Serves the group's events and the producer's delivery reports.
+    mutating func serveControl() throws {
+        while let event = consumer.nextEvent(timeout: .zero) {
+            switch event {
+            case .assign(let partitions): try startAssignment(partitions)
+            case .revoke(_, let isLost): try revoke(isLost: isLost)
+            case .error(let error): try considerErrors([error])
+            case .statistics(let statistics): observe(statistics)
+            }
+        }
+        output.poll()
+        try considerErrors(output.takeErrors())
+    }
+
+    private mutating func startAssignment(_ partitions: [TopicPartition]) throws {
+        logger.info("assigned \(partitions.count) partitions")
+        assignments += 1
+        // An unanswered assignment would block the whole group until the committed offsets are known.
+        try consumer.assign([:])
+        if case .ending = phase { return }
+        try checkTopics(of: partitions)
+        let numbers = partitions.filter { $0.topic == context.streams[0] }.map(\.partition).sorted()
+        phase = numbers.isEmpty ? .reading : .locating(Search(partitions: numbers))
+    }
+
+    /// Retries of a partition have to come to whoever sends the partition.
+    private func checkTopics(of partitions: [TopicPartition]) throws(PipelineError) {
+        let byTopic = Dictionary(grouping: partitions, by: \.topic).mapValues { Set($0.map(\.partition)) }
+        for topic in context.streams.dropFirst() where byTopic[topic] != byTopic[context.streams[0]] {
+            throw .decisionNeeded(
+                "\(topic) and \(context.streams[0]) do not have the same partitions: `carillon topics check` says more")
+        }
+    }
+
+    /// The group takes the partitions back.
+    private mutating func revoke(isLost: Bool) throws {
+        intake.removeAll()
+        if isLost {
+            logger.warning("lost its partitions: what was in flight may be sent again by their next owner")
+            try release()
+        } else {
+            let now = context.clock.now()
+            for partition in core.owned { core.revoke(partition, now: now) }
+            if case .ending = phase { return }
+            phase = .revoking(until: .now + .milliseconds(core.settings.lastAnswers) + .seconds(15))
+            try releaseIfDone()
+        }
+    }
+
+    /// Gives the partitions back once their last answers are committed.
+    mutating func releaseIfDone() throws {
+        guard case .revoking(let until) = phase else { return }
+        guard !core.owned.isEmpty else { return try release() }
+        guard .now >= until else { return }
+        logger.warning("could not commit the last answers before the partitions were revoked")
+        try release()
+    }
+
+    /// The partitions are somebody else's, or nobody's.
+    mutating func release() throws {
+        for partition in core.owned { core.lose(partition) }
+        senders.cancel(core.takeCancelled())
+        intake.removeAll()
+        roles.removeAll()
+        group = nil
+        if case .ending = phase {} else { phase = .unassigned }
+        try consumer.unassign()
+    }
+
+    /// The process ends: what is in flight is waited for, and committed.
+    mutating func endLane() {
+        intake.removeAll()
+        let now = context.clock.now()
+        for partition in core.owned { core.revoke(partition, now: now) }
+        phase = .ending
+    }
+
+    /// The lag counts from what this lane has finished: the client's own figure ignores commits in transactions.
+    private mutating func observe(_ statistics: ClientStatistics) {
+        var lag: Int64 = 0
+        for each in statistics.partitions {
+            guard let index = context.streams.firstIndex(of: each.partition.topic),
+                let first = core.firstUnfinished(of: LaneStream(index: index), each.partition.partition),
+                let end = each.lastStableOffset
+            else { continue }
+            lag += max(0, end.value - first)
+        }
+        intake.lag = Int(lag)
+    }
+}

@@ -1,0 +1,108 @@
+import Deliveries
+import KafkaClient
+
+extension LaneWorker {
+    /// Hands in what there is, and reads more: retries before new records, which wait for them.
+    mutating func read(_ now: Int64) {
+        guard case .reading = phase else { return }
+        for stream in intake.streams.reversed() {
+            handInWaiting(stream, now)
+            handInBatch(stream, now)
+            guard stream.wantsMore, core.owned.contains(where: { core.isReading($0) }) else { continue }
+            intake.fill(stream, with: &consumer)
+            handInBatch(stream, now)
+        }
+    }
+
+    /// What waited and does not have to wait any longer.
+    private mutating func handInWaiting(_ stream: StreamIntake, _ now: Int64) {
+        for partition in stream.partitions {
+            while core.isReading(partition), let waiting = stream.firstWaiting(partition),
+                handIn(waiting, from: stream.stream, now)
+            {
+                stream.removeFirstWaiting(partition)
+            }
+            if let reached = stream.takeReached(partition) { core.reached(reached, of: stream.stream, partition) }
+        }
+    }
+
+    /// The records of the batch, until one has to stay in it.
+    private mutating func handInBatch(_ stream: StreamIntake, _ now: Int64) {
+        while let partition = stream.partition, let first = stream.first {
+            guard core.isReading(partition) else { return }
+            defer { stream.removeFirst() }
+            guard isOurs(first.offset, of: stream.stream, partition) else { continue }
+            switch intake.read(stream) {
+            case .own(let record, let note):
+                if let note, isOlder(note, partition) { continue }
+                let waiting = PartitionIntake.Waiting(
+                    record: record, note: note, offset: first.offset, appendedAt: first.timestamp)
+                if stream.isWaiting(partition) || !handIn(waiting, from: stream.stream, now) { stream.wait(waiting) }
+            case .other: skip(first.offset, of: stream, partition)
+            case .unreadable(let reason):
+                context.meter.unreadable(stream.topic)
+                if patience.isDue("unreadable") {
+                    logger.error(
+                        "\(stream.topic)/\(partition)/\(first.offset) is no record that can be sent: \(reason)")
+                }
+                skip(first.offset, of: stream, partition)
+            }
+        }
+        for end in stream.takeEnds() {
+            reach(limit(end.offset, of: stream.stream, end.partition), of: stream, end.partition)
+        }
+    }
+
+    /// A record that is nothing to this lane.
+    private mutating func skip(_ offset: Int64, of stream: StreamIntake, _ partition: Int32) {
+        reach(offset + 1, of: stream, partition)
+    }
+
+    /// Everything below this offset was read. While something waits, that counts only when it has been handed in; nothing
+    /// else may come after it that would say so.
+    private mutating func reach(_ offset: Int64, of stream: StreamIntake, _ partition: Int32) {
+        if stream.isWaiting(partition) {
+            stream.reach(offset, partition)
+        } else {
+            core.reached(offset, of: stream.stream, partition)
+        }
+    }
+
+    /// - Returns: false if it has to wait.
+    private mutating func handIn(_ waiting: PartitionIntake.Waiting, from stream: LaneStream, _ now: Int64) -> Bool {
+        switch stream {
+        case .dispatch: return core.dispatch(waiting.record, now: now)
+        case .tier(let tier):
+            guard core.due(appendedAt: waiting.appendedAt, tier: tier) <= now else { return false }
+            // A note is part of every record of a retry topic that was read.
+            guard let note = waiting.note else { return true }
+            return core.retry(
+                waiting.record, note, tier: tier, at: waiting.offset, appendedAt: waiting.appendedAt, now: now)
+        }
+    }
+
+    // MARK: Cuts
+
+    /// Whether a record is below the cut at which this lane ends.
+    private func isOurs(_ offset: Int64, of stream: LaneStream, _ partition: Int32) -> Bool {
+        switch (stream, roles[partition]) {
+        case (.dispatch, .old(let end, _)): offset < end
+        case (.dispatch, _), (.tier, _): true
+        }
+    }
+
+    private func limit(_ offset: Int64, of stream: LaneStream, _ partition: Int32) -> Int64 {
+        switch (stream, roles[partition]) {
+        case (.dispatch, .old(let end, _)): min(offset, end)
+        case (.dispatch, _), (.tier, _): offset
+        }
+    }
+
+    /// Whether a retry comes from below the cut at which this lane began: an older lane sends it.
+    private func isOlder(_ note: RetryNote, _ partition: Int32) -> Bool {
+        switch roles[partition] {
+        case .new(let start): note.offset < start
+        case .current, .old, .ended, nil: false
+        }
+    }
+}

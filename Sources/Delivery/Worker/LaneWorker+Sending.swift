@@ -1,0 +1,48 @@
+import Deliveries
+import Pipeline
+
+extension LaneWorker {
+    /// Looks at the credentials' files and tokens.
+    mutating func tickCredentials(_ now: Int64) {
+        var changes: [(index: Int, isReady: Bool, isNew: Bool)] = []
+        senders.tick(now: now) { changes.append(($0, $1, $2)) }
+        for change in changes {
+            core.setCredential(change.index, isReady: change.isReady, isNew: change.isNew, now: now)
+        }
+    }
+
+    /// Takes what the providers have answered.
+    mutating func takeAnswers(_ now: Int64) {
+        var results: [CredentialSender.Result] = []
+        let meter = context.meter
+        senders.takeResults(now: now) { sender, result in
+            if result.verdict != nil {
+                meter.answered(sender.credential.platform, status: result.status, duration: result.duration)
+            }
+            results.append(result)
+        }
+        for result in results {
+            guard let verdict = result.verdict else {
+                core.putBack(result.tag, now: now)
+                continue
+            }
+            guard let credential = core.answer(result.tag, verdict, status: result.status, now: now) else { continue }
+            let isReady = senders.refuseToken(of: result.tag, credential: credential, now: now)
+            core.setCredential(credential, isReady: isReady, now: now)
+        }
+    }
+
+    /// Sends what may be sent now.
+    mutating func send(_ now: Int64) {
+        senders.cancel(core.takeCancelled())
+        let requests = core.takeRequests(now: now)
+        guard !requests.isEmpty else { return }
+        for failure in senders.send(requests, now: now) {
+            if let problem = failure.problem {
+                core.refuse(failure.tag, problem, now: now)
+            } else {
+                core.putBack(failure.tag, now: now)
+            }
+        }
+    }
+}

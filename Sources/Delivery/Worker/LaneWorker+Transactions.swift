@@ -1,0 +1,161 @@
+import Deliveries
+import KafkaClient
+import Pipeline
+
+extension LaneWorker {
+    /// Writes and commits what has come together, if it is time.
+    mutating func commitIfDue(_ now: Int64) throws {
+        guard core.isUrgent || .now >= nextCommit else { return }
+        guard let transaction = core.takeTransaction(now: now) else { return }
+        nextCommit = .now + context.configuration.delivery.commitInterval
+        do throws(KafkaError) {
+            try write(transaction)
+        } catch {
+            try endTransaction(after: error)
+            return
+        }
+        core.committed()
+        backoff.reset()
+        patience.hasWorked()
+        context.meter.committed(transaction, tiers: Array(context.streams.dropFirst()))
+    }
+
+    private mutating func write(_ transaction: LaneTransaction) throws(KafkaError) {
+        if output.hasRepeatedRequests { output = try makeOutput() }
+        switch group {
+        case .some(let group): try output.write(transaction, group)
+        // Without a membership there is nothing to commit.
+        case .none: throw .noMembership
+        }
+    }
+
+    /// Ends the open transaction so that its outcomes are written exactly once: with the next one, or not again if the
+    /// broker has committed it after all. Answers are kept; nothing is sent again.
+    private mutating func endTransaction(after error: KafkaError) throws {
+        context.meter.aborted()
+        if let refusal = output.takeRefusal() {
+            throw PipelineError.unplaceableRecord("the broker refuses a record for good: \(refusal)")
+        }
+        if let line = try patience.consider(error) ? "\(error)" : nil { logger.warning("\(line); tried again") }
+        nextCommit = .now + backoff.next()
+        let isUnknown = output.isEndUnknown
+        switch error.recovery {
+        case .abortTransaction, .giveUp: try abort()
+        case .retry, .recreateClient: try replaceOutput(after: error)
+        }
+        guard isUnknown else { return core.aborted() }
+        try resolve()
+    }
+
+    private mutating func abort() throws {
+        do throws(KafkaError) {
+            try output.abort()
+        } catch {
+            try replaceOutput(after: error)
+        }
+    }
+
+    /// A new producer ends what its predecessor has left open, one way or the other.
+    private mutating func replaceOutput(after error: KafkaError) throws {
+        if error.kind == .fenced {
+            fencings = fencings.filter { .now - $0 < .seconds(600) } + [.now]
+            guard fencings.count < 3 else {
+                throw PipelineError.instanceInUse(
+                    "lane \(name): another process sends as instance '\(context.configuration.instanceID)': every process "
+                        + "needs its own instance.id (\(error))")
+            }
+        }
+        logger.notice("recreates its producer after: \(error)")
+        let (context, name, logger) = (self.context, self.name, self.logger)
+        output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+            try LaneOutput(context, lane: name, logger: logger.clientSink)
+        }
+    }
+
+    private func makeOutput() throws(KafkaError) -> LaneOutput {
+        try LaneOutput(context, lane: name, logger: logger.clientSink)
+    }
+
+    /// Asks the group what it has committed: that says whether the transaction has.
+    private mutating func resolve() throws {
+        let topics = context.streams.flatMap { topic in
+            core.owned.map { TopicPartition(topic: topic, partition: $0) }
+        }
+        guard !topics.isEmpty else { return core.aborted() }
+        let consumer = try Consumer(
+            assigning: context.configuration.kafka,
+            group: DeliveryConfiguration.group(of: name, in: context.configuration.groupID),
+            logger: logger.clientSink)
+        let timeout = context.configuration.transactionTimeout
+        let committed = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+            try consumer.committedWhenStable(topics, timeout: timeout)
+        }
+        let streams = context.streams
+        core.resolve { stream, partition in
+            committed[TopicPartition(topic: streams[stream.index], partition: partition)].flatMap {
+                LaneOffset(offset: $0.offset.value, metadata: $0.metadata)
+            }
+        }
+    }
+
+    // MARK: Errors
+
+    /// Handles errors that no call returned.
+    mutating func considerErrors(_ errors: [KafkaError]) throws {
+        for error in errors {
+            if error.kind == .offsetOutOfRange {
+                throw PipelineError.decisionNeeded(
+                    "lane \(name): the log no longer has the next offset: pushes were lost to retention (\(error)); "
+                        + "`carillon deliveries check` says which, and removing the group's offsets starts it again")
+            }
+            if error.isFatal { throw error }
+            if try patience.consider(error) { logger.warning("\(error); waiting") }
+        }
+    }
+
+    /// Begins again as a new member after an error of the consumer, and waits after any other.
+    mutating func recover(from error: KafkaError) throws {
+        if try patience.consider(error) { logger.warning("\(error)", ["recovery": "\(error.recovery)"]) }
+        guard consumer.fatalError != nil || error.isFatal || error.recovery == .recreateClient else {
+            nextCommit = .now + backoff.next()
+            consumer.waitForRecords(in: [], timeout: .milliseconds(100))
+            return
+        }
+        logger.notice("recreates its consumer after: \(error)")
+        try release()
+        consumer.leave(timeout: .seconds(10))
+        consumer = try Self.makeConsumer(of: name, context, signal, logger)
+        if case .ending = phase {} else { phase = .unassigned }
+    }
+
+    static func waitForTopics(_ context: DeliveryContext, _ patience: Patience, _ logger: Logger) throws {
+        let consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
+        try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+            var counts: [String: Int] = [:]
+            for topic in context.streams + [context.configuration.topics.deliveries] {
+                counts[topic] = try consumer.partitionCount(of: topic, timeout: .seconds(3))
+            }
+            for (topic, count) in counts.sorted(by: { $0.key < $1.key }) where count != counts[context.streams[0]] {
+                throw .wrongPartitions(topic, count, context.streams[0], counts[context.streams[0]] ?? 0)
+            }
+        }
+    }
+}
+
+extension KafkaError {
+    fileprivate static var noMembership: KafkaError {
+        KafkaError(
+            kind: .state, recovery: .abortTransaction, name: "", message: "the partitions were taken away",
+            operation: "send_offsets")
+    }
+
+    fileprivate static func wrongPartitions(_ topic: String, _ count: Int, _ dispatch: String, _ other: Int)
+        -> KafkaError
+    {
+        KafkaError(
+            kind: .configuration, recovery: .giveUp, name: "",
+            message:
+                "\(topic) has \(count) partitions and \(dispatch) \(other): they must be as many, since a push's retries and "
+                + "its outcome are in the partition of the same number")
+    }
+}

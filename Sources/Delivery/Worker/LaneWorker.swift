@@ -1,0 +1,201 @@
+import Deliveries
+import KafkaClient
+import Pipeline
+import Telemetry
+
+/// One lane of a process: one thread with its own consumer, its own transactional producer, and the clients of its
+/// credentials.
+///
+///     read ─► hand in ─► send ─► answers ─► outcomes and retries ─► commit        (one Kafka transaction each 200 ms)
+///
+/// ``DeliveryCore`` decides; the worker does what it says: to the group's partitions in `LaneWorker+Assignment` and
+/// `LaneWorker+Locating`, to records in `LaneWorker+Reading`, to requests in `LaneWorker+Sending`, to transactions in
+/// `LaneWorker+Transactions`. It never waits for a provider, and a provider never waits for a commit: requests are on
+/// the HTTP clients' threads.
+struct LaneWorker: ~Copyable {
+    /// What the group has said, and what is done about it.
+    enum Phase {
+        case unassigned
+        /// The committed offsets are asked for, and what waits in the retry topics is read.
+        case locating(Search)
+        case reading
+        /// The partitions are given back once the last answers are committed.
+        case revoking(until: ContinuousClock.Instant)
+        /// The partitions are given up, since the process ends.
+        case ending
+    }
+
+    let name: String
+    let context: DeliveryContext
+    let logger: Logger
+    let signal: QueueSignal
+    let patience: Patience
+    var consumer: Consumer
+    var output: LaneOutput
+    var core: DeliveryCore
+    var senders: LaneSenders
+    var intake: LaneIntake
+    var group: GroupMetadata?
+    var phase = Phase.unassigned
+    /// How often the group has assigned partitions.
+    var assignments = 0
+    var roles: [Int32: LaneStart.Role] = [:]
+    var backoff = Backoff()
+    var fencings: [ContinuousClock.Instant] = []
+    /// When the next transaction, look at the ends, and report to the board are due.
+    var nextCommit = ContinuousClock.now
+    var nextLook = ContinuousClock.now
+    var nextReport = ContinuousClock.now
+    /// What was told last.
+    var told: LaneStatus?
+
+    /// Waits for the broker as long as it takes.
+    init(_ name: String, _ context: DeliveryContext, logger: Logger) throws {
+        let signal = try QueueSignal()
+        let senders = try LaneSenders(name, context, signal: signal, logger: logger)
+        let core = DeliveryCore(Self.settings(of: name, context))
+        let patience = Patience()
+        try Self.waitForTopics(context, patience, logger)
+        let output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+            try LaneOutput(context, lane: name, logger: logger.clientSink)
+        }
+        let consumer = try Self.makeConsumer(of: name, context, signal, logger)
+        self.consumer = consumer
+        self.patience = patience
+        self.name = name
+        self.context = context
+        self.logger = logger
+        self.signal = signal
+        self.output = output
+        self.core = core
+        self.senders = senders
+        intake = LaneIntake(context, lane: name)
+    }
+
+    private static func settings(of name: String, _ context: DeliveryContext) -> LaneSettings {
+        let delivery = context.configuration.delivery
+        var settings = LaneSettings(
+            lane: name, dispatchTopic: context.configuration.topics.dispatch, partitions: 0,
+            lanes: context.lanesHash, credentials: delivery.credentials.map(\.name))
+        settings.window = delivery.window
+        settings.inFlight = delivery.inFlight
+        settings.tiers = delivery.retries.map(\.wholeMilliseconds)
+        settings.longestTry = delivery.longestTry.wholeMilliseconds
+        settings.frozenAfter = context.configuration.sessionTimeout.wholeMilliseconds / 2
+        settings.perMinute = delivery.credentials.map { credential in
+            switch credential.platform {
+            case .fcm: delivery.fcmPerMinute
+            // APNs has no quota that it says.
+            case .apns: nil
+            }
+        }
+        return settings
+    }
+
+    /// Works until the sender drains or stops, or until nothing is left below a cut.
+    ///
+    /// - Throws: ``PipelineError`` where a person has to act.
+    mutating func run() throws {
+        while !context.mustStop {
+            do {
+                if try round() { return }
+            } catch let error as KafkaError {
+                try recover(from: error)
+            }
+        }
+    }
+
+    /// One round.
+    ///
+    /// - Returns: whether the lane has ended.
+    private mutating func round() throws -> Bool {
+        signal.lower()
+        try serveControl()
+        let now = context.clock.now()
+        core.tick(now: now)
+        tickCredentials(now)
+        takeAnswers(now)
+        try locate()
+        read(now)
+        try considerErrors(intake.takeErrors())
+        send(now)
+        try commitIfDue(now)
+        try releaseIfDone()
+        report()
+        if try hasEnded() { return true }
+        consumer.waitForRecords(in: wantedQueues, timeout: .milliseconds(20))
+        return false
+    }
+
+    /// The queues whose records would be read now.
+    private var wantedQueues: [Int] {
+        guard case .reading = phase else { return [] }
+        return intake.wanted.filter { _ in core.owned.contains { core.isReading($0) } }
+    }
+
+    /// Whether the lane has nothing more to do: the process ends, or all that is below a cut is finished.
+    private mutating func hasEnded() throws -> Bool {
+        switch phase {
+        case .unassigned where context.mustEnd, .ending where core.owned.isEmpty: return true
+        case .reading where context.mustEnd, .locating where context.mustEnd:
+            endLane()
+            return false
+        case .reading: return try considerCut()
+        case .unassigned, .locating, .revoking, .ending: return false
+        }
+    }
+
+    private mutating func report() {
+        guard .now >= nextReport else { return }
+        nextReport = .now + .milliseconds(500)
+        let status = core.status
+        tell(status)
+        var lane = DeliveryBoard.Lane(status)
+        lane.partitions = core.owned.count
+        if case .reading = phase { lane.isReading = true }
+        lane.lag = intake.lag
+        context.board.set(lane, of: name)
+    }
+
+    /// Tells a pause, and its end, once.
+    private mutating func tell(_ status: LaneStatus) {
+        defer { told = status }
+        if status.isPaused != told?.isPaused ?? false {
+            if status.isPaused {
+                logger.warning(
+                    "the provider fails: nothing is sent but probes; its records wait in Kafka",
+                    ["last": senders.lastFailures])
+            } else {
+                logger.notice("the provider answers again")
+            }
+        }
+        let before = told?.pausedCredentials ?? []
+        for name in status.pausedCredentials where !before.contains(name) {
+            logger.error(
+                "the provider does not accept credential '\(name)': its lane waits for a changed file, or for a probe "
+                    + "that is accepted", ["last": senders.lastFailures])
+        }
+        for name in before where !status.pausedCredentials.contains(name) {
+            logger.notice("credential '\(name)' is used again")
+        }
+    }
+
+    /// Leaves the group and ends the connections.
+    consuming func close() {
+        context.board.remove(name)
+        senders.close()
+        intake.removeAll()
+        consumer.close()
+    }
+}
+
+extension DeliveryBoard.Lane {
+    init(_ status: LaneStatus) {
+        inFlight = status.inFlight
+        held = status.held
+        possiblyTwice = status.possiblyTwice
+        isPaused = status.isPaused
+        pausedCredentials = status.pausedCredentials
+        unready = status.unready
+    }
+}

@@ -1,0 +1,202 @@
+import Deliveries
+
+@testable import Delivery
+
+extension LaneSimulation {
+    /// One process does what it can at this time.
+    mutating func step(_ index: Int) {
+        if let until = processes[index].frozenUntil {
+            guard now >= until else { return }
+            processes[index].frozenUntil = nil
+        }
+        processes[index].core.tick(now: now)
+        if !processes[index].stolen.isEmpty {
+            // It does not know yet, and must not send before its transaction has told it.
+            takeAnswers(index)
+            if let stray = processes[index].core.takeRequests(now: now).first {
+                problems.append("a frozen process sent \(stray.record.messageID)")
+            }
+            for partition in processes[index].stolen.sorted() {
+                processes[index].core.lose(partition)
+            }
+            processes[index].core.aborted()
+            processes[index].transaction = nil
+            processes[index].stolen = []
+        }
+        if let readyAt = processes[index].credentialReadyAt, now >= readyAt {
+            processes[index].credentialReadyAt = nil
+            processes[index].core.setCredential(0, isReady: true, now: now)
+        }
+        takeAnswers(index)
+        if let transaction = processes[index].transaction, now >= transaction.endsAt { endTransaction(index) }
+        read(index)
+        send(index)
+        noteDecisions(index)
+        for tag in processes[index].core.takeCancelled() { processes[index].forget(tag) }
+        if processes[index].transaction == nil, let taken = processes[index].core.takeTransaction(now: now) {
+            processes[index].transaction = (taken, now + Int64(Int.random(in: 5...120, using: &random)))
+        }
+    }
+
+    /// Every outcome that any process came to, committed or not.
+    mutating func noteDecisions(_ index: Int) {
+        for outcome in processes[index].core.outbox.outcomes { decided.insert(id(outcome.partition, outcome.offset)) }
+    }
+
+    func id(_ partition: Int32, _ source: Int64) -> Int64 { Int64(partition) << 40 | source }
+
+    mutating func endTransaction(_ index: Int, fenced: Bool = false) {
+        guard let (transaction, _) = processes[index].transaction else { return }
+        processes[index].transaction = nil
+        let commits = !fenced && !chance(8)
+        write(transaction, commits: commits)
+        if !commits { aborts += 1 }
+        hops += commits ? transaction.retries.count : 0
+        if chance(10) {
+            let group = group
+            processes[index].core.resolve { group[Place(stream: $0, partition: $1)] }
+        } else if commits {
+            processes[index].core.committed()
+        } else {
+            processes[index].core.aborted()
+        }
+    }
+
+    private mutating func takeAnswers(_ index: Int) {
+        let due = processes[index].answers.filter { $0.at <= now }
+        processes[index].answers.removeAll { $0.at <= now }
+        for answer in due {
+            processes[index].forget(answer.tag)
+            if processes[index].core.answer(answer.tag, answer.verdict, status: answer.status, now: now) != nil {
+                processes[index].credentialReadyAt = now + 300
+            }
+            noteDecisions(index)
+        }
+    }
+
+    private mutating func read(_ index: Int) {
+        for (place, start) in processes[index].positions.sorted(by: {
+            ($0.key.partition, $0.key.stream.index) < ($1.key.partition, $1.key.stream.index)
+        }) {
+            guard processes[index].core.owns(place.partition), owners[place.partition] == index else { continue }
+            var position = start
+            var count = 0
+            let log = logs[place] ?? []
+            while processes[index].core.isReading(place.partition), count < 5, position < log.count {
+                guard let entry = log[Int(position)] else {
+                    position += 1
+                    continue
+                }
+                guard feed(entry, at: position, of: place, to: index) else { break }
+                position += 1
+                count += 1
+            }
+            // A record that is not due stops its topic.
+            processes[index].positions[place] = position
+            if processes[index].core.isReading(place.partition) {
+                processes[index].core.reached(position, of: place.stream, place.partition)
+            }
+        }
+    }
+
+    private mutating func feed(_ entry: Entry, at offset: Int64, of place: Place, to index: Int) -> Bool {
+        switch place.stream {
+        case .dispatch:
+            guard entry.isOurs else { return processes[index].core.skip(place.partition, at: offset) }
+            return processes[index].core.dispatch(entry.record, now: now)
+        case .tier(let tier):
+            guard let note = entry.note else {
+                problems.append("a retry without a note")
+                return true
+            }
+            guard now >= processes[index].core.due(appendedAt: entry.appendedAt, tier: tier) else { return false }
+            return processes[index].core.retry(
+                entry.record, note, tier: tier, at: offset, appendedAt: entry.appendedAt, now: now)
+        }
+    }
+
+    private mutating func send(_ index: Int) {
+        noteDecisions(index)
+        for request in processes[index].core.takeRequests(now: now) {
+            noteDecisions(index)
+            let record = request.record
+            let name = record.messageID
+            if now >= record.expiresAt { problems.append("\(name) was sent after its expiry") }
+            if !processes[index].inFlight.insert(record.device).inserted {
+                problems.append("\(name) was sent while its device has a request in flight")
+            }
+            for older in sources
+            where older.device == record.device && older.source < record.source
+                && !decided.contains(id(older.partition, older.source))
+            {
+                problems.append("\(name) was sent before \(older.messageID), which is older")
+            }
+            processes[index].tags[request.tag] = record.device
+            answer(request, to: index)
+        }
+    }
+
+    /// The provider's answer, drawn by rates; some never come, and of those some have arrived.
+    private mutating func answer(_ request: LaneRequest, to index: Int) {
+        let key = id(request.record.partition, request.record.source)
+        var delay = Int64(Int.random(in: 1...400, using: &random))
+        var verdict = Verdict.accepted(providerID: nil)
+        var status: Int? = 200
+        if outage.contains(now) || chance(8) {
+            (verdict, status) = (.retry(reason: "UNAVAILABLE", counts: true, after: chance(30) ? 1_500 : nil), 503)
+        } else if chance(4) {
+            (verdict, status) = (.slowDown(reason: "QUOTA_EXCEEDED", after: 3_000), 429)
+        } else if chance(4) {
+            let mayHaveArrived = chance(60)
+            if mayHaveArrived, chance(70) { accepted[key, default: 0] += 1 }
+            (verdict, status) = (AttemptFailure.noAnswer(mayHaveArrived: mayHaveArrived).verdict, nil)
+            delay = 1_500
+        } else if chance(2) {
+            (verdict, status) = (.refreshCredential(reason: "UNAUTHENTICATED"), 401)
+        } else if chance(0.5) {
+            (verdict, status) = (.pauseCredential(reason: "PERMISSION_DENIED"), 403)
+        } else if chance(3) {
+            (verdict, status) = (.refused(reason: "INVALID_ARGUMENT"), 400)
+        } else if chance(3) {
+            (verdict, status) = (.deadDevice(reason: "UNREGISTERED", .now), 404)
+            dead.insert(key)
+        } else {
+            accepted[key, default: 0] += 1
+        }
+        processes[index].answers.append(
+            Answer(at: now + delay, tag: request.tag, verdict: verdict, status: status))
+    }
+
+    // MARK: What must hold
+
+    /// Problems at the end of a run; empty if everything holds.
+    func check() -> [String] {
+        var found = problems
+        var ends: [Int64: Int] = [:]
+        for outcome in outcomes {
+            let key = id(outcome.partition, outcome.offset)
+            ends[key, default: 0] += 1
+            switch outcome.outcome {
+            case .accepted: if accepted[key] == nil { found.append("\(outcome.messageID) is accepted, and was not") }
+            case .deadDevice: if !dead.contains(key) { found.append("\(outcome.messageID) is dead, and is not") }
+            case .expired: if outcome.attempts != 0 { found.append("\(outcome.messageID) expired after an attempt") }
+            case .refused, .gaveUp: break
+            }
+        }
+        for record in sources where ends[id(record.partition, record.source)] != 1 {
+            found.append("\(record.messageID) has \(ends[id(record.partition, record.source)] ?? 0) outcomes")
+        }
+        let twice = accepted.values.reduce(0) { $0 + $1 - 1 }
+        if twice > possiblyTwice { found.append("\(twice) were sent twice, at most \(possiblyTwice) were said") }
+        return found
+    }
+
+    var possiblyTwice: Int { retired + processes.reduce(0) { $0 + $1.core.possiblyTwice } }
+    var sentTwice: Int { accepted.values.reduce(0) { $0 + $1 - 1 } }
+}
+
+extension LaneSimulation.Process {
+    mutating func forget(_ tag: UInt64) {
+        if let device = tags.removeValue(forKey: tag) { inFlight.remove(device) }
+    }
+}

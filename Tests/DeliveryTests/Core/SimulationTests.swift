@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import Delivery
+
+@Suite("A seeded simulation of a lane: crashes, frozen processes, rebalances, aborts, an outage")
+struct LaneSimulationTests {
+    /// 60, or as many as `CARILLON_SIMULATION_SEEDS` says.
+    private static let seeds =
+        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 60
+
+    /// Each argument takes every sixth seed, so that the cores share them.
+    @Test(
+        "every record one outcome, a device's in order, none after its expiry, at most possibly_twice sent twice",
+        arguments: UInt64(0)..<6)
+    func simulate(first: UInt64) {
+        var (crashes, aborts, hops, twice) = (0, 0, 0, 0)
+        for seed in stride(from: first, to: Self.seeds, by: 6) {
+            var simulation = LaneSimulation(seed: seed)
+            simulation.run()
+            for problem in simulation.check().prefix(5) { Issue.record("seed \(seed): \(problem)") }
+            crashes += simulation.crashes
+            aborts += simulation.aborts
+            hops += simulation.hops
+            twice += simulation.sentTwice
+        }
+        // Otherwise it shows nothing.
+        #expect(crashes > 0 && aborts > 0 && hops > 0 && twice > 0)
+    }
+
+    @Test("without faults each record is sent once, at once, and nothing is possibly twice")
+    func quiet() {
+        for seed in 0..<5 as Range<UInt64> {
+            var simulation = LaneSimulation(seed: seed, rates: .init(isQuiet: true))
+            simulation.run()
+            #expect(simulation.check().isEmpty)
+            #expect(simulation.possiblyTwice == 0 && simulation.accepted.count == simulation.sources.count)
+            #expect(simulation.hops == 0 && simulation.outcomes.allSatisfy { $0.attempts == 1 })
+        }
+    }
+}

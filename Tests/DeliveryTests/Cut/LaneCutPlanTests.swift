@@ -1,0 +1,49 @@
+import Deliveries
+import Testing
+
+@testable import Delivery
+
+@Suite("Cuts between lanes")
+struct LaneCutPlanTests {
+    private func group(_ lane: String, _ lanes: String?, members: Int = 0) -> LaneCutPlan.Group {
+        let offset = lanes.map { LaneOffset(offset: 5, partitions: 2, lanes: $0, isClean: true, finished: []) }
+        return .init(lane: lane, members: members, offsets: offset.map { [0: $0, 1: $0] } ?? [:])
+    }
+
+    private func judge(_ groups: [LaneCutPlan.Group], last: LaneCut? = nil) -> LaneCutPlan.Verdict {
+        LaneCutPlan.judge(groups, lanes: "new", last: last, ends: [0: 10, 1: 20])
+    }
+
+    @Test("Stopped lanes with other settings end at the ends of the topic")
+    func cuts() {
+        #expect(
+            judge([group("fcm", "old"), group("apns", "old")]) == .cut(LaneCut(lanes: "new", offsets: [0: 10, 1: 20])))
+    }
+
+    @Test("A lane that runs would send what is after the cut too")
+    func running() {
+        #expect(judge([group("fcm", "old", members: 1), group("apns", "old")]) == .running(["fcm"]))
+    }
+
+    @Test("Nothing is cut for lanes that have these settings, or that have never sent")
+    func notNeeded() {
+        #expect(judge([]) == .notNeeded)
+        #expect(judge([group("fcm", "new", members: 2)]) == .notNeeded)
+        #expect(judge([group("fcm", nil, members: 1)]) == .notNeeded)
+    }
+
+    @Test("The same cut is recorded once: the topic has gone on since")
+    func recordedOnce() {
+        let last = LaneCut(lanes: "new", offsets: [0: 3, 1: 4])
+        #expect(judge([group("fcm", "old")], last: last) == .recorded(last))
+    }
+
+    @Test("A second cut waits until every lane has reached the first one")
+    func unfinished() {
+        let last = LaneCut(lanes: "between", offsets: [0: 3, 1: 4])
+        #expect(judge([group("fcm", "between"), group("apns", "old")], last: last) == .unfinished(["apns"]))
+        #expect(
+            judge([group("fcm", "between"), group("apns", "between")], last: last)
+                == .cut(LaneCut(lanes: "new", offsets: [0: 10, 1: 20])))
+    }
+}

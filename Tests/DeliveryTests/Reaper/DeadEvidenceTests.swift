@@ -1,0 +1,174 @@
+import Deliveries
+import Subscriptions
+import Testing
+
+@testable import Delivery
+@testable import KafkaClient
+
+@Suite("What the deliveries say about dead devices")
+struct DeadEvidenceTests {
+    private let now: Int64 = 10_000_000
+
+    private func evidence(_ records: [DeliveryRecord], limit: Int = 100) -> DeadEvidence {
+        var evidence = DeadEvidence(now: now, limit: limit)
+        for (offset, record) in records.enumerated() { evidence.note(record, partition: 0, offset: Int64(offset)) }
+        return evidence
+    }
+
+    private func device(_ number: Int) -> DeviceHash { DeviceHash(ReapSamples.hash(number))! }
+
+    @Test("evidence younger than 10 minutes is not read, nor what comes after it in its partition")
+    func age() {
+        let found = evidence([
+            ReapSamples.outcome(.deadDevice, 1, evidence: now - 600_000),
+            ReapSamples.outcome(.accepted, 2, status: 200),
+            ReapSamples.outcome(.deadDevice, 3, evidence: now - 599_999),
+            ReapSamples.outcome(.deadDevice, 4, evidence: now - 900_000),
+        ])
+        #expect(found.isDead(device(1)) && !found.isDead(device(3)) && !found.isDead(device(4)))
+        #expect(found.next([0: 4, 1: 7], keeping: []) == [0: 2, 1: 7])
+        #expect(found.answers == ["shop": .init(all: 2, dead: 1)] && !found.hasMore)
+    }
+
+    @Test("only dead_device is evidence, and the newest of a device counts")
+    func outcomes() {
+        let found = evidence([
+            ReapSamples.outcome(.deadDevice, 1, evidence: 5_000), ReapSamples.outcome(.deadDevice, 1, evidence: 7_000),
+            ReapSamples.outcome(.deadDevice, 1, evidence: 6_000), ReapSamples.outcome(.refused, 2, evidence: 5_000),
+            ReapSamples.outcome(.gaveUp, 3, evidence: 5_000), ReapSamples.outcome(.deadDevice, 4, evidence: nil),
+        ])
+        #expect(found.devices.count == 1 && found.devices[device(1)].map { Array($0.values) } == [7_000])
+    }
+
+    @Test("more than 5 % of at least 500 answers of a credential hold it; answers alone count")
+    func held() {
+        func held(dead: Int, all: Int) -> Bool {
+            var records = (0..<all).map { number in
+                number < dead
+                    ? ReapSamples.outcome(.deadDevice, number, evidence: 5_000)
+                    : ReapSamples.outcome(.accepted, number, status: 200)
+            }
+            // Neither is an answer of this credential.
+            records += (0..<1_000).map { ReapSamples.outcome(.expired, $0, credential: "shop", status: nil) }
+            records += (0..<1_000).map { ReapSamples.outcome(.accepted, $0, credential: "other", status: 200) }
+            return evidence(records, limit: 10_000).held(before: []) == ["shop"]
+        }
+        #expect(held(dead: 26, all: 500) && !held(dead: 25, all: 500) && !held(dead: 499, all: 499))
+        #expect(held(dead: 501, all: 10_000) && !held(dead: 500, all: 10_000))
+    }
+
+    @Test("a credential that was held stays held, whatever its share is now, and its evidence is kept")
+    func sticky() {
+        let found = evidence([
+            ReapSamples.outcome(.accepted, 1, status: 200), ReapSamples.outcome(.deadDevice, 2, evidence: 5_000),
+            ReapSamples.outcome(.deadDevice, 3, evidence: 5_000, credential: "other"),
+        ])
+        let held = found.held(before: [DeadEvidence.hash(of: "shop")])
+        #expect(held == ["shop"] && found.held(before: []).isEmpty)
+        #expect(found.next([0: 3], keeping: held) == [0: 1] && found.next([0: 3], keeping: []) == [0: 3])
+    }
+
+    @Test("a pass takes so many devices, and leaves the rest to the next one")
+    func limit() {
+        let found = evidence(
+            (0..<5).map { ReapSamples.outcome(.deadDevice, $0 / 2, evidence: 5_000) }, limit: 2)
+        #expect(found.devices.count == 2 && found.hasMore && found.next([0: 5], keeping: []) == [0: 4])
+    }
+}
+
+@Suite("Which subscriptions of dead devices are deleted")
+struct LiveVersionsTests {
+    private func dead(
+        _ records: [ConsumerRecord], _ outcomes: [DeliveryRecord],
+        by credentials: (String) -> Bool = { _ in true }
+    ) -> [DeadVersion] {
+        var evidence = DeadEvidence(now: 10_000_000)
+        for (offset, outcome) in outcomes.enumerated() {
+            evidence.note(outcome, partition: 0, offset: Int64(offset))
+        }
+        var live = LiveVersions()
+        for record in records { live.note(record) }
+        return evidence.dead(among: live, by: credentials)
+    }
+
+    @Test("a version is dead if the newest of registered_at, last_seen_at and its record's time is before the evidence")
+    func newest() {
+        let outcome = [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)]
+        for (registered, seen, written, isDead) in [
+            (Int64?(999), Int64?(999), Int64?(999), true), (1_000, 999, 999, false), (999, 1_000, 999, false),
+            (999, 999, 1_000, false), (nil, nil, 999, true), (nil, nil, nil, false), (999, nil, nil, true),
+        ] {
+            let found = dead(
+                [ReapSamples.subscription(1, registered: registered, seen: seen, written: written, offset: 4)], outcome)
+            #expect(found.count == (isDead ? 1 : 0), "\(registered ?? -1) \(seen ?? -1) \(written ?? -1)")
+        }
+    }
+
+    @Test("the null goes to the version's partition, with the header dead=<evidence>/<offset judged>")
+    func null() {
+        let key = ReapSamples.key(1)
+        let found = dead(
+            [ReapSamples.subscription(1, written: 1, partition: 3, offset: 40)],
+            [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)])
+        let expected = ProducerRecord(
+            key: key, value: nil, headers: [RecordHeader("dead", Array("1000/40".utf8))], partition: 3)
+        #expect(found.map(\.tombstone) == [expected])
+    }
+
+    @Test("only the latest version counts, of every audience; what is no subscription changes nothing")
+    func latest() {
+        let outcome = [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)]
+        var malformed = ReapSamples.subscription(1, "place/3", written: 5_000, offset: 5)
+        malformed.value = Array("{".utf8)
+        let found = dead(
+            [
+                ReapSamples.subscription(1, "place/1", written: 1, offset: 0),
+                ReapSamples.subscription(1, "place/2", written: 1, offset: 1),
+                ReapSamples.subscription(1, "place/3", written: 1, offset: 2),
+                ReapSamples.subscription(1, "place/1", written: 2_000, offset: 3),
+                ReapSamples.null(1, "place/2", offset: 4), malformed,
+            ], outcome)
+        #expect(found.map(\.key) == [ReapSamples.key(1, "place/3")])
+    }
+
+    @Test("APNs answers for a token, an app and an environment, FCM for a token alone")
+    func targets() {
+        let token = ReapSamples.token(1, .apns)
+        func found(_ app: String?, _ environment: PushEnvironment?) -> Int {
+            dead(
+                [ReapSamples.subscription(1, "place/1", .apns, app: "shop", .development, written: 1, offset: 0)],
+                [ReapSamples.outcome(.deadDevice, 1, .apns, app: app, environment, evidence: 1_000)]
+            ).count
+        }
+        #expect(token.count == 64)
+        #expect(found("shop", .development) == 1 && found(nil, nil) == 1)
+        #expect(found("other", .development) == 0 && found("shop", .production) == 0)
+        let fcm = dead(
+            [ReapSamples.subscription(1, app: "shop", written: 1, offset: 0)],
+            [ReapSamples.outcome(.deadDevice, 1, app: "another", evidence: 1_000)])
+        #expect(fcm.count == 1)
+    }
+
+    @Test("the evidence of a credential that does not count deletes nothing")
+    func credentials() {
+        let records = [ReapSamples.subscription(1, written: 500, offset: 0)]
+        let outcomes = [
+            ReapSamples.outcome(.deadDevice, 1, evidence: 1_000, credential: "a"),
+            ReapSamples.outcome(.deadDevice, 1, evidence: 2_000, credential: "b"),
+        ]
+        #expect(dead(records, outcomes).map(\.evidence) == [2_000])
+        #expect(dead(records, outcomes, by: { $0 != "b" }).map(\.evidence) == [1_000])
+        #expect(dead(records, outcomes, by: { _ in false }).isEmpty)
+    }
+
+    @Test("a key in several partitions is left alone: which version counts cannot be told")
+    func strays() {
+        let records = [
+            ReapSamples.subscription(1, written: 1, partition: 0, offset: 0),
+            ReapSamples.subscription(1, written: 2_000, partition: 1, offset: 0),
+            ReapSamples.subscription(2, written: 1, partition: 1, offset: 1),
+        ]
+        let outcomes = [1, 2].map { ReapSamples.outcome(.deadDevice, $0, evidence: 1_000) }
+        #expect(dead(records, outcomes).map(\.key) == [ReapSamples.key(2)])
+    }
+}

@@ -1,0 +1,65 @@
+import Deliveries
+import Digests
+import Events
+import Subscriptions
+
+@testable import Delivery
+@testable import KafkaClient
+
+/// Devices, their subscriptions and what providers answer about them, for the tests of the reaper.
+enum ReapSamples {
+    static func token(_ number: Int, _ platform: Platform) -> String {
+        switch platform {
+        case .fcm: "device-\(number)"
+        case .apns: SHA256.hex(of: "device \(number)")
+        }
+    }
+
+    static func hash(_ number: Int, _ platform: Platform = .fcm) -> String {
+        SubscriptionKey.tokenHash(of: token(number, platform))
+    }
+
+    static func key(_ number: Int, _ audience: String = "place/1", _ platform: Platform = .fcm) -> [UInt8] {
+        Array(SubscriptionKey(audience: audience, token: token(number, platform)).text.utf8)
+    }
+
+    /// A record of `notifications.subscriptions`.
+    static func subscription(
+        _ number: Int, _ audience: String = "place/1", _ platform: Platform = .fcm, app: String = "shop",
+        _ environment: PushEnvironment = .production, registered: Int64? = nil, seen: Int64? = nil, written: Int64?,
+        partition: Int32 = 0, offset: Int64, headers: [RecordHeader] = []
+    ) -> ConsumerRecord {
+        let value = Subscription(
+            audience: audience, token: token(number, platform), platform: platform, app: app, environment: environment,
+            registeredAt: registered.map { EventTime(milliseconds: $0) },
+            lastSeenAt: seen.map { EventTime(milliseconds: $0) })
+        return ConsumerRecord(
+            topic: "subscriptions", partition: partition, offset: Offset(offset),
+            timestamp: written.map(Timestamp.init(milliseconds:)), key: Array(value.key.utf8), value: value.encoded(),
+            headers: headers)
+    }
+
+    static func null(
+        _ number: Int, _ audience: String = "place/1", partition: Int32 = 0, offset: Int64, _ mark: ReapMark? = nil
+    ) -> ConsumerRecord {
+        ConsumerRecord(
+            topic: "subscriptions", partition: partition, offset: Offset(offset),
+            timestamp: Timestamp(milliseconds: 0), key: key(number, audience), value: nil,
+            headers: mark.map { [$0.recordHeader] } ?? [])
+    }
+
+    static func outcome(
+        _ outcome: DeliveryOutcome, _ number: Int, _ platform: Platform = .fcm, app: String? = nil,
+        _ environment: PushEnvironment? = nil, evidence: Int64? = nil, credential: String? = "shop", status: Int? = 404
+    ) -> DeliveryRecord {
+        var record = DeliveryRecord(
+            outcome, topic: "dispatch", partition: 0, offset: 0, messageID: "msg-0-0", device: hash(number, platform),
+            platform: platform, lane: platform.rawValue, attempts: 1)
+        record.app = app
+        record.environment = environment
+        record.evidence = evidence
+        record.credential = credential
+        record.status = status
+        return record
+    }
+}

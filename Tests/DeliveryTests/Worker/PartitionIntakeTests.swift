@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Delivery
+
+@Suite("What waits to be handed in")
+struct PartitionIntakeTests {
+    private func waiting(_ offset: Int64) -> PartitionIntake.Waiting {
+        PartitionIntake.Waiting(
+            record: LaneRecord(
+                partition: 0, source: offset, device: 1, deviceHash: "", messageID: "", platform: .fcm, credential: nil,
+                expiresAt: 0), offset: offset, appendedAt: 0)
+    }
+
+    @Test("Records leave in the order in which they came, however many have left")
+    func order() {
+        var intake = PartitionIntake()
+        var left: [Int64] = []
+        for offset in 0..<3_000 {
+            intake.append(waiting(Int64(offset)))
+            if offset % 3 == 2, let first = intake.first {
+                left.append(first.offset)
+                intake.removeFirst()
+            }
+        }
+        while let first = intake.first {
+            left.append(first.offset)
+            intake.removeFirst()
+        }
+        #expect(left == (0..<3_000).map(Int64.init))
+        #expect(intake.isEmpty)
+    }
+
+    @Test("what comes behind the last record that waits is reached when that one is handed in, though nothing follows")
+    func reached() {
+        var intake = PartitionIntake()
+        intake.append(waiting(3))
+        // Another lane's record, and the marker at the end of the partition.
+        intake.reach(5)
+        intake.append(waiting(5))
+        intake.reach(8)
+        intake.reach(7)
+        #expect(intake.takeReached() == nil)
+        intake.removeFirst()
+        #expect(intake.takeReached() == nil)
+        intake.removeFirst()
+        #expect(intake.takeReached() == 8)
+        #expect(intake.takeReached() == nil)
+    }
+}
