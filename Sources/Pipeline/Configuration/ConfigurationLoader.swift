@@ -63,6 +63,7 @@ public struct ConfigurationLoader: Sendable {
             }
         }
         problems += makeRules(&draft, given)
+        problems += chooseDisplay(&draft, given)
         problems += chooseStateDirectory(&draft)
         if needsBroker, draft.configuration.kafka["bootstrap.servers"] == nil {
             problems.append(
@@ -93,6 +94,18 @@ public struct ConfigurationLoader: Sendable {
                 ConfigurationProblem(subject: given.values[key]?.subject(key) ?? key, message: message)
             }
         }
+    }
+
+    private func chooseDisplay(_ draft: inout ConfigurationDraft, _ given: GivenSettings) -> [ConfigurationProblem] {
+        guard draft.displaysOrders else { return [] }
+        draft.configuration.rendering.display = draft.displayTemplates
+        let templates = given.values["display.templates"]
+        guard draft.displayTemplates == nil, templates.map(\.text.isEmpty) != false else { return [] }
+        return [
+            ConfigurationProblem(
+                subject: given.values["display"]?.subject("display") ?? "display",
+                message: "'on' needs the texts of order pushes; add display.templates=@FILE, or leave display off")
+        ]
     }
 
     private func chooseStateDirectory(_ draft: inout ConfigurationDraft) -> [ConfigurationProblem] {

@@ -5,12 +5,21 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     /// What is wrong, with the value and what is allowed. Never with the value of a secret.
     public var message: String
 
+    package init(subject: String, message: String) {
+        self.subject = subject
+        self.message = message
+    }
+
     public var description: String { "\(subject): \(message)" }
 }
 
 /// All problems of a configuration at once.
 public struct ConfigurationProblems: Error, Sendable, CustomStringConvertible {
     public var problems: [ConfigurationProblem]
+
+    package init(problems: [ConfigurationProblem]) {
+        self.problems = problems
+    }
 
     /// A line each.
     public var description: String { problems.map(\.description).joined(separator: "\n") }

@@ -15,6 +15,7 @@ extension PipelineConfiguration {
 
         for (key, interval) in [
             ("commit.interval", commitInterval), ("commit.interval.behind", commitIntervalBehind),
+            ("delivery.commit-interval", delivery.commitInterval),
         ] {
             require(
                 interval * 4 <= transactionTimeout, key, interval,
@@ -42,7 +43,19 @@ extension PipelineConfiguration {
                         + "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))"))
         }
         problems += topicProblems()
+        problems += deliveryProblems()
         return problems
+    }
+
+    /// Of two credentials of the same app only the first would ever send.
+    private func deliveryProblems() -> [ConfigurationProblem] {
+        guard !delivery.credentials.isEmpty else { return [] }
+        do {
+            _ = try delivery.credentialMap()
+            return []
+        } catch {
+            return [ConfigurationProblem(subject: "delivery.credentials", message: error.description)]
+        }
     }
 
     /// 10,000 for each second of ``transactionTimeout``, a tenth of what a broker takes: all records of an event are in
@@ -51,11 +64,13 @@ extension PipelineConfiguration {
 
     /// Two roles on one topic would feed the pipeline its own output.
     private func topicProblems() -> [ConfigurationProblem] {
-        let named = [
-            ("topic.events", topics.events), ("topic.subscriptions", topics.subscriptions),
-            ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
-            ("topic.journal", topics.journal), ("topic.requests", topics.requests),
-        ]
+        let named =
+            [
+                ("topic.events", topics.events), ("topic.subscriptions", topics.subscriptions),
+                ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
+                ("topic.journal", topics.journal), ("topic.requests", topics.requests),
+                ("topic.deliveries", topics.deliveries),
+            ] + delivery.retryTopics(of: topics.dispatch).map { ("delivery.retry", $0) }
         return named.enumerated().compactMap { index, topic in
             named[..<index].first { $0.1 == topic.1 }.map { other in
                 ConfigurationProblem(subject: topic.0, message: "'\(topic.1)' is also \(other.0)")

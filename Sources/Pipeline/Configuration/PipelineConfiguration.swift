@@ -3,6 +3,7 @@ import Events
 import Extraction
 import FanOut
 import KafkaClient
+import NotificationPayload
 import OrderState
 import Telemetry
 
@@ -33,6 +34,10 @@ public struct PipelineConfiguration: Sendable {
     /// Where a partition of requests without a committed offset begins: so long ago, unless ``from`` is set.
     public var requestsFrom: Duration = .seconds(3_600)
     public var rendering = RenderSettings()
+    /// What `carillon explain` shows as the URL of a push; nothing that is sent depends on it (docs/rules.md §5.5).
+    public var deepLinks = DeepLinks()
+    /// How `carillon deliver` sends; the pipeline itself does not use it.
+    public var delivery = DeliveryConfiguration()
     /// A device that was last seen longer ago gets nothing (docs/rules.md §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)
     /// Fan-out pauses when the table has been behind its topic for this long (docs/design.md §6).
@@ -94,6 +99,8 @@ extension PipelineConfiguration {
         public var dispatch = "notifications.dispatch"
         public var deadLetters = "notifications.dead-letters"
         public var journal = "notifications.journal"
+        /// What became of each push; only `carillon deliver` writes it.
+        public var deliveries = "notifications.deliveries"
 
         public init() {}
 

@@ -31,6 +31,7 @@ package struct RulesHash: Equatable, Sendable {
         parts += rendering.optionalHeaders.map { "header=\($0.rawValue)" }.sorted()
         parts += rules.placeTimeZones.map { "place=\($0.key):\($0.value)" }.sorted()
         parts += Self.differing(requests, rendering)
+        parts += rendering.display?.description ?? []
         text = SHA256.hex(of: parts.joined(separator: "\u{1F}"), digits: 16)
     }
 }

@@ -1,4 +1,3 @@
-import DispatchRecords
 import Events
 import FanOut
 import Foundation
@@ -8,7 +7,9 @@ extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`
     /// and docs/settings.md.
     public static let all: [Setting] =
-        identity + topics + state + rules + orders + requests + rendering + fanOut + transactions + monitoring + logging
+        identity + topics + state + rules + orders + requests + rendering + fanOut + transactions + delivery
+        + monitoring
+        + logging
 
     private static let identity: [Setting] = [
         .name("group.id", \.configuration.groupID, default: .value("carillon"), "The consumer group."),
@@ -48,6 +49,9 @@ extension Setting {
         .name(
             "topic.journal", \.configuration.topics.journal, default: .value("notifications.journal"),
             "One record per transaction: what it covered."),
+        .name(
+            "topic.deliveries", \.configuration.topics.deliveries, default: .value("notifications.deliveries"),
+            "What became of each push, out of `carillon deliver`."),
     ]
 
     private static let state: [Setting] = [
@@ -79,26 +83,6 @@ extension Setting {
         .choice(
             "on-missing-order-id", \.onMissingOrderID, default: .value("send"),
             "What happens to an event without an order id: sent with an empty id and `x-degraded`, or a dead letter."),
-    ]
-
-    private static let rendering: [Setting] = [
-        .duration(
-            "notification.ttl", \.configuration.rendering.timeToLive, default: "3600s", .zero ... .days(28),
-            "How long after its event a notification is worth delivering."),
-        .choice(
-            "notification.android-priority", \.configuration.rendering.androidPriority, default: .value("high"),
-            "The delivery priority on Android."),
-        .custom(
-            "dispatch.headers", default: .value(""),
-            allowed: "any of \(RenderSettings.OptionalHeader.allCases.map(\.rawValue).joined(separator: ", ")), with "
-                + "commas between",
-            "Headers of a dispatch record beyond the standard ones; each costs time."
-        ) { text, draft in
-            let words = text.split(separator: ",").map { $0.trimmed }
-            let headers = words.compactMap(RenderSettings.OptionalHeader.init(rawValue:))
-            draft.configuration.rendering.optionalHeaders = Set(headers)
-            return headers.count == words.count
-        },
     ]
 
     private static let fanOut: [Setting] = [
@@ -171,8 +155,4 @@ extension Setting {
         guard file.malformed.isEmpty else { return nil }
         return Dictionary(file.lines.map { ($0.key, $0.value) }) { _, last in last }
     }
-}
-
-extension Substring {
-    fileprivate var trimmed: String { String(self).trimmingCharacters(in: .whitespaces) }
 }

@@ -1,5 +1,4 @@
 import Extraction
-import Foundation
 
 extension Setting {
     /// What a request says, and where its topic begins (docs/rules.md §8.9).
@@ -21,31 +20,21 @@ extension Setting {
             "requests.compat-ignore-valid-until", \.configuration.requests.ignoresValidUntil, default: .value("off"),
             ["on": true, "off": false],
             "`on`: FCM's message ignores `validUntil`, as document 5 says. `expires-at` still follows it."),
-        appTypes,
-    ]
-
-    /// The file is read at the start.
-    private static let appTypes: Setting = {
-        let allowed =
-            "@FILE with JSON such as {\"LoyaltyPoints\":{\"fixed\":{\"view\":\"points\"},\"expected\":[\"points\"]}}"
-        return Setting(
-            key: "app-types", defaultValue: .none, allowed: allowed,
-            summary:
-                "Types of app notifications beside document 2's: the pairs that each fixes, and the keys that it should have."
-        ) { text, draft throws(InvalidValue) in
-            guard !text.isEmpty else {
-                draft.configuration.requests.appTypes = AppTypes()
-                return
-            }
-            guard text.hasPrefix("@") else { throw InvalidValue(allowed: allowed) }
-            guard let data = FileManager.default.contents(atPath: String(text.dropFirst())) else {
-                throw InvalidValue(allowed: "\(allowed); the file cannot be read")
-            }
+        .file(
+            "app-types",
+            allowed:
+                "@FILE with JSON such as {\"LoyaltyPoints\":{\"fixed\":{\"view\":\"points\"},\"expected\":[\"points\"]}}",
+            "Types of app notifications beside document 2's: the pairs that each fixes, and the keys that it should have."
+        ) { file, draft in
             do throws(InvalidAppTypes) {
-                draft.configuration.requests.appTypes = try AppTypes(json: Array(data))
+                draft.configuration.requests.appTypes =
+                    try (file?.bytes).map { json throws(InvalidAppTypes) in
+                        try AppTypes(json: json)
+                    } ?? AppTypes()
+                return []
             } catch {
-                throw InvalidValue(allowed: "\(allowed); \(error.problems.joined(separator: "; "))")
+                return error.problems
             }
-        }
-    }()
+        },
+    ]
 }

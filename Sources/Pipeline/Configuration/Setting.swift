@@ -1,4 +1,6 @@
+import DispatchRecords
 import Extraction
+import Foundation
 import OrderState
 
 /// One setting: what it is called, what it may be, and where it goes.
@@ -38,6 +40,17 @@ struct ConfigurationDraft: Sendable {
     var isScheduled = true
     /// How timers are sent, where ``isScheduled``.
     var schedule = ScheduleRules()
+    var displaysOrders = false
+    /// The texts of order pushes, sent where ``displaysOrders``.
+    var displayTemplates: DisplayTemplates?
+}
+
+/// A file that a value names.
+struct GivenFile {
+    var path: String
+    var bytes: [UInt8]
+
+    var folder: String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
 }
 
 extension Setting {
@@ -124,6 +137,32 @@ extension Setting {
         _ key: String, _ path: Path<Value>, default value: Default, _ summary: String
     ) -> Setting {
         choice(key, path, default: value, Value.allCases.map { (word: $0.rawValue, value: $0) }, summary)
+    }
+
+    /// A file that is read at the start; `@` and its path, or empty.
+    ///
+    /// - Parameters:
+    ///   - read: takes the file, nil where the value is empty. Returns what is wrong with it.
+    static func file(
+        _ key: String, allowed: String, _ summary: String,
+        _ read: @escaping @Sendable (GivenFile?, inout ConfigurationDraft) -> [String]
+    ) -> Setting {
+        Setting(key: key, defaultValue: .none, allowed: allowed, summary: summary) {
+            text, draft throws(InvalidValue) in
+            var file: GivenFile?
+            if !text.isEmpty {
+                guard text.hasPrefix("@") else { throw InvalidValue(allowed: allowed) }
+                let path = String(text.dropFirst())
+                guard let data = FileManager.default.contents(atPath: path) else {
+                    throw InvalidValue(allowed: "\(allowed); the file cannot be read")
+                }
+                file = GivenFile(path: path, bytes: Array(data))
+            }
+            let problems = read(file, &draft)
+            guard problems.isEmpty else {
+                throw InvalidValue(allowed: "\(allowed); \(problems.joined(separator: "; "))")
+            }
+        }
     }
 
     static func custom(

@@ -5,12 +5,8 @@ import OrderState
 /// The counters. Those of a transaction are added to the process's once it is committed, and discarded when it is aborted.
 /// ``table`` lists each with the name of its metric: a new counter is a property here and a row there.
 public struct Counts: Sendable {
-    public package(set) var events = 0
-    public package(set) var notifications = 0
     /// Timers that were due, and were not dropped before their recipients were resolved.
     public package(set) var timers = 0
-    /// Records written to the dispatch topic: one per device.
-    public package(set) var dispatches = 0
     /// Devices left out because their subscription is older than `subscriptions.max-age`.
     public package(set) var staleDevices = 0
     /// Devices from a host's own resolver that cannot be sent to.
@@ -31,8 +27,13 @@ public struct Counts: Sendable {
     /// Committed offsets whose metadata carried no watermark: an operator's reset.
     public package(set) var missingWatermarks = 0
     public package(set) var malformedSubscriptions = 0
-    var deadLettersByCode = LabelledCounts<DeadLetter.Code>()
-    var eventsByReason = LabelledCounts<SuppressionReason>()
+    var eventsBySource = LabelledCounts<SourceKind>()
+    var notificationsBySource = LabelledCounts<SourceKind>()
+    var dispatchesBySource = LabelledCounts<SourceKind>()
+    var deadLettersOfOrders = LabelledCounts<DeadLetter.Code>()
+    var deadLettersOfRequests = LabelledCounts<DeadLetter.Code>()
+    var suppressedOrders = LabelledCounts<SuppressionReason>()
+    var suppressedRequests = LabelledCounts<SuppressionReason>()
     var timersByDrop = LabelledCounts<TimerDrop>()
     var timeSlotSources = LabelledCounts<FieldSource>()
     var dateSources = LabelledCounts<FieldSource>()
@@ -40,18 +41,44 @@ public struct Counts: Sendable {
 
     public init() {}
 
-    public var deadLetters: Int { deadLettersByCode.total }
-    public func deadLetters(_ code: DeadLetter.Code) -> Int { deadLettersByCode[code] }
-    /// Events that notified nobody, for this reason.
-    public func suppressed(_ reason: SuppressionReason) -> Int { eventsByReason[reason] }
+    /// Events and requests, those that became dead letters or notified nobody among them.
+    public var events: Int { eventsBySource.total }
+    public func events(of source: SourceKind) -> Int { eventsBySource[source] }
+    public var notifications: Int { notificationsBySource.total }
+    /// Records written to the dispatch topic: one per device.
+    public var dispatches: Int { dispatchesBySource.total }
+    public func dispatches(of source: SourceKind) -> Int { dispatchesBySource[source] }
+    public var deadLetters: Int { deadLettersOfOrders.total + deadLettersOfRequests.total }
+    public func deadLetters(_ code: DeadLetter.Code) -> Int { deadLettersOfOrders[code] + deadLettersOfRequests[code] }
+    /// Events and requests that notified nobody, for this reason.
+    public func suppressed(_ reason: SuppressionReason) -> Int { suppressedOrders[reason] + suppressedRequests[reason] }
     /// Timers that were not sent, for this reason. ``TimerDrop/noSlot`` counts orders.
     public func dropped(_ drop: TimerDrop) -> Int { timersByDrop[drop] }
     public func timeSlots(from source: FieldSource) -> Int { timeSlotSources[source] }
     public func dates(from source: FieldSource) -> Int { dateSources[source] }
     public func orderIDs(from source: FieldSource) -> Int { orderIDSources[source] }
 
-    package mutating func countDeadLetter(_ code: DeadLetter.Code) { deadLettersByCode[code] += 1 }
-    package mutating func countSuppressed(_ reason: SuppressionReason) { eventsByReason[reason] += 1 }
+    package mutating func countEvent(of source: SourceKind) { eventsBySource[source] += 1 }
+
+    /// Counts what an event has given: its notifications, and the records for their devices.
+    package mutating func count(notifications: Int, dispatches: Int, of source: SourceKind) {
+        notificationsBySource[source] += notifications
+        dispatchesBySource[source] += dispatches
+    }
+
+    package mutating func countDeadLetter(_ code: DeadLetter.Code, of source: SourceKind) {
+        switch source {
+        case .orders: deadLettersOfOrders[code] += 1
+        case .requests: deadLettersOfRequests[code] += 1
+        }
+    }
+
+    package mutating func countSuppressed(_ reason: SuppressionReason, of source: SourceKind) {
+        switch source {
+        case .orders: suppressedOrders[reason] += 1
+        case .requests: suppressedRequests[reason] += 1
+        }
+    }
 
     package mutating func count(_ drop: TimerDrop) { timersByDrop[drop] += 1 }
 

@@ -1,4 +1,5 @@
 import Digests
+import Events
 import OrderState
 
 /// The metadata string of a committed offset: `v1 w=<ms> n=<partitions> t=<ms>`, with `p=<16 hex digits>` after `w` while
@@ -22,22 +23,18 @@ public struct OffsetMetadata: Hashable, Sendable {
 
     /// Reads metadata; nil where it is not ours or unreadable. Ignores members of later versions.
     public init?(parsing text: String) {
-        var words = text.split(separator: " ")
-        guard words.first == "v1" else { return nil }
-        words.removeFirst()
+        guard let words = MetadataWords(text) else { return nil }
         var watermark: Int64?
         var split: UInt64?
         var partitions: Int32?
         var newestTimestamp: Int64?
-        for word in words {
-            let pair = word.split(separator: "=", maxSplits: 1)
-            guard pair.count == 2 else { return nil }
-            switch pair[0] {
-            case "w": watermark = Int64(pair[1])
+        for (name, value) in words.pairs {
+            switch name {
+            case "w": watermark = Int64(value)
             // Without it the timers of the instant are sent again, which is better than not at all.
-            case "p": split = StoredHash(pair[1])?.number
-            case "n": partitions = Int32(pair[1])
-            case "t": newestTimestamp = Int64(pair[1])
+            case "p": split = StoredHash(value)?.number
+            case "n": partitions = Int32(value)
+            case "t": newestTimestamp = Int64(value)
             default: continue
             }
         }

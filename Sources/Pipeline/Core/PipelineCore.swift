@@ -179,7 +179,7 @@ package struct PipelineCore: ~Copyable {
                 if isTimeUp() { break }
                 nextLook = written + Self.recordsBetweenLooks
             }
-            counts.events += 1
+            counts.countEvent(of: batch.source)
             cancel(cursor.cancelledTimers(by: record), batch.records[record], into: &sink)
             switch cursor[record] {
             case .deadLetter(let letter):
@@ -254,8 +254,7 @@ package struct PipelineCore: ~Copyable {
                 try sink.dispatch(push, for: notification, from: event)
             }
         }
-        counts.notifications += count
-        counts.dispatches += devices
+        counts.count(notifications: count, dispatches: devices, of: batch.source)
         counts.staleDevices += stale
         return devices > 0 ? nil : stale > 0 ? .staleToken : .noSubscriber
     }
@@ -274,13 +273,24 @@ package struct PipelineCore: ~Copyable {
             if devices > maxDevicesPerEvent {
                 return .failure(.tooManyDevices(limit: maxDevicesPerEvent))
             }
-            if !recipients.devices.isEmpty,
-                let letter = renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms)
-            {
-                return .failure(letter)
-            }
+            if let letter = begin(index, in: batch, for: recipients) { return .failure(letter) }
         }
         return .success(recipients)
+    }
+
+    /// Prepares the renderer for a notification; returns why it cannot be sent.
+    private mutating func begin(
+        _ index: Int, in batch: borrowing EventBatch, for recipients: Recipients
+    ) -> DeadLetter? {
+        guard !recipients.devices.isEmpty else { return nil }
+        if let letter = renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms) {
+            return letter
+        }
+        guard renderer.isShown else { return nil }
+        for position in recipients.devices {
+            if let letter = renderer.prepare(fanOut.recipient(position)) { return letter }
+        }
+        return nil
     }
 
     /// Returns the recipients of a notification that can be sent, and prepares the renderer for them.
@@ -295,7 +305,7 @@ package struct PipelineCore: ~Copyable {
     mutating func emit<Sink: RecordSink & ~Copyable>(
         _ letter: DeadLetter, for record: Int, in batch: borrowing EventBatch, into sink: inout Sink
     ) throws {
-        counts.countDeadLetter(letter.code)
+        counts.countDeadLetter(letter.code, of: batch.source)
         let event = batch.records[record]
         try deadLetters.withHeaders(of: letter, for: event, in: batch) { headers in
             try sink.deadLetter(letter, key: event.key, value: event.value, headers: headers, from: event)
@@ -305,7 +315,7 @@ package struct PipelineCore: ~Copyable {
     private mutating func suppress<Sink: RecordSink & ~Copyable>(
         _ record: Int, in batch: borrowing EventBatch, because reason: SuppressionReason, into sink: inout Sink
     ) {
-        counts.countSuppressed(reason)
+        counts.countSuppressed(reason, of: batch.source)
         sink.suppress(batch.records[record], because: reason)
     }
 

@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// The threads of a pipeline, and how each of them ended. Each keeps the state folder locked until it has ended, even when
-/// nobody waits for it any more: otherwise another process could write to the folder at the same time.
-final class Crew: Sendable {
+/// The threads of a pipeline or a sender, and how each of them ended. Each keeps the state folder, if there is one, locked
+/// until it has ended, even when nobody waits for it any more: otherwise another process could write to the folder at the
+/// same time.
+package final class Crew: Sendable {
     private struct State {
         var running: Set<String> = []
         var failures: [any Error] = []
     }
 
-    private let lock: FolderLock
+    private let lock: FolderLock?
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
@@ -17,7 +18,11 @@ final class Crew: Sendable {
         self.lock = lock
     }
 
-    func start(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
+    package init() {
+        lock = nil
+    }
+
+    package func start(_ name: String, _ body: @escaping @Sendable () throws -> Void) {
         _ = state.withLock { $0.running.insert(name) }
         Thread.start("carillon-\(name)") {
             let failure = withExtendedLifetime(self.lock) { Result { try body() }.failure }
@@ -30,14 +35,14 @@ final class Crew: Sendable {
     }
 
     /// Waits until a thread ends, or for `seconds`.
-    func wait(seconds: Double) {
+    package func wait(seconds: Double) {
         _ = ended.wait(timeout: .now() + seconds)
     }
 
-    var isEmpty: Bool { state.withLock { $0.running.isEmpty } }
+    package var isEmpty: Bool { state.withLock { $0.running.isEmpty } }
 
     /// The failure that says most: the first ``PipelineError``, since it says what to do; else what ended the first thread.
-    var failure: (any Error)? {
+    package var failure: (any Error)? {
         state.withLock { state in
             state.failures.first { $0 is PipelineError } ?? state.failures.first { !($0 is PipelineEnded) }
         }
@@ -52,7 +57,7 @@ extension Result {
 
 extension Thread {
     /// Starts a thread of this name. librdkafka and LMDB need one owner each, which a thread pool does not give.
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         let thread = Thread(block: body)
         thread.name = name
         thread.stackSize = 4 << 20

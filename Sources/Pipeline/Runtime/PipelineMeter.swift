@@ -200,13 +200,3 @@ public final class PipelineMeter: Sendable {
         }
     }
 }
-
-extension SourceKind {
-    /// The value of the label `topic`.
-    fileprivate var label: String {
-        switch self {
-        case .orders: "events"
-        case .requests: "requests"
-        }
-    }
-}

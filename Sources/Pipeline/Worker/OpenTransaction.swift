@@ -109,13 +109,15 @@ struct Fencings {
 }
 
 /// The wait before the next attempt: 100 ms, doubled each time, at most 10 s.
-struct Backoff {
+package struct Backoff {
     private var attempts = 0
 
-    mutating func next() -> Duration {
+    package init() {}
+
+    package mutating func next() -> Duration {
         attempts += 1
         return min(.seconds(10), .milliseconds(100) * (1 << min(attempts - 1, 7)))
     }
 
-    mutating func reset() { attempts = 0 }
+    package mutating func reset() { attempts = 0 }
 }

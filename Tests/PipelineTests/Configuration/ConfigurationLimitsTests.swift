@@ -25,6 +25,9 @@ import Testing
             try problems { $0.commitIntervalBehind = .seconds(6) }
                 == ["commit.interval.behind: 6s must be at most a quarter of transaction.timeout (20s)"])
         #expect(
+            try problems { $0.delivery.commitInterval = .milliseconds(5_001) }
+                == ["delivery.commit-interval: 5001ms must be at most a quarter of transaction.timeout (20s)"])
+        #expect(
             try problems { $0.shutdownTimeout = .seconds(30) }
                 == ["shutdown.timeout: 30s must be at most transaction.timeout (20s)"])
         #expect(
@@ -49,5 +52,39 @@ import Testing
                 == ["topic.dispatch: 'orders.events' is also topic.events"])
         let requests = try problems { $0.topics.requests = "orders.events" }
         #expect(requests == ["topic.requests: 'orders.events' is also topic.events"])
+        #expect(
+            try problems { $0.topics.deliveries = $0.topics.dispatch }
+                == ["topic.deliveries: 'notifications.dispatch' is also topic.dispatch"])
+        #expect(
+            try problems { $0.topics.journal = "notifications.dispatch.retry.1m" }
+                == ["delivery.retry: 'notifications.dispatch.retry.1m' is also topic.journal"])
+    }
+
+    @Test("credentials that cannot be told apart are a problem")
+    func credentials() throws {
+        let account = DeliveryCredential.Source.serviceAccount(file: "shop.json")
+        let key = DeliveryCredential.Source.providerKey(file: "k", keyID: "KEYID123AB", teamID: "TEAMID123A")
+        func credentials(_ list: DeliveryCredential...) throws -> [String] {
+            try problems { $0.delivery.credentials = list }
+        }
+        #expect(
+            try credentials(.init(name: "a", source: account), .init(name: "b", source: account, apps: ["x"])) == [])
+        #expect(
+            try credentials(.init(name: "a", source: account), .init(name: "a", source: key))
+                == ["delivery.credentials: two credentials are named 'a'"])
+        #expect(
+            try credentials(
+                .init(name: "a", source: account, apps: ["x"]), .init(name: "b", source: account, apps: ["y", "x"]))
+                == ["delivery.credentials: the credentials 'a' and 'b' both have the app 'x'"])
+        // Of APNs, both environments is what no environment says.
+        #expect(
+            try credentials(
+                .init(name: "a", source: key, apps: ["x"]),
+                .init(name: "b", source: key, apps: ["x"], environments: [.development]))
+                == ["delivery.credentials: the credentials 'a' and 'b' both have the app 'x'"])
+        #expect(
+            try credentials(
+                .init(name: "a", source: key, environments: [.production]),
+                .init(name: "b", source: key, environments: [.development])) == [])
     }
 }

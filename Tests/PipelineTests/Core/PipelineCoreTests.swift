@@ -185,6 +185,28 @@ struct PipelineCoreTests {
         }
     }
 
+    @Test("what becomes of requests is counted for their topic, and of orders for theirs")
+    func requests() throws {
+        func request(_ members: String) -> SampleRecord {
+            SampleRecord(value: #"{"message":{"title":"42"},"audience":"place/\#(members)}"#)
+        }
+        var driver = try PipelineTestDriver()
+        try driver.subscribe("token-a", to: "p1")
+        try driver.subscribe("token-b", to: "p1")
+        try driver.process(.order("o1", place: "p1"))
+        driver.batch = EventBatch(.requests, topic: "notifications.requests")
+        try driver.process(
+            request(#"p1""#), request(#"p1""#), request(#"p2""#), request(#"p1","expires_at":"2000-01-01T00:00:00Z""#),
+            request(#"p1","colapse_key":"a""#))
+        let counts = driver.counts
+        #expect(counts.events(of: .orders) == 1 && counts.events(of: .requests) == 5)
+        #expect(counts.dispatches(of: .orders) == 2 && counts.dispatches(of: .requests) == 4)
+        #expect(counts.notificationsBySource[.orders] == 1 && counts.notificationsBySource[.requests] == 3)
+        #expect(counts.suppressedRequests[.noSubscriber] == 1 && counts.suppressedRequests[.expired] == 1)
+        #expect(counts.deadLettersOfRequests[.badRequest] == 1)
+        #expect(counts.deadLettersOfOrders.total == 0 && counts.suppressedOrders.total == 0)
+    }
+
     @Test("a host's resolver is called once per batch, and has no table")
     func ownResolver() throws {
         var driver = try PipelineTestDriver(resolver: Places())

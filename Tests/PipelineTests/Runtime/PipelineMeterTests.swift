@@ -12,6 +12,7 @@ struct PipelineMeterTests {
         let numbers = Mirror(reflecting: Counts()).children.reduce(0) { sum, child in
             switch child.value {
             case is Int: sum + 1
+            case is LabelledCounts<SourceKind>: sum + SourceKind.allCases.count
             case is LabelledCounts<DeadLetter.Code>: sum + DeadLetter.Code.allCases.count
             case is LabelledCounts<SuppressionReason>: sum + SuppressionReason.allCases.count
             case is LabelledCounts<TimerDrop>: sum + TimerDrop.allCases.count
@@ -40,14 +41,39 @@ struct PipelineMeterTests {
         }
     }
 
-    @Test("dead letters are counted by code and in all")
-    func deadLetters() {
+    @Test("what becomes of a record is counted for its topic, and in all")
+    func byTopic() {
         var counts = Counts()
-        counts.countDeadLetter(.invalidJSON)
-        counts.countDeadLetter(.invalidJSON)
-        counts.countDeadLetter(.noPlace)
-        #expect(counts.deadLetters(.invalidJSON) == 2)
-        #expect(counts.deadLetters == 3)
+        for (source, events) in [(SourceKind.orders, 5), (.requests, 3)] {
+            for _ in 0..<events { counts.countEvent(of: source) }
+            counts.count(notifications: events - 2, dispatches: 10 * events, of: source)
+            counts.countDeadLetter(.invalidJSON, of: source)
+            counts.countSuppressed(.noSubscriber, of: source)
+        }
+        counts.countDeadLetter(.invalidJSON, of: .orders)
+        counts.countDeadLetter(.noPlace, of: .orders)
+        counts.countDeadLetter(.badRequest, of: .requests)
+        counts.countSuppressed(.expired, of: .requests)
+        #expect(counts.events == 8 && counts.events(of: .orders) == 5 && counts.events(of: .requests) == 3)
+        #expect(counts.notifications == 4)
+        #expect(
+            counts.dispatches == 80 && counts.dispatches(of: .orders) == 50 && counts.dispatches(of: .requests) == 30)
+        #expect(counts.deadLetters == 5)
+        #expect(counts.deadLetters(.invalidJSON) == 3 && counts.deadLetters(.badRequest) == 1)
+        #expect(counts.suppressed(.noSubscriber) == 2 && counts.suppressed(.expired) == 1)
+
+        let metrics = Metrics()
+        PipelineMeter(metrics: metrics).add(counts)
+        func value(_ name: String, _ labels: Metrics.Labels) -> MetricsSnapshot.Value? {
+            metrics.snapshot().value("carillon_\(name)_total", labels: labels)
+        }
+        #expect(value("events", ["topic": "events"]) == .counter(5))
+        #expect(value("events", ["topic": "requests"]) == .counter(3))
+        #expect(value("dispatches", ["topic": "requests"]) == .counter(30))
+        #expect(value("dead_letters", ["topic": "events", "code": "invalid_json"]) == .counter(2))
+        #expect(value("dead_letters", ["topic": "requests", "code": "invalid_json"]) == .counter(1))
+        #expect(value("suppressed_events", ["topic": "requests", "reason": "expired"]) == .counter(1))
+        #expect(value("suppressed_events", ["topic": "events", "reason": "expired"]) == .counter(0))
     }
 
     @Test("the lag of a partition goes with the partition")

@@ -1,0 +1,100 @@
+import Deliveries
+import Digests
+import KafkaClient
+import Subscriptions
+
+/// How `carillon deliver` sends what the pipeline has written (docs/delivery.md).
+public struct DeliveryConfiguration: Sendable {
+    /// Which lane sends which records.
+    package var lanes = LaneMap.standard
+    /// What requests are sent with; in the order of the file.
+    public var credentials: [DeliveryCredential] = []
+    /// The delays of the retry topics, ascending.
+    public var retries: [Duration] = [.seconds(10), .seconds(60), .seconds(900)]
+    /// The most offsets of a partition that are read and not finished.
+    public var window = LaneOffset.largestWindow
+    /// The most requests of a lane that are in flight.
+    public var inFlight = 1_000
+    public var commitInterval: Duration = .milliseconds(200)
+    /// How long a push is tried, pauses not counted.
+    public var longestTry: Duration = .seconds(3_600)
+    /// The requests a minute of each FCM credential, all processes together.
+    public var fcmPerMinute = 600_000
+    /// Where FCM is. It does not change the token endpoint, which a service account's file names.
+    public var fcmURL = "https://fcm.googleapis.com"
+    /// Where APNs is; nil: Apple's hosts, by the device's environment.
+    public var apnsURL: String?
+    /// Apple's other port passes firewalls that 443 does not.
+    public var apnsPort = 443
+    /// A PEM file with the only authorities that are trusted; nil: the system's.
+    public var caFile: String?
+
+    /// Whether dead devices are taken out of the table every hour.
+    public var reaps = true
+
+    public init() {}
+
+    package func credentialMap() throws(CredentialMap.Problem) -> CredentialMap {
+        try CredentialMap(credentials.map(\.entry))
+    }
+
+    /// The names of the retry topics, in the order of their delays.
+    package func retryTopics(of dispatch: String) -> [String] {
+        retries.map { "\(dispatch).retry.\(ConfigurationText.text($0))" }
+    }
+
+    /// Eight hex digits that any change of the lanes or of the retry topics changes: lanes with another one are other
+    /// lanes.
+    package var lanesHash: String {
+        SHA256.hex(of: "\(lanes.hash) \(retryTopics(of: "").joined(separator: ","))", digits: 8)
+    }
+
+    /// A lane's consumer group.
+    package static func group(of lane: String, in group: String) -> String { "\(group)-delivery-\(lane)" }
+}
+
+/// One credential: for which apps it is, and the files that hold its secret.
+public struct DeliveryCredential: Sendable, Equatable {
+    public enum Source: Sendable, Equatable {
+        /// FCM: the JSON file of a Google service account.
+        case serviceAccount(file: String)
+        /// FCM: a file with an access token that somebody else refreshes.
+        case tokenFile(String, projectID: String)
+        /// APNs: the `.p8` file of a team's key.
+        case providerKey(file: String, keyID: String, teamID: String)
+
+        /// The file with the secret.
+        package var file: String {
+            switch self {
+            case .serviceAccount(let file), .tokenFile(let file, _), .providerKey(let file, _, _): file
+            }
+        }
+    }
+
+    /// As records of `notifications.deliveries`, metrics and log lines call it.
+    public var name: String
+    public var source: Source
+    /// Empty: every app that no other credential names, and records without one.
+    public var apps: [String]
+    /// Of APNs; empty: all.
+    public var environments: [PushEnvironment]
+
+    public init(name: String, source: Source, apps: [String] = [], environments: [PushEnvironment] = []) {
+        self.name = name
+        self.source = source
+        self.apps = apps
+        self.environments = environments
+    }
+
+    package var platform: Platform {
+        switch source {
+        case .serviceAccount, .tokenFile: .fcm
+        case .providerKey: .apns
+        }
+    }
+
+    package var entry: CredentialMap.Entry {
+        CredentialMap.Entry(
+            name, platform, apps: apps, environments: environments.isEmpty ? PushEnvironment.allCases : environments)
+    }
+}

@@ -1,0 +1,114 @@
+import Deliveries
+import Foundation
+
+extension Setting {
+    /// How `carillon deliver` sends (docs/delivery.md).
+    static let delivery: [Setting] = [
+        .file(
+            "delivery.credentials",
+            allowed:
+                "@FILE with a JSON list such as [{\"name\":\"shop\",\"provider\":\"fcm\",\"service_account\":\"shop.json\"}]",
+            "What `carillon deliver` sends with: FCM's service accounts or token files, APNs' keys, each for its apps: "
+                + "[credentials](delivery.md#credentials)."
+        ) { file, draft in
+            guard let file else {
+                draft.configuration.delivery.credentials = []
+                return []
+            }
+            let (credentials, problems) = DeliveryCredential.list(json: file.bytes, folder: file.folder)
+            draft.configuration.delivery.credentials = credentials
+            return problems
+        },
+        lanes,
+        .custom(
+            "delivery.retry", default: .value("10s,1m,15m"),
+            allowed: "one to six ascending durations from 1s to 1h with commas between, such as 10s,1m,15m",
+            "The delays of the retry topics, which are named after them."
+        ) { text, draft in
+            let words = text.split(separator: ",", omittingEmptySubsequences: false)
+            let delays = words.compactMap { ConfigurationText.duration($0.trimmingCharacters(in: .whitespaces)) }
+            guard (1...6).contains(words.count), delays.count == words.count,
+                delays.allSatisfy({ (.seconds(1) ... .seconds(3_600)).contains($0) }),
+                zip(delays, delays.dropFirst()).allSatisfy(<)
+            else { return false }
+            draft.configuration.delivery.retries = delays
+            return true
+        },
+        .duration(
+            "delivery.give-up", \.configuration.delivery.longestTry, default: "1h", .seconds(1) ... .days(1),
+            "A push is given up after so long, pauses not counted, or when it expires."),
+        .integer(
+            "delivery.in-flight", \.configuration.delivery.inFlight, default: .value("1000"), 1...20_000,
+            "The requests of a lane that are in flight, in a process."),
+        .integer(
+            "delivery.window", \.configuration.delivery.window, default: .value("16384"), 64...LaneOffset.largestWindow,
+            "The records of a partition that may be read and not finished."),
+        .duration(
+            "delivery.commit-interval", \.configuration.delivery.commitInterval, default: "200ms",
+            .milliseconds(10) ... .seconds(5),
+            "How often what was answered is committed: a crash repeats the requests since then."),
+        .choice(
+            "delivery.reap", \.configuration.delivery.reaps, default: .value("hourly"),
+            ["hourly": true, "off": false],
+            "Whether dead devices are taken out of the subscriptions every hour; `carillon deliver reap` does it by hand."
+        ),
+        .integer(
+            "delivery.fcm-rate", \.configuration.delivery.fcmPerMinute, default: .value("600000"), 60...100_000_000,
+            "The requests a minute of each FCM credential, all processes together: the quota of its project."),
+        .url(
+            "delivery.fcm-url", default: .value("https://fcm.googleapis.com"), "Where FCM is."
+        ) { url, delivery in delivery.fcmURL = url },
+        .url(
+            "delivery.apns-url", default: .computed("Apple's two hosts"),
+            "Where APNs is, for devices of both environments."
+        ) { url, delivery in delivery.apnsURL = url },
+        .choice(
+            "delivery.apns-port", \.configuration.delivery.apnsPort, default: .value("443"),
+            ["443": 443, "2197": 2197], "The port of Apple's hosts; some firewalls let only 2197 pass."),
+        .custom(
+            "delivery.ca-file", default: .computed("the system's authorities"),
+            allowed: "the path of a PEM file with certificates, which can be read",
+            "The only authorities whose certificates are trusted."
+        ) { path, draft in
+            guard let file = FileManager.default.contents(atPath: path),
+                file.range(of: Data("-----BEGIN CERTIFICATE-----".utf8)) != nil
+            else { return false }
+            draft.configuration.delivery.caFile = path
+            return true
+        },
+    ]
+
+    private static var lanes: Setting {
+        Setting(
+            key: "delivery.lanes", defaultValue: .value("fcm:fcm,apns:apns"), allowed: LaneMap.allowed,
+            summary:
+                "Which lane, a consumer group of its own, sends which records: [lanes](delivery.md#lanes)."
+        ) { text, draft throws(InvalidValue) in
+            do {
+                draft.configuration.delivery.lanes = try LaneMap(text)
+            } catch {
+                throw InvalidValue(allowed: "\(LaneMap.allowed); \(error)")
+            }
+        }
+    }
+
+    /// A server's address, to which paths are appended.
+    private static func url(
+        _ key: String, default value: Default, _ summary: String,
+        _ take: @escaping @Sendable (String, inout DeliveryConfiguration) -> Void
+    ) -> Setting {
+        custom(key, default: value, allowed: "https://HOST or https://HOST:PORT, without a path", summary) {
+            text, draft in
+            guard isServer(text) else { return false }
+            take(text, &draft.configuration.delivery)
+            return true
+        }
+    }
+
+    /// Whether a text is `https://`, a name or an address (IPv6 in brackets), and perhaps a port.
+    private static func isServer(_ text: String) -> Bool {
+        guard let server = text.wholeMatch(of: /https:\/\/(?:[A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?/)
+        else { return false }
+        return server.1.map { UInt16($0) ?? 0 > 0 } ?? true
+    }
+}
