@@ -1,3 +1,4 @@
+import Events
 import Pipeline
 
 /// Why a dead letter is not put back.
@@ -8,24 +9,26 @@ package enum DeadLetterLeft: String, CaseIterable, Sendable {
     case untried
     /// The dead letter holds only the beginning of its value.
     case truncated
-    /// It does not come from the events topic: it is a timer's, or another topic's.
+    /// It does not come from a topic that the pipeline reads: it is a timer's, or another topic's.
     case otherTopic = "other_topic"
     /// No Carillon pipeline wrote it.
     case foreign
     case tooOld = "too_old"
-    /// It is in the events topic again.
+    /// It is in its topic again.
     case putBack = "put_back"
     /// The order has newer events.
     case late
-    /// Partitions were added to the events topic, and the partition of its key cannot be determined.
+    /// Partitions were added to its topic, and the partition of its key cannot be determined.
     case moved
     /// The broker rejects its event.
     case refused
+    /// A request that nobody would get any more.
+    case expired
     /// This run already skipped it before it was interrupted.
     case passed
 }
 
-/// What would be put back, and what would not.
+/// What would be put back, and what would not. Its events include requests.
 package struct DeadLetterPlan: Equatable, Sendable {
     package struct Count: Equatable, Sendable {
         package var found = 0
@@ -41,8 +44,8 @@ package struct DeadLetterPlan: Equatable, Sendable {
         package var time: Int64
     }
 
-    /// Counted by `x-error-code`.
-    package internal(set) var byCode: [String: Count] = [:]
+    /// Counted by the topic of the original record, and by `x-error-code`.
+    package internal(set) var byTopic: [String: [String: Count]] = [:]
     /// The events that would be put back, by type.
     package internal(set) var byType: [String: Int] = [:]
     package internal(set) var left: [DeadLetterLeft: Int] = [:]
@@ -59,11 +62,25 @@ package struct DeadLetterPlan: Equatable, Sendable {
 
     package init() {}
 
+    /// Counted by `x-error-code`.
+    package var byCode: [String: Count] {
+        byTopic.values.reduce(into: [:]) { sum, codes in
+            for (code, count) in codes {
+                sum[code, default: Count()].found += count.found
+                sum[code, default: Count()].selected += count.selected
+            }
+        }
+    }
+
     mutating func leave(_ reason: DeadLetterLeft) { left[reason, default: 0] += 1 }
 
-    mutating func select(_ candidate: DeadLetterCandidate) {
+    mutating func find(_ code: String, of topic: String) {
+        byTopic[topic, default: [:]][code, default: Count()].found += 1
+    }
+
+    mutating func select(_ candidate: DeadLetterCandidate, of topic: String) {
         events += 1
-        byCode[candidate.code, default: Count()].selected += 1
+        byTopic[topic, default: [:]][candidate.code, default: Count()].selected += 1
         byType[candidate.type, default: 0] += 1
         let example = Example(
             place: candidate.place, code: candidate.code, order: candidate.order, time: candidate.time)
@@ -76,8 +93,8 @@ package struct DeadLetterPlan: Equatable, Sendable {
 struct DeadLetterCandidate {
     /// The place of the dead letter.
     var place: Coordinates
-    /// The place of the original event.
-    var event: Coordinates
+    /// The place of the original event or request.
+    var event: EventCoordinates
     var code: String
     var type: String
     var order: String?
@@ -85,9 +102,16 @@ struct DeadLetterCandidate {
     var time: Int64
     /// Timestamp of the dead-letter record, in milliseconds since 1970.
     var timestamp: Int64
+    /// Of a request, in milliseconds since 1970.
+    var expiresAt: Int64?
     var key: [UInt8]?
     /// A newer event of the same key belongs to the same order, so that putting this one back would regress its state.
     var touchesState: Bool
-    /// The partition of the events topic that it is written to.
+    /// The partition of its topic that it is written to.
     var home: Int32
+
+    var source: SourceKind { event.partition.source }
+
+    /// Whether the pipeline would suppress it at a time, in milliseconds since 1970 (docs/rules.md §8.3).
+    func isExpired(at time: Int64) -> Bool { expiresAt.map { $0 <= time } ?? false }
 }

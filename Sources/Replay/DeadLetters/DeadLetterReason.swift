@@ -37,4 +37,11 @@ package struct DeadLetterReason: Equatable, Sendable {
         originalHeaders = headers.distance(from: headers.startIndex, to: first)
         isTruncated = own.contains { isNamed($0, "x-truncated") }
     }
+
+    /// The original event or request.
+    ///
+    /// - Returns: nil if the pipeline reads no such topic now: a timer, for example.
+    func original(_ topics: PipelineConfiguration.Topics) -> EventCoordinates? {
+        topics.source(of: topic).map { EventCoordinates(SourcePartition($0, place.partition), offset: place.offset) }
+    }
 }

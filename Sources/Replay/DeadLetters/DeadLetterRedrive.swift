@@ -3,7 +3,8 @@ import KafkaClient
 import Pipeline
 import StateStore
 
-/// Puts dead letters back into the events topic, where the running pipeline processes them like any other event.
+/// Puts dead letters back into the topic of events or of requests, where the running pipeline processes them like any
+/// other record.
 /// ``plan()`` selects them; ``send(_:with:pace:clock:progress:)`` writes them exactly once, across crashes and
 /// concurrent starts.
 ///
@@ -21,13 +22,12 @@ package struct DeadLetterRedrive: ~Copyable {
     /// By partition of the dead letters; of a resumed run.
     private var cursors: [Int32: DeadLetterCursor] = [:]
     private var ranges: [Int32: Range<Int64>] = [:]
-    /// The events still to be put back, in the order of their dead letters.
+    /// The events and requests still to be put back, in the order of their dead letters.
     private var left: [DeadLetterCandidate] = []
-    /// What the plan found in the events topic: the index, the end offset of each partition, and the number of
-    /// partitions.
+    /// What the plan found in their topics: the index, the end offset of each partition, and the number of partitions.
     private var index: PutBackIndex?
-    private var ends: [Int32: Int64] = [:]
-    private var eventPartitions = 0
+    private var ends: [SourcePartition: Int64] = [:]
+    private var partitionCounts: [SourceKind: Int] = [:]
 
     /// - Parameter id: of the run; nil: nothing will be sent.
     package init(_ context: ReplayContext, _ request: DeadLetterRequest, id: String?) throws {
@@ -49,7 +49,7 @@ package struct DeadLetterRedrive: ~Copyable {
     ///   id.
     /// - Throws: ``ReplayRefusal`` if the run was started with other options.
     package mutating func resume(
-        _ positions: [Int32: RedrivePosition]
+        _ positions: [TopicPartition: RedrivePosition]
     ) throws(ReplayRefusal) -> (confirmed: Int, tally: DeadLetterTally, isDone: Bool)? {
         let id = id ?? ""
         for (partition, position) in positions {
@@ -59,7 +59,7 @@ package struct DeadLetterRedrive: ~Copyable {
                     "--id \(id) was started with other options or rules: resume it with the same ones, or choose another --id"
                 )
             }
-            cursors[partition] = cursor
+            cursors[partition.partition] = cursor
             request.oldest = cursor.oldest
         }
         guard let first = cursors.values.first else { return nil }
@@ -69,18 +69,25 @@ package struct DeadLetterRedrive: ~Copyable {
 
     // MARK: Finding out
 
-    /// Reads the dead letters and the later events.
+    /// Reads the dead letters, and the events and requests after theirs.
     ///
     /// - Throws: ``UnfitRepairs``, and ``ReplayRefusal`` if there are too many dead letters.
     package mutating func plan() throws -> DeadLetterPlan {
         var plan = DeadLetterPlan()
         ranges = try findRanges()
         let (candidates, dead) = try readDeadLetters(&plan)
-        let (index, partitions) = try readEvents(behind: candidates, dead)
+        let index = PutBackIndex(candidates, dead: dead, configuration.topics, id: id)
+        var partitions: [SourceKind: KeyPartitions] = [:]
+        for source in configuration.topics.sources {
+            let candidates = candidates.filter { $0.source == source }
+            if !candidates.isEmpty { partitions[source] = try read(source, behind: candidates, into: index) }
+        }
         for var candidate in candidates {
-            let home = partitions.home(of: candidate.key, stood: candidate.event.partition, at: candidate.timestamp)
+            let topic = configuration.topics.topic(of: candidate.source)
+            let home = partitions[candidate.source]?.home(
+                of: candidate.key, stood: candidate.event.partition.number, at: candidate.timestamp)
             if index.isDone(candidate) {
-                plan.select(candidate)
+                plan.select(candidate, of: topic)
                 plan.done += 1
             } else if index.isPutBack(candidate) {
                 plan.leave(.putBack)
@@ -90,7 +97,7 @@ package struct DeadLetterRedrive: ~Copyable {
                 plan.leave(.passed)
             } else if let home {
                 candidate.home = home
-                plan.select(candidate)
+                plan.select(candidate, of: topic)
                 left.append(candidate)
             } else {
                 plan.leave(.moved)
@@ -131,7 +138,7 @@ package struct DeadLetterRedrive: ~Copyable {
     }
 
     private mutating func readDeadLetters(_ plan: inout DeadLetterPlan) throws -> (
-        candidates: [DeadLetterCandidate], dead: Set<Coordinates>
+        candidates: [DeadLetterCandidate], dead: Set<EventCoordinates>
     ) {
         var trial = DeadLetterTrial(request, configuration)
         var candidates: [DeadLetterCandidate] = []
@@ -149,15 +156,16 @@ package struct DeadLetterRedrive: ~Copyable {
                 named.remove(place)
                 found.found += 1
                 switch verdict {
-                case .left(let why, let code, let letter):
-                    if let code { found.byCode[code, default: .init()].found += 1 }
+                case .left(let why, let reason, let letter):
+                    if let reason { found.find(reason.code, of: reason.topic) }
                     if let letter { found.stillDead[letter.code.label, default: 0] += 1 }
                     found.leave(why)
-                    guard request.repaired != nil, why != .tooOld else { continue }
-                    let reason = letter.map { "still \($0.code.label), \($0.message)" } ?? why.rawValue
-                    problems.append("\(topic)/\(place.partition)/\(place.offset): \(reason)")
+                    // Time that passes is no mistake in the file.
+                    guard request.repaired != nil, why != .tooOld, why != .expired else { continue }
+                    let sentence = letter.map { "still \($0.code.label), \($0.message)" } ?? why.rawValue
+                    problems.append("\(topic)/\(place.partition)/\(place.offset): \(sentence)")
                 case .candidate(let candidate, let event):
-                    found.byCode[candidate.code, default: .init()].found += 1
+                    found.find(candidate.code, of: configuration.topics.topic(of: candidate.source))
                     try store.append(event, at: place)
                     candidates.append(candidate)
                     if candidates.count > Self.mostCandidates {
@@ -179,43 +187,45 @@ package struct DeadLetterRedrive: ~Copyable {
         return (candidates, trial.dead)
     }
 
-    /// Each partition from the first event that is to be put back; if its key may have moved since, all partitions from
-    /// that event's time on.
-    private mutating func readEvents(
-        behind candidates: [DeadLetterCandidate], _ dead: Set<Coordinates>
-    ) throws -> (PutBackIndex, KeyPartitions) {
-        let topic = configuration.topics.events
-        let index = PutBackIndex(candidates, dead: dead, configuration.topics, id: id)
-        guard !candidates.isEmpty else { return (index, KeyPartitions(bounds: [:], firsts: [:])) }
+    /// Each partition of a source from the first record that is to be put back; if its key may have moved since, all
+    /// partitions from that record's time on.
+    ///
+    /// - Parameter candidates: at least one, all of this source.
+    private mutating func read(
+        _ source: SourceKind, behind candidates: [DeadLetterCandidate], into index: PutBackIndex
+    ) throws -> KeyPartitions {
+        let topic = configuration.topics.topic(of: source)
         // A transaction that puts some of them back may still be open.
         let bounds = try log.settledBounds(of: topic, timeout: configuration.transactionTimeout + .seconds(20))
         var partitions = KeyPartitions(bounds: bounds, firsts: try firstTimes(of: topic, bounds))
-        let behind = try rangesToRead(candidates, bounds, partitions)
+        let behind = try rangesToRead(source, candidates, bounds, partitions)
         try log.read(behind, of: topic) { records, indices in
             for at in indices {
                 let record = records[at]
-                let isFirst = index.note(record, headers: records.headers[record.headers].map { EventHeader($0) })
+                let isFirst = index.note(
+                    record, of: source, headers: records.headers[record.headers].map { EventHeader($0) })
                 guard isFirst, let key = record.key, let time = record.timestamp else { continue }
                 partitions.note(partition: record.partition, key: key, time: time)
             }
         } progress: {
             context.progress(.events, $0, $1)
         }
-        ends = behind.mapValues(\.upperBound)
-        eventPartitions = bounds.count
-        return (index, partitions)
+        for (partition, range) in behind { ends[SourcePartition(source, partition)] = range.upperBound }
+        partitionCounts[source] = bounds.count
+        return partitions
     }
 
     private mutating func rangesToRead(
-        _ candidates: [DeadLetterCandidate], _ bounds: [Int32: Range<Int64>], _ partitions: KeyPartitions
+        _ source: SourceKind, _ candidates: [DeadLetterCandidate], _ bounds: [Int32: Range<Int64>],
+        _ partitions: KeyPartitions
     ) throws -> [Int32: Range<Int64>] {
-        let topic = configuration.topics.events
+        let topic = configuration.topics.topic(of: source)
         var starts: [Int32: Int64] = [:]
         for candidate in candidates {
-            let partition = candidate.event.partition
+            let partition = candidate.event.partition.number
             guard bounds[partition] != nil else {
                 throw ReplayRefusal(
-                    "\(topic) has no partition \(partition), it has \(bounds.count): an event stood there")
+                    "\(topic) has no partition \(partition), it has \(bounds.count): a dead letter comes from there")
             }
             starts[partition] = min(starts[partition] ?? .max, candidate.event.offset + 1)
         }
@@ -231,7 +241,7 @@ package struct DeadLetterRedrive: ~Copyable {
         return ranges
     }
 
-    /// The times of the first records that producers wrote to each partition that has lost none. Events that were put
+    /// The times of the first records that producers wrote to each partition that has lost none. Records that were put
     /// back are not counted: they keep their old timestamps.
     private func firstTimes(of topic: String, _ bounds: [Int32: Range<Int64>]) throws -> [Int32: Int64] {
         var found: [Int32: Int64] = [:]
@@ -258,7 +268,7 @@ package struct DeadLetterRedrive: ~Copyable {
     ///   - clock: in milliseconds since 1970.
     ///   - progress: the tally so far, after each transaction.
     /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws, except for a rejected record, which is not put
-    ///   back; and ``ReplayRefusal`` if partitions are added to the events topic meanwhile.
+    ///   back; and ``ReplayRefusal`` if partitions are added to a topic that is written to meanwhile.
     package mutating func send(
         _ confirmed: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
         progress: (DeadLetterResult) -> Void
@@ -271,15 +281,16 @@ package struct DeadLetterRedrive: ~Copyable {
                     digest: request.digest
                 ).position
             }
-            try producer.send([], reaching: positions)
+            try producer.send([], reaching: producer.keyed(positions))
         }
         var watch: DeadLetterWatch?
         if let index, !left.isEmpty {
             watch = try DeadLetterWatch(
-                index, request, from: ends, partitions: eventPartitions, context)
+                index, request, from: ends, partitions: partitionCounts, context)
         }
         var sender = DeadLetterSender(
-            request, store: store, ranges: ranges, confirmed: confirmed, tallies: cursors.mapValues(\.tally),
+            request, configuration.topics, store: store, ranges: ranges, confirmed: confirmed,
+            tallies: cursors.mapValues(\.tally),
             pace: pace,
             watch: watch, clock: clock)
         try sender.send(left, with: &producer, progress: progress)

@@ -23,6 +23,9 @@ package struct DeadLetterRequest: Sendable {
     package var digest = ""
 
     package init() {}
+
+    /// The clock when the run began, in milliseconds since 1970; the same for a resumed run. Nil without ``maxAge``.
+    var planned: Int64? { maxAge.map { oldest + $0 } }
 }
 
 /// Position of a run in one partition of the dead letters, and what it needs to resume: committed with the events it

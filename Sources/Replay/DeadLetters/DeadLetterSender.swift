@@ -7,20 +7,25 @@ import StateStore
 struct DeadLetterWatch: ~Copyable {
     private let index: PutBackIndex
     private let request: DeadLetterRequest
+    private let topics: PipelineConfiguration.Topics
     private var follower: LogFollower
 
     /// - Parameters:
-    ///   - index: what the plan found in the events topic.
-    ///   - ends: by partition of the events topic, the offset at which the plan stopped reading.
-    ///   - partitions: the number of partitions of the events topic.
+    ///   - index: what the plan found in the topics of events and requests.
+    ///   - ends: by partition, the offset at which the plan stopped reading.
+    ///   - partitions: the number of partitions of each of these topics.
     init(
-        _ index: PutBackIndex, _ request: DeadLetterRequest, from ends: [Int32: Int64], partitions: Int,
+        _ index: PutBackIndex, _ request: DeadLetterRequest, from ends: [SourcePartition: Int64],
+        partitions: [SourceKind: Int],
         _ context: ReplayContext
     ) throws {
-        let topic = context.configuration.topics.events
+        let topics = context.configuration.topics
         var starts: [TopicPartition: Offset] = [:]
-        for (partition, offset) in ends { starts[TopicPartition(topic: topic, partition: partition)] = Offset(offset) }
-        follower = try LogFollower(starts, partitionCounts: [topic: partitions], context)
+        for (partition, offset) in ends { starts[topics.topicPartition(of: partition)] = Offset(offset) }
+        var counts: [String: Int] = [:]
+        for (source, count) in partitions { counts[topics.topic(of: source)] = count }
+        follower = try LogFollower(starts, partitionCounts: counts, context)
+        self.topics = topics
         self.index = index
         self.request = request
     }
@@ -29,10 +34,12 @@ struct DeadLetterWatch: ~Copyable {
     ///
     /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
-        let index = index
+        let (index, topics) = (index, topics)
         try follower.advance(tell: tell) { records in
             for at in 0..<records.count {
-                index.note(records[at], headers: records.headers[records[at].headers].map { EventHeader($0) })
+                let record = records[at]
+                guard let source = topics.source(of: record.topic) else { continue }
+                index.note(record, of: source, headers: records.headers[record.headers].map { EventHeader($0) })
             }
         }
     }
@@ -50,6 +57,7 @@ extension DeadLetterRequest {
     func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: Int64) -> DeadLetterLeft? {
         if index.isPutBack(candidate) { return .putBack }
         if let maxAge, candidate.time < now - maxAge { return .tooOld }
+        if candidate.isExpired(at: now) { return .expired }
         return !includesLate && index.isLate(candidate) ? .late : nil
     }
 }
@@ -68,6 +76,7 @@ struct DeadLetterSender: ~Copyable {
     }
 
     let request: DeadLetterRequest
+    let topics: PipelineConfiguration.Topics
     let store: DeadLetterStore
     /// By partition of the dead letters.
     let ranges: [Int32: Range<Int64>]
@@ -82,11 +91,13 @@ struct DeadLetterSender: ~Copyable {
     private var refusals: [DeadLetterRefusal] = []
 
     init(
-        _ request: DeadLetterRequest, store: DeadLetterStore, ranges: [Int32: Range<Int64>], confirmed: Int,
+        _ request: DeadLetterRequest, _ topics: PipelineConfiguration.Topics, store: DeadLetterStore,
+        ranges: [Int32: Range<Int64>], confirmed: Int,
         tallies: [Int32: DeadLetterTally], pace: RedrivePace, watch: consuming DeadLetterWatch?,
         clock: @escaping () -> Int64
     ) {
         self.request = request
+        self.topics = topics
         self.store = store
         self.ranges = ranges
         self.confirmed = confirmed
@@ -126,8 +137,8 @@ struct DeadLetterSender: ~Copyable {
             producer.wait(until: pace.next(after: turns.count { $0.event != nil }, now: began))
         }
         if producer.mustStop { throw ReplayStopped() }
-        try producer.send(
-            [], reaching: ranges.reduce(into: [:]) { $0[$1.key] = position($1.key, $1.value.upperBound, tallies) })
+        let ends = ranges.reduce(into: [:]) { $0[$1.key] = position($1.key, $1.value.upperBound, tallies) }
+        try producer.send([], reaching: producer.keyed(ends))
         progress(result)
     }
 
@@ -167,7 +178,10 @@ struct DeadLetterSender: ~Copyable {
         }
         var reached: [Int32: RedrivePosition] = [:]
         for (partition, offset) in positions { reached[partition] = position(partition, offset, next) }
-        guard try producer.sendOnce(turns.compactMap(\.event), reaching: reached) else { return false }
+        let records = turns.compactMap { turn in
+            turn.event.map { (topic: topics.topic(of: turn.candidate.source), record: $0) }
+        }
+        guard try producer.sendOnce(records, reaching: producer.keyed(reached)) else { return false }
         tallies = next
         return true
     }

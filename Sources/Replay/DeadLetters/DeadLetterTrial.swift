@@ -3,7 +3,7 @@ import KafkaClient
 import NotificationPayload
 import Pipeline
 
-/// Applies the present rules to a dead letter, and builds the event that would be put back. One owner.
+/// Applies the present rules to a dead letter, and builds the event or request that would be put back. One owner.
 struct DeadLetterTrial: ~Copyable {
     /// The headers that tell the pipeline the place of the event when it first failed. An event without an id of its
     /// own gets its message id from them, and an event with these headers is never treated as a duplicate.
@@ -14,22 +14,20 @@ struct DeadLetterTrial: ~Copyable {
     static let mark = "replay-of"
 
     enum Verdict {
-        case left(DeadLetterLeft, code: String?, DeadLetter?)
+        case left(DeadLetterLeft, DeadLetterReason?, DeadLetter?)
         case candidate(DeadLetterCandidate, ProducerRecord)
     }
 
     private let request: DeadLetterRequest
     private let topics: PipelineConfiguration.Topics
-    private var reader: EventReader
-    private var batch: EventBatch
-    /// The places of the original events of all dead letters read so far, selected or not.
-    private(set) var dead: Set<Coordinates> = []
+    private var reader: RecordReader
+    /// The places of the original events and requests of all dead letters read so far, selected or not.
+    private(set) var dead: Set<EventCoordinates> = []
 
     init(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) {
         self.request = request
         topics = configuration.topics
-        reader = EventReader(configuration.rules, topic: configuration.topics.events)
-        batch = EventBatch(.orders, topic: configuration.topics.events)
+        reader = RecordReader(configuration)
     }
 
     /// - Parameter record: its headers are in `headers`.
@@ -38,16 +36,17 @@ struct DeadLetterTrial: ~Copyable {
         let place = Coordinates(partition: record.partition, offset: record.offset)
         let repaired = request.repaired?[place]
         let reason = DeadLetterReason(headers)
-        if let reason, reason.topic == topics.events { dead.insert(reason.place) }
+        let original = reason.flatMap { $0.original(topics) }
+        if let original { dead.insert(original) }
         if request.repaired != nil, repaired == nil { return nil }
         guard let reason else {
-            return request.codes.isEmpty ? .left(.foreign, code: nil, nil) : nil
+            return request.codes.isEmpty ? .left(.foreign, nil, nil) : nil
         }
         guard request.codes.isEmpty || request.codes.contains(reason.code) else { return nil }
         func left(_ why: DeadLetterLeft, _ letter: DeadLetter? = nil) -> Verdict {
-            .left(why, code: reason.code, letter)
+            .left(why, reason, letter)
         }
-        guard reason.topic == topics.events else { return left(.otherTopic) }
+        guard let original else { return left(.otherTopic) }
         if reason.isTruncated, repaired == nil { return left(.truncated) }
         // This version does not know what another version's code means.
         let canBeTried = DeadLetter.Code(label: reason.code)?.canBeTriedAlone ?? false
@@ -57,18 +56,16 @@ struct DeadLetterTrial: ~Copyable {
             headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
             partition: reason.place.partition)
         event.timestamp = record.timestamp.map(Timestamp.init(milliseconds:))
-        let reading = read(event, at: reason.place)
+        let reading = read(event, at: original)
         if let letter = reading.deadLetter { return left(.stillDead, letter) }
         let time = reading.time?.milliseconds ?? record.timestamp ?? 0
         if time < request.oldest { return left(.tooOld) }
-        let type = reading.types.first ?? ""
-        return .candidate(
-            DeadLetterCandidate(
-                place: place, event: reason.place, code: reason.code, type: type,
-                order: reading.orders.first { !$0.isEmpty },
-                time: time, timestamp: record.timestamp ?? time, key: event.key,
-                touchesState: EventType(rawValue: type)?.changesOrder ?? true, home: reason.place.partition),
-            event)
+        let candidate = DeadLetterCandidate(
+            place: place, event: original, code: reason.code, type: reading.type, order: reading.order,
+            time: time, timestamp: record.timestamp ?? time, expiresAt: reading.expiresAt, key: event.key,
+            touchesState: reading.touchesState, home: original.partition.number)
+        if let planned = request.planned, candidate.isExpired(at: planned) { return left(.expired) }
+        return .candidate(candidate, event)
     }
 
     /// The headers of the original record and the coordinates of its first failure, without those added later.
@@ -89,18 +86,48 @@ struct DeadLetterTrial: ~Copyable {
         return headers + [RecordHeader(mark, Array(place.utf8))]
     }
 
-    private mutating func read(_ event: ProducerRecord, at place: Coordinates) -> EventReading {
+    private mutating func read(_ event: ProducerRecord, at place: EventCoordinates) -> DeadLetterReading {
+        let source = place.partition.source
         let copies = ByteCopies()
-        batch.removeAll()
+        var batch = EventBatch(source, topic: topics.topic(of: source))
         for header in event.headers {
             batch.headers.append(
                 EventHeader(name: copies.copy(Array(header.name.utf8)), value: header.value.map(copies.copy)))
         }
         batch.records.append(
             EventRecord(
-                partition: place.partition, offset: place.offset,
+                partition: place.partition.number, offset: place.offset,
                 timestamp: event.timestamp.map { EventTime(milliseconds: $0.milliseconds) },
                 key: event.key.map(copies.copy), value: event.value.map(copies.copy), headers: batch.headers.indices))
-        return withExtendedLifetime(copies) { reader.read(batch.records[0], of: batch) }
+        return withExtendedLifetime(copies) {
+            DeadLetterReading(reader.read(batch.records[0], of: batch), of: source)
+        }
+    }
+}
+
+/// What the rules read in the value of a dead letter.
+struct DeadLetterReading {
+    var type = ""
+    var order: String?
+    /// Its own time; nil if it is missing or invalid.
+    var time: EventTime?
+    /// In milliseconds since 1970; nil if it does not expire before it is emitted.
+    var expiresAt: Int64?
+    /// Whether it may change the state of an order.
+    var touchesState = false
+    /// Why the rules reject it.
+    var deadLetter: DeadLetter?
+
+    init(_ reading: EventReading, of source: SourceKind) {
+        type = reading.types.first ?? ""
+        time = reading.time
+        expiresAt = reading.expiresAt
+        deadLetter = reading.deadLetter
+        switch source {
+        case .orders:
+            order = reading.orders.first { !$0.isEmpty }
+            touchesState = EventType(rawValue: type)?.changesOrder ?? true
+        case .requests: break
+        }
     }
 }

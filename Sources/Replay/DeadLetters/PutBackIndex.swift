@@ -2,20 +2,19 @@ import Events
 import KafkaClient
 import Pipeline
 
-/// What the events topic says after the dead letters: which of them were put back, and which orders have newer events.
-/// One owner, one thread.
+/// What the topics of events and requests say after the dead letters: which of them were put back, and which orders have
+/// newer events. One owner, one thread.
 final class PutBackIndex {
-    private let eventsTopic: String
-    private let deadLetterTopic: String
+    private let topics: PipelineConfiguration.Topics
     /// The id of this run: its own records do not count as put back by another.
     private let id: String?
-    /// Places of events that became dead letters: they never counted.
-    private let dead: Set<Coordinates>
+    /// Places of events and requests that became dead letters: they never counted.
+    private let dead: Set<EventCoordinates>
     /// The newest events of the candidates' keys; more than one if a key has had several partitions.
     private var newest: [[UInt8]: [Newest]] = [:]
     private var own: Set<Coordinates> = []
     private var marked: Set<Coordinates> = []
-    private var returned: Set<Coordinates> = []
+    private var returned: Set<EventCoordinates> = []
 
     /// Of one partition.
     private struct Newest {
@@ -26,12 +25,11 @@ final class PutBackIndex {
     }
 
     init(
-        _ candidates: [DeadLetterCandidate], dead: Set<Coordinates>, _ topics: PipelineConfiguration.Topics,
+        _ candidates: [DeadLetterCandidate], dead: Set<EventCoordinates>, _ topics: PipelineConfiguration.Topics,
         id: String?
     ) {
         self.dead = dead
-        eventsTopic = topics.events
-        deadLetterTopic = topics.deadLetters
+        self.topics = topics
         self.id = id
         for candidate in candidates {
             guard let key = candidate.key, candidate.touchesState else { continue }
@@ -39,40 +37,44 @@ final class PutBackIndex {
         }
     }
 
-    /// Takes any event of the log.
+    /// Takes any record of the topic of a source.
     ///
     /// - Returns: whether it is as its producer wrote it, and was not put back.
     @discardableResult
-    func note(_ record: RecordView, headers: [EventHeader]) -> Bool {
+    func note(_ record: RecordView, of source: SourceKind, headers: [EventHeader]) -> Bool {
         func text(_ name: String) -> String? {
             headers.last { $0.name.elementsEqual(name.utf8) }?.value.map { String(decoding: $0, as: UTF8.self) }
         }
-        var place = Coordinates(partition: record.partition, offset: record.offset)
+        let stands = EventCoordinates(SourcePartition(source, record.partition), offset: record.offset)
+        var place = stands
         var isFirst = true
         if let mark = text(DeadLetterTrial.mark).flatMap(self.place(inMark:)) {
             isFirst = false
             if let id, text(RedriveProducer.header) == id { own.insert(mark) } else { marked.insert(mark) }
             // It counts at its original place, not its present one.
-            place.partition = text("__connect.errors.partition").flatMap { Int32($0) } ?? place.partition
+            let partition = text("__connect.errors.partition").flatMap { Int32($0) }
+            place.partition.number = partition ?? place.partition.number
             place.offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? place.offset
         }
         // A person has written it back unchanged, with all its headers.
-        if let reason = DeadLetterReason(headers), reason.topic == eventsTopic {
+        if let original = DeadLetterReason(headers)?.original(topics), original.partition.source == source {
             isFirst = false
-            returned.insert(reason.place)
-            place = reason.place
+            returned.insert(original)
+            place = original
         }
-        guard !newest.isEmpty, let key = record.key,
-            !dead.contains(Coordinates(partition: record.partition, offset: record.offset))
-        else { return isFirst }
-        note(place, at: record.timestamp ?? 0, of: Array(key))
+        switch source {
+        case .requests: break  // They have no state that a newer one could be ahead of.
+        case .orders:
+            guard !newest.isEmpty, let key = record.key, !dead.contains(stands) else { break }
+            note(place, at: record.timestamp ?? 0, of: Array(key))
+        }
         return isFirst
     }
 
-    private func note(_ place: Coordinates, at time: Int64, of key: [UInt8]) {
+    private func note(_ place: EventCoordinates, at time: Int64, of key: [UInt8]) {
         guard let known = newest[key] else { return }
-        guard let index = known.firstIndex(where: { $0.partition == place.partition }) else {
-            newest[key]?.append(Newest(partition: place.partition, offset: place.offset, time: time))
+        guard let index = known.firstIndex(where: { $0.partition == place.partition.number }) else {
+            newest[key]?.append(Newest(partition: place.partition.number, offset: place.offset, time: time))
             return
         }
         newest[key]?[index].offset = max(known[index].offset, place.offset)
@@ -90,14 +92,14 @@ final class PutBackIndex {
     func isLate(_ candidate: DeadLetterCandidate) -> Bool {
         guard candidate.touchesState, let key = candidate.key else { return false }
         return (newest[key] ?? []).contains {
-            $0.partition == candidate.event.partition
+            $0.partition == candidate.event.partition.number
                 ? $0.offset > candidate.event.offset : $0.time >= candidate.timestamp
         }
     }
 
     private func place(inMark text: String) -> Coordinates? {
         let parts = text.split(separator: "/")
-        guard parts.count == 3, parts[0] == deadLetterTopic, let partition = Int32(parts[1]),
+        guard parts.count == 3, parts[0] == topics.deadLetters, let partition = Int32(parts[1]),
             let offset = Int64(parts[2])
         else { return nil }
         return Coordinates(partition: partition, offset: offset)

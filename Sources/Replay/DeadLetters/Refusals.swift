@@ -13,16 +13,16 @@ package struct Refusals {
     }
 
     private struct Source: Hashable {
-        var event: Coordinates
+        var event: EventCoordinates
         /// Of a timer its order; several of one order that fire at the same offset count as one.
         var timerOf: [UInt8]?
     }
 
-    private let eventsTopic: String
+    private let topics: PipelineConfiguration.Topics
     private var found: [Source: Refusal] = [:]
 
-    package init(eventsTopic: String) {
-        self.eventsTopic = eventsTopic
+    package init(topics: PipelineConfiguration.Topics) {
+        self.topics = topics
     }
 
     package var isEmpty: Bool { found.isEmpty }
@@ -33,16 +33,17 @@ package struct Refusals {
     ) {
         guard let reason = DeadLetterReason(headers), reason.code == DeadLetter.Code.recordRefused.label else { return }
         let isTimer = reason.topic == EventBatch.scheduleTopic
-        guard isTimer || reason.topic == eventsTopic else { return }
-        let source = Source(event: reason.place, timerOf: isTimer ? key.map { Array($0) } ?? [] : nil)
+        guard let kind = isTimer ? .orders : topics.source(of: reason.topic) else { return }
+        let event = EventCoordinates(SourcePartition(kind, reason.place.partition), offset: reason.place.offset)
+        let source = Source(event: event, timerOf: isTimer ? key.map { Array($0) } ?? [] : nil)
         found[source] = Refusal(message: reason.message, place: place)
     }
 
     /// The dead letter that the pushes of an event or timer became; nil: the broker accepted them.
-    func refusal(of record: EventRecord, isTimer: Bool) -> Refusal? {
+    func refusal(of record: EventRecord, from source: SourceKind, isTimer: Bool) -> Refusal? {
         if found.isEmpty { return nil }
         let order = isTimer ? record.key.map { Array($0) } ?? [] : nil
-        return found[
-            Source(event: Coordinates(partition: record.partition, offset: record.offset), timerOf: order)]
+        let event = EventCoordinates(SourcePartition(source, record.partition), offset: record.offset)
+        return found[Source(event: event, timerOf: order)]
     }
 }

@@ -20,6 +20,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
     /// Records that have to be read from the topic before they can be compared.
     private let unequal: UnequalRecords
     private let refusals: Refusals?
+    private var source = SourceKind.orders
     private var areTimers = false
     package private(set) var report = DiffReport()
     /// Identities that occur more than once: whatever is left of them in the index is a duplicate.
@@ -32,7 +33,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
         self.refusals = refusals
     }
 
-    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+    package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {
+        self.source = source
         self.areTimers = areTimers
     }
 
@@ -54,7 +56,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
             return
         }
         guard let other = there.first ?? all.first else {
-            if refusals?.refusal(of: event, isTimer: areTimers) != nil {
+            if refusals?.refusal(of: event, from: source, isTimer: areTimers) != nil {
                 report.refused += 1
                 return
             }
@@ -78,9 +80,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
     ) {}
 
     package mutating func passOver(_ event: EventRecord) throws {
-        for entry in try index.entries(of: Coordinates(partition: event.partition, offset: event.offset)) {
-            index.take(entry)
-        }
+        let place = EventCoordinates(SourcePartition(source, event.partition), offset: event.offset)
+        for entry in try index.entries(of: place) { index.take(entry) }
     }
 
     package mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws {
@@ -95,18 +96,19 @@ package struct DiffSink: ~Copyable, ReplaySink {
     ///   - laterTimers: offsets at which timers have fired since the journal was read.
     ///   - hasTimers: whether remaining timers count; a filter cannot judge them.
     package mutating func finish(
-        _ ranges: [Int32: Range<Int64>], laterTimers: Set<Coordinates> = [], hasTimers: Bool = true
+        _ ranges: [SourcePartition: Range<Int64>], laterTimers: Set<EventCoordinates> = [], hasTimers: Bool = true
     ) throws -> DiffReport {
         try index.flush()
         for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) {
             try index.visitLeft(of: partition, from: range.lowerBound) { identity, entry in
-                guard identity.offset <= range.upperBound else { return false }
+                guard identity.event.offset <= range.upperBound else { return false }
                 // A re-drive has its own reasons, and may send a push again.
                 if entry.replay != nil { return true }
-                let place = Coordinates(partition: identity.partition, offset: identity.offset)
                 if identity.isTimer {
-                    if identity.offset == range.lowerBound || laterTimers.contains(place) || !hasTimers { return true }
-                } else if identity.offset == range.upperBound {
+                    if identity.event.offset == range.lowerBound || laterTimers.contains(identity.event) || !hasTimers {
+                        return true
+                    }
+                } else if identity.event.offset == range.upperBound {
                     return true
                 }
                 if suspects.contains(identity.bytes) { report.duplicates += 1 } else { report.extra += 1 }
@@ -140,8 +142,12 @@ package struct DiffReport {
 
         init(_ place: Coordinates, of identity: DispatchIdentity) {
             self.place = place
-            source =
-                "\(identity.isTimer ? EventBatch.scheduleTopic : "events")/\(identity.partition)/\(identity.offset)"
+            let topic =
+                switch identity.event.partition.source {
+                case .orders: identity.isTimer ? EventBatch.scheduleTopic : "events"
+                case .requests: "requests"
+                }
+            source = "\(topic)/\(identity.event.partition.number)/\(identity.event.offset)"
         }
     }
 

@@ -2,27 +2,24 @@ import Digests
 import DispatchRecords
 import Events
 import NotificationPayload
+import Pipeline
 
 /// The identity of a dispatch record: the place of its event, its message id, and its device. Two records with the same
 /// identity are the same push.
 struct DispatchIdentity: Equatable {
-    /// The place of the event; for a timer, the offset that its partition had reached.
-    var partition: Int32
-    var offset: Int64
+    /// Its place; for a timer, the offset that its partition had reached.
+    var event: EventCoordinates
     var isTimer: Bool
     /// The first half of the SHA-256 of source, message id and key.
     var digest: Digest
 
     /// Sort key: by the place of the event, its timers first.
-    var place: [UInt8] {
-        bigEndian(UInt32(bitPattern: partition)) + bigEndian(UInt64(bitPattern: offset)) + [isTimer ? 0 : 1]
-    }
+    var place: [UInt8] { event.bytes + [isTimer ? 0 : 1] }
 
     var bytes: [UInt8] { place + digest.bytes }
 
-    init(partition: Int32, offset: Int64, isTimer: Bool, digest: Digest) {
-        self.partition = partition
-        self.offset = offset
+    init(_ event: EventCoordinates, isTimer: Bool, digest: Digest) {
+        self.event = event
         self.isTimer = isTimer
         self.digest = digest
     }
@@ -31,9 +28,8 @@ struct DispatchIdentity: Equatable {
     init(decoding bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { bytes in
             DispatchIdentity(
-                partition: Int32(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))),
-                offset: Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt64.self))),
-                isTimer: bytes[12] == 0, digest: Digest(UnsafeRawBufferPointer(rebasing: bytes[13..<29])))
+                EventCoordinates(decoding: bytes), isTimer: bytes[12] == 0,
+                digest: Digest(UnsafeRawBufferPointer(rebasing: bytes[13..<29])))
         }
     }
 }
@@ -64,28 +60,29 @@ struct Digest: Hashable {
 
 /// Splits dispatch records into parts that can be compared. One owner; reuses its memory.
 struct DispatchReader: ~Copyable {
-    private let topic: [UInt8]
+    private let sources: SourceTopics
     private let schedule = Array(EventBatch.scheduleTopic.utf8)
     private var text = ByteWriter(capacity: 4_096)
 
-    /// - Parameter topic: of the events; records with another source are foreign.
-    init(topic: String) {
-        self.topic = Array(topic.utf8)
+    /// - Parameter topics: records with a source that is none of them are foreign.
+    init(topics: PipelineConfiguration.Topics) {
+        sources = SourceTopics(topics)
     }
 
-    /// Nil for a record that does not come from the events of this pipeline.
+    /// Nil for a record that does not come from the events or requests of this pipeline.
     mutating func identity(of record: DispatchRecord) -> DispatchIdentity? {
         guard let source = record[.source].flatMap(DispatchRecord.Source.init), let messageID = record[.messageID]
         else { return nil }
         let isTimer = source.topic.elementsEqual(schedule)
-        guard isTimer || source.topic.elementsEqual(topic) else { return nil }
+        guard let kind = isTimer ? .orders : sources.source(of: source.topic) else { return nil }
         text.removeAll()
         for part in [source.text, messageID, record.key] {
             text.append(part)
             text.append(0)
         }
         return DispatchIdentity(
-            partition: source.partition, offset: source.offset, isTimer: isTimer, digest: Digest(hashing: text.bytes))
+            EventCoordinates(SourcePartition(kind, source.partition), offset: source.offset), isTimer: isTimer,
+            digest: Digest(hashing: text.bytes))
     }
 
     /// The hash of the value and of all headers in their order.

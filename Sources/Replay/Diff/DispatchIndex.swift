@@ -34,7 +34,7 @@ package final class DispatchIndex {
     private var taken: Set<[UInt8]> = []
     private var found: [StoreEntry] = []
     package private(set) var count = 0
-    /// Records that do not come from the events of this pipeline.
+    /// Records that do not come from the events or requests of this pipeline.
     package private(set) var foreign = 0
     /// The number of records that each re-drive has sent, by its id.
     package private(set) var redriven: [String: Int] = [:]
@@ -42,11 +42,13 @@ package final class DispatchIndex {
     /// - Parameters:
     ///   - store: empty, and used by nobody else.
     ///   - sent: receives every record, whatever its source.
-    package init(store: any OrderedStore, eventsTopic: String, sent: SentPushes? = nil) throws(StoreError) {
+    package init(store: any OrderedStore, topics: PipelineConfiguration.Topics, sent: SentPushes? = nil)
+        throws(StoreError)
+    {
         self.store = store
         self.sent = sent
         reader = try store.makeReader()
-        parts = DispatchReader(topic: eventsTopic)
+        parts = DispatchReader(topics: topics)
     }
 
     // MARK: Filling
@@ -55,7 +57,7 @@ package final class DispatchIndex {
     ///   - ranges: by partition, the offsets of the events to index; nil: all.
     ///   - copy: stored with it if the record cannot be read again.
     package func append(
-        _ record: DispatchRecord, at place: Coordinates, within ranges: [Int32: Range<Int64>]? = nil,
+        _ record: DispatchRecord, at place: Coordinates, within ranges: [SourcePartition: Range<Int64>]? = nil,
         keeping copy: RenderedRecord? = nil
     ) throws(StoreError) {
         try sent?.append(record)
@@ -64,8 +66,8 @@ package final class DispatchIndex {
             return
         }
         if let ranges {
-            guard let range = ranges[identity.partition], identity.offset >= range.lowerBound,
-                identity.offset <= range.upperBound
+            guard let range = ranges[identity.event.partition], identity.event.offset >= range.lowerBound,
+                identity.event.offset <= range.upperBound
             else { return }
         }
         count += 1
@@ -111,10 +113,8 @@ package final class DispatchIndex {
     }
 
     /// The records of an event that were not removed.
-    func entries(of event: Coordinates) throws(StoreError) -> [Entry] {
-        let place =
-            bigEndian(UInt32(bitPattern: event.partition)) + bigEndian(UInt64(bitPattern: event.offset)) + [1]
-        return try entries(startingWith: place)
+    func entries(of event: EventCoordinates) throws(StoreError) -> [Entry] {
+        try entries(startingWith: event.bytes + [1])
     }
 
     private func entries(startingWith prefix: [UInt8]) throws(StoreError) -> [Entry] {
@@ -138,11 +138,11 @@ package final class DispatchIndex {
 
     /// Calls `body` for every remaining entry from a partition's offset on, until it returns false.
     func visitLeft(
-        of partition: Int32, from offset: Int64, _ body: (DispatchIdentity, Entry) -> Bool
+        of partition: SourcePartition, from offset: Int64, _ body: (DispatchIdentity, Entry) -> Bool
     ) throws(StoreError) {
         try flush()
-        let prefix = bigEndian(UInt32(bitPattern: partition))
-        var first = prefix + bigEndian(UInt64(bitPattern: offset))
+        let prefix = bigEndian(partition.bits)
+        var first = EventCoordinates(partition, offset: offset).bytes
         while true {
             found.removeAll(keepingCapacity: true)
             try prefix.withStored { prefix throws(StoreError) in

@@ -6,7 +6,7 @@ import OrderState
 import Pipeline
 import Subscriptions
 
-/// Records what became of each event and timer.
+/// Records what became of each event, request and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {
     /// A person does not read more. All devices of each are counted.
     private static let mostExplanations = 1_000
@@ -17,10 +17,11 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     private let refusals: Refusals
     private let history: SubscriptionHistoryReader
     private let maxAge: Int64
-    private var reader: EventReader
+    private var reader: RecordReader
     private var explanations: [Explanation] = []
     private var current: Explanation?
     private var step: JournalStep?
+    private var source = SourceKind.orders
     private var areTimers = false
 
     init(
@@ -32,13 +33,14 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         self.refusals = refusals
         self.history = history
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
-        reader = EventReader(configuration.rules, topic: configuration.topics.events)
+        reader = RecordReader(configuration)
     }
 
     package var seesEvents: Bool { true }
 
-    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+    package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {
         close()
+        self.source = source
         self.step = step
         self.areTimers = areTimers
         history.positions = step?.table ?? [Int64](repeating: .max, count: 10_000)
@@ -47,7 +49,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {
         close()
         var explanation = Explanation(
-            event: Coordinates(partition: event.partition, offset: event.offset), isTimer: false,
+            event: EventCoordinates(batch.partition(of: event), offset: event.offset), isTimer: false,
             time: event.timestamp?.milliseconds, step: step)
         explanation.reading = reader.read(event, of: batch)
         explanation.order = explanation.reading.orders.first
@@ -63,7 +65,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         let device = String(decoding: record.key, as: UTF8.self)
         let messageID = record.text(.messageID) ?? ""
         if explanation.devices == 0 {
-            let refusal = refusals.refusal(of: event, isTimer: explanation.isTimer)
+            let refusal = refusals.refusal(of: event, from: source, isTimer: explanation.isTimer)
             explanation.outcome = refusal.map { .refused($0) } ?? .sent
         }
         explanation.devices += 1
@@ -80,6 +82,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             }
         guard isAsked, current?.pushes.count ?? 0 < Self.mostPushes else { return }
         var push = Explanation.Push(messageID: messageID, device: device, places: [])
+        push.deepLink = record.deepLinkKeys
         if let identity = index.identity(of: record) {
             for entry in try index.entries(of: identity) {
                 if let id = entry.replay {
@@ -134,7 +137,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         }
         close()
         var explanation = Explanation(
-            event: Coordinates(partition: timer.partition, offset: timer.offset), isTimer: true,
+            event: EventCoordinates(SourcePartition(.orders, timer.partition), offset: timer.offset), isTimer: true,
             time: timer.timestamp?.milliseconds, order: order, step: step)
         explanation.reading.orders = [order ?? ""]
         explanation.reading.types = types
@@ -164,8 +167,9 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     private func subscribed(_ explanation: Explanation, _ hash: String) -> Explanation.Subscribed {
         if !explanation.pushes.isEmpty { return .yes }
         var found = Explanation.Subscribed.never
-        for place in Set(explanation.reading.places) {
-            guard let versions = try? history.versions(of: "place/\(place)", tokenHash: hash), !versions.isEmpty else {
+        let reading = explanation.reading
+        for audience in Set(reading.places.map { "place/\($0)" } + reading.audiences) {
+            guard let versions = try? history.versions(of: audience, tokenHash: hash), !versions.isEmpty else {
                 continue
             }
             guard let then = versions.last(where: \.isBelowPositions) else {

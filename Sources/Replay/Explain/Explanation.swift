@@ -1,8 +1,10 @@
+import Deliveries
 import Events
+import NotificationPayload
 import OrderState
 import Pipeline
 
-/// What became of one event or timer, and why.
+/// What became of one event, request or timer, and why.
 package struct Explanation: Equatable, Sendable {
     /// What to explain.
     package enum Subject: Equatable, Sendable {
@@ -33,6 +35,13 @@ package struct Explanation: Equatable, Sendable {
         package var places: [Coordinates]
         /// The places of the copies that re-drives sent.
         package var redriven: [Redriven] = []
+        /// What became of its records and of their copies at the provider, by place; nil: not known.
+        package var outcomes: [Coordinates: DeliveryRecord]?
+        /// From which the app makes the URL that a tap opens; nil if it has none (docs/rules.md §5.5).
+        package var deepLink: DeepLinkKeys?
+
+        /// With those of the copies, in the order in which they are told.
+        package var allPlaces: [Coordinates] { places + redriven.map(\.place) }
     }
 
     /// A record that a re-drive has sent.
@@ -53,7 +62,7 @@ package struct Explanation: Equatable, Sendable {
         case stale(lastSeen: Int64)
     }
 
-    package var event: Coordinates
+    package var event: EventCoordinates
     /// For a timer, the offset that its partition had reached.
     package var isTimer: Bool
     /// Of the record, or the due time of the timer; in milliseconds since 1970.

@@ -1,3 +1,4 @@
+import Events
 import Pipeline
 import StateStore
 
@@ -59,12 +60,12 @@ package final class JournalIndex {
     }
 
     /// The steps of a partition that overlap a range of offsets, in offset order.
-    package func cursor(of partition: Int32, in range: Range<Int64>) throws(StoreError) -> JournalCursor {
+    package func cursor(of partition: SourcePartition, in range: Range<Int64>) throws(StoreError) -> JournalCursor {
         JournalCursor(try store.makeReader(), origins, selection, partition: partition, range: range)
     }
 
     /// What the journal says of a range of a partition.
-    package func survey(of partition: Int32, in range: Range<Int64>) throws(StoreError) -> JournalSurvey {
+    package func survey(of partition: SourcePartition, in range: Range<Int64>) throws(StoreError) -> JournalSurvey {
         var cursor = try cursor(of: partition, in: range)
         var survey = JournalSurvey()
         var doubt = UngroupedDoubt(group: selection.group)
@@ -101,7 +102,7 @@ package struct JournalCursor: ~Copyable {
     private var isAtEnd = false
 
     init(
-        _ reader: any StoreReader, _ origins: [StepOrigin], _ selection: JournalSelection, partition: Int32,
+        _ reader: any StoreReader, _ origins: [StepOrigin], _ selection: JournalSelection, partition: SourcePartition,
         range: Range<Int64>
     ) {
         self.reader = reader

@@ -18,11 +18,11 @@ package struct JournalParser: ~Copyable {
     private static let newestVersion: Int64 = 2
 
     private var reader = JSONReader()
-    private let topic: String
+    private let sources: SourceTopics
 
-    /// - Parameter topic: whose ranges are returned; a journal may be shared.
-    package init(topic: String) {
-        self.topic = topic
+    /// - Parameter topics: those whose events and requests are returned; a journal may be shared.
+    package init(topics: PipelineConfiguration.Topics) {
+        sources = SourceTopics(topics)
     }
 
     package mutating func read(_ value: UnsafeRawBufferPointer?, at place: Coordinates) -> JournalReading {
@@ -46,11 +46,12 @@ package struct JournalParser: ~Copyable {
         var steps: [JournalStep] = []
         var elements = ranges.elements
         while let range = elements.next() {
-            guard let partition = range.member("partition")?.integer.flatMap(Int32.init(exactly:)),
+            guard let number = range.member("partition")?.integer.flatMap(Int32.init(exactly:)),
                 let from = range.member("from")?.integer, let to = range.member("to")?.integer, from >= 0, from <= to,
                 let name = range.member("topic")?.string
             else { return nil }
-            guard isOurs(name) else { continue }
+            guard let source = sources.source(of: name.bytes) else { continue }
+            let partition = SourcePartition(source, number)
             var first: RecordFingerprint?
             if let member = range.member("first") {
                 guard let found = Self.fingerprint(member), (from..<to).contains(found.offset) else { return nil }
@@ -73,26 +74,27 @@ package struct JournalParser: ~Copyable {
         var until: Int64?
     }
 
-    /// By partition, the ranges of the topic; the first version does not name the topic.
-    private func watermarks(_ list: JSONValue, isFirstVersion: Bool) -> [Int32: Watermarks]? {
+    /// By partition; the first version does not name the topic, and knew only orders.
+    private func watermarks(_ list: JSONValue, isFirstVersion: Bool) -> [SourcePartition: Watermarks]? {
         guard list.isArray else { return nil }
-        var found: [Int32: Watermarks] = [:]
+        var found: [SourcePartition: Watermarks] = [:]
         var elements = list.elements
         while let element = elements.next() {
-            guard let partition = element.member("partition")?.integer.flatMap(Int32.init(exactly:)),
+            guard let number = element.member("partition")?.integer.flatMap(Int32.init(exactly:)),
                 let before = Self.watermark(element.member("before"), element.member("before_p")),
                 let after = Self.watermark(element.member("after"), element.member("after_p"))
             else { return nil }
+            var source = SourceKind.orders
             if !isFirstVersion {
                 guard let name = element.member("topic")?.string else { return nil }
-                guard isOurs(name) else { continue }
+                guard let known = sources.source(of: name.bytes) else { continue }
+                source = known
             }
-            found[partition] = Watermarks(before: before, after: after, until: element.member("until")?.integer)
+            found[SourcePartition(source, number)] = Watermarks(
+                before: before, after: after, until: element.member("until")?.integer)
         }
         return found
     }
-
-    private func isOurs(_ name: JSONText) -> Bool { name.bytes.elementsEqual(topic.utf8) }
 
     private static func watermark(_ time: JSONValue?, _ split: JSONValue?) -> TimerWatermark? {
         guard let time = time?.integer else { return nil }

@@ -4,7 +4,7 @@ import Pipeline
 
 /// What one transaction did to one partition, as recorded in notifications.journal.
 package struct JournalStep: Equatable, Sendable {
-    package var partition: Int32
+    package var partition: SourcePartition
     /// The half-open range of offsets that it covered; empty if it only fired timers.
     package var from: Int64
     package var to: Int64
@@ -34,7 +34,8 @@ package struct JournalStep: Equatable, Sendable {
     package var place: Coordinates
 
     package init(
-        partition: Int32, from: Int64, to: Int64, watermarkBefore: TimerWatermark, watermarkAfter: TimerWatermark,
+        partition: SourcePartition, from: Int64, to: Int64, watermarkBefore: TimerWatermark,
+        watermarkAfter: TimerWatermark,
         until: Int64? = nil, clock: Int64, table: [Int64]?, rules: String, group: String? = nil, cluster: String? = nil,
         dispatch: String? = nil, first: RecordFingerprint? = nil, isIncomplete: Bool = false, place: Coordinates
     ) {

@@ -15,7 +15,7 @@ struct StepOrigin: Hashable {
 /// The stored form of a step: sorted by partition, offsets and watermark, so that a step that only fired timers comes
 /// before the one that continued from there, and the slices of an instant keep their order.
 enum StepCoding {
-    static func prefix(of partition: Int32) -> [UInt8] { bigEndian(UInt32(bitPattern: partition)) }
+    static func prefix(of partition: SourcePartition) -> [UInt8] { bigEndian(partition.bits) }
 
     static func key(of step: JournalStep) -> [UInt8] {
         prefix(of: step.partition) + bytes(step.from) + bytes(step.to)
@@ -38,7 +38,7 @@ enum StepCoding {
     static func step(_ entry: StoreEntry, _ origins: [StepOrigin]) -> JournalStep {
         var key = Fields(bytes: entry.key)
         var value = Fields(bytes: entry.value)
-        let partition = Int32(bitPattern: key.next(UInt32.self))
+        let partition = SourcePartition(bits: key.next(UInt32.self))
         let (from, to) = (key.number(), key.number())
         let before = TimerWatermark(Int64(bitPattern: key.next(UInt64.self) ^ 1 << 63), split: key.optional())
         let place = Coordinates(partition: Int32(bitPattern: key.next(UInt32.self)), offset: key.number())

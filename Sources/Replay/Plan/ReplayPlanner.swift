@@ -1,3 +1,4 @@
+import Events
 import Pipeline
 import StateStore
 
@@ -14,7 +15,7 @@ package struct ReplayPlanner {
 
     /// - Parameter ranges: by partition, the selected offsets.
     /// - Throws: ``ReplayRefusal`` if it is undecided whose entries without a group are.
-    package func plan(_ ranges: [Int32: Range<Int64>]) throws -> ReplayInput {
+    package func plan(_ ranges: [SourcePartition: Range<Int64>]) throws -> ReplayInput {
         var input = ReplayInput()
         input.ranges = ranges
         input.group = journal.selection.group
@@ -54,25 +55,25 @@ package struct ReplayPlanner {
         }
     }
 
-    private func plan(_ partition: Int32, _ range: Range<Int64>, _ input: inout ReplayInput) throws {
+    private func plan(_ partition: SourcePartition, _ range: Range<Int64>, _ input: inout ReplayInput) throws {
         guard let survey = input.surveys[partition] else { return }
         let approximateBelow = try approximateBelow(partition, range, survey, &input)
         if survey.withoutTable > 0 {
             input.approximations.append(
-                "partition \(partition): \(survey.withoutTable) transactions had a host's own resolver, "
+                "\(partition.name): \(survey.withoutTable) transactions had a host's own resolver, "
                     + "and the journal does not say which devices it gave")
         }
         if let extent = survey.incomplete {
             input.approximations.append(
-                "partition \(partition): from offset \(extent.from) to \(extent.to) the pipeline itself may not have known "
+                "\(partition.name): from offset \(extent.from) to \(extent.to) the pipeline itself may not have known "
                     + "everything of orders (the journal says incomplete)")
         }
         if survey.lanes.count > 1 {
             input.notes.append(
-                "partition \(partition): some offsets were processed \(survey.lanes.count) times (offsets set)")
+                "\(partition.name): some offsets were processed \(survey.lanes.count) times (offsets set)")
         }
         if survey.skipped > 0 {
-            input.notes.append("partition \(partition): \(survey.skipped) offsets were passed over (offsets set)")
+            input.notes.append("\(partition.name): \(survey.skipped) offsets were passed over (offsets set)")
         }
         if approximateBelow > range.lowerBound {
             let end = max(survey.lanes.first?.to ?? 0, approximateBelow)
@@ -95,40 +96,40 @@ package struct ReplayPlanner {
     /// created again. So offsets before the group's first entry are left out, and the result is called approximate:
     /// nothing says whether the group began there.
     private func approximateBelow(
-        _ partition: Int32, _ range: Range<Int64>, _ survey: JournalSurvey, _ input: inout ReplayInput
+        _ partition: SourcePartition, _ range: Range<Int64>, _ survey: JournalSurvey, _ input: inout ReplayInput
     ) throws -> Int64 {
         if let last = survey.last, last < range.upperBound {
             input.notes.append(
-                "partition \(partition): the pipeline has not come to the offsets from \(last) on, they are left out")
+                "\(partition.name): the pipeline has not come to the offsets from \(last) on, they are left out")
         }
         if let first = survey.first, first <= range.lowerBound { return 0 }
         let whole = try journal.survey(of: partition, in: 0..<Int64.max)
         guard let first = whole.first, let last = whole.last else {
             input.approximations.append(
-                "partition \(partition): there is no journal of it by group \(journal.selection.group)")
+                "\(partition.name): there is no journal of it by group \(journal.selection.group)")
             return range.upperBound
         }
         if last <= range.lowerBound {
-            input.notes.append("partition \(partition): the pipeline has not come to these offsets, they are left out")
+            input.notes.append("\(partition.name): the pipeline has not come to these offsets, they are left out")
             return 0
         }
         if isCut {
             let end = survey.first ?? range.upperBound
             input.approximations.append(
-                "partition \(partition): the journal begins at offset \(first), and has nothing of those from "
+                "\(partition.name): the journal begins at offset \(first), and has nothing of those from "
                     + "\(range.lowerBound) to \(end)")
             return end
         }
         if first <= range.lowerBound {
             let end = survey.first ?? range.upperBound
             input.notes.append(
-                "partition \(partition): the offsets from \(range.lowerBound) to \(end) were passed over (offsets set)")
+                "\(partition.name): the offsets from \(range.lowerBound) to \(end) were passed over (offsets set)")
             return 0
         }
         let known = min(first, range.upperBound)
         input.ranges[partition] = known..<range.upperBound
         input.approximations.append(
-            "partition \(partition): the journal begins at offset \(first), because group \(journal.selection.group) did or "
+            "\(partition.name): the journal begins at offset \(first), because group \(journal.selection.group) did or "
                 + "because the journal is younger; the offsets from \(range.lowerBound) to \(known) are left out")
         return 0
     }

@@ -3,7 +3,7 @@ import Extraction
 import Pipeline
 import StateStore
 
-/// The pushes that came after a plan, by order and place, in a scratch store. One owner, one thread.
+/// The pushes that came after a plan, by what they replace, in a scratch store. One owner, one thread.
 final class NewerPushes {
     private let store: any OrderedStore
     private let reader: any StoreReader
@@ -18,9 +18,9 @@ final class NewerPushes {
         try reader.begin()
     }
 
-    /// - Parameter order: of the order at its place.
-    func note(_ messageID: [UInt8], of order: Digest) throws(StoreError) {
-        pending.insert(order.bytes + Digest(hashing: messageID).bytes)
+    /// - Parameter subject: what it replaces.
+    func note(_ messageID: [UInt8], of subject: Digest) throws(StoreError) {
+        pending.insert(subject.bytes + Digest(hashing: messageID).bytes)
         if pending.count >= Self.flushLimit { try flush() }
     }
 
@@ -33,14 +33,14 @@ final class NewerPushes {
         try reader.begin()
     }
 
-    /// Whether the order has got another push at its place. A repeated push has the same message id, and does not
+    /// Whether there is another push that replaces the same. A repeated push has the same message id, and does not
     /// count.
-    func hasOther(than messageID: [UInt8], of order: Digest) throws(StoreError) -> Bool {
+    func hasOther(than messageID: [UInt8], of subject: Digest) throws(StoreError) -> Bool {
         found.removeAll(keepingCapacity: true)
-        try order.bytes.withStored { prefix throws(StoreError) in
+        try subject.bytes.withStored { prefix throws(StoreError) in
             try reader.append(startingWith: prefix, limit: 2, to: &found)
         }
-        let own = order.bytes + Digest(hashing: messageID).bytes
+        let own = subject.bytes + Digest(hashing: messageID).bytes
         return found.contains { !$0.key.elementsEqual(own) }
     }
 }
@@ -66,11 +66,7 @@ struct EventPushes: ~Copyable {
         _ record: EventRecord, of events: borrowing EventBatch,
         _ body: (_ order: [UInt8], _ place: [UInt8], _ messageID: [UInt8]) throws -> Void
     ) throws {
-        batch.removeAll()
-        batch.headers.append(contentsOf: events.headers[record.headers])
-        var record = record
-        record.headers = batch.headers.indices
-        batch.records.append(record)
+        batch.hold(record, of: events)
         _ = extractor.extract(0, in: &batch, history: &past)
         for push in batch.notifications {
             switch push.kind {

@@ -9,36 +9,54 @@ package final class RedriveList {
 
     /// A push on the list.
     struct Candidate {
-        /// Digests of its order at its place, and of the notification.
-        var order: Digest
+        /// Digests of what a later push replaces, and of the notification: see ``Digest/init(ofOrder:at:)``.
+        var subject: Digest
         var notification: Digest
         /// Time of the event or timer, in milliseconds since 1970.
         var time: Int64
         var type: String
+        /// Those that its device may have subscribed to.
+        var audiences: [String]
         var record: RenderedRecord
 
         func encoded() -> [UInt8] {
-            let name = Array(type.utf8)
-            return order.bytes + notification.bytes + bigEndian(UInt64(bitPattern: time))
-                + bigEndian(UInt16(truncatingIfNeeded: name.count)) + name + record.encoded()
+            var bytes = subject.bytes + notification.bytes + bigEndian(UInt64(bitPattern: time))
+            bytes += bigEndian(UInt32(audiences.count))
+            for text in [type] + audiences { bytes += bigEndian(UInt32(text.utf8.count)) + Array(text.utf8) }
+            return bytes + record.encoded()
         }
 
-        init(order: Digest, notification: Digest, time: Int64, type: String, record: RenderedRecord) {
-            self.order = order
+        init(
+            subject: Digest, notification: Digest, time: Int64, type: String, audiences: [String],
+            record: RenderedRecord
+        ) {
+            self.subject = subject
             self.notification = notification
             self.time = time
             self.type = type
+            self.audiences = audiences
             self.record = record
         }
 
         init(decoding bytes: UnsafeRawBufferPointer) {
             func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[range]) }
-            order = Digest(part(0..<16))
+            var place = 40
+            func number() -> Int {
+                defer { place += 4 }
+                return Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)))
+            }
+            func text() -> String {
+                let count = number()
+                defer { place += count }
+                return String(decoding: part(place..<place + count), as: UTF8.self)
+            }
+            subject = Digest(part(0..<16))
             notification = Digest(part(16..<32))
             time = Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)))
-            let count = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 40, as: UInt16.self)))
-            type = String(decoding: part(42..<42 + count), as: UTF8.self)
-            record = RenderedRecord(decoding: part(42 + count..<bytes.count))
+            let count = number()
+            type = text()
+            audiences = (0..<count).map { _ in text() }
+            record = RenderedRecord(decoding: part(place..<bytes.count))
         }
     }
 
@@ -47,21 +65,17 @@ package final class RedriveList {
         /// Its position in the list.
         package var key: [UInt8]
         package var record: RenderedRecord
-        /// Digest of its order at its place.
-        var order: Digest
+        /// Digest of what a later push replaces.
+        var subject: Digest
+        /// Those that its device may have subscribed to.
+        var audiences: [String]
         /// Time of the event or timer, in milliseconds since 1970.
         var time: Int64
 
         var identity: DispatchIdentity { RedriveList.identity(of: key) }
 
         /// Of its event.
-        package var place: Coordinates {
-            key.withUnsafeBytes { key in
-                Coordinates(
-                    partition: Int32(bitPattern: UInt32(bigEndian: key.loadUnaligned(as: UInt32.self))),
-                    offset: Int64(bitPattern: UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 4, as: UInt64.self))))
-            }
-        }
+        package var place: EventCoordinates { key.withUnsafeBytes { EventCoordinates(decoding: $0) } }
     }
 
     private let store: any OrderedStore
@@ -108,7 +122,9 @@ package final class RedriveList {
     /// - Parameter key: of a push that may have been removed; empty: from the beginning.
     package func next(after key: [UInt8], limit: Int) throws(StoreError) -> [Entry] {
         try entries(after: key, limit: limit).map {
-            Entry(key: $0.key, record: $0.candidate.record, order: $0.candidate.order, time: $0.candidate.time)
+            Entry(
+                key: $0.key, record: $0.candidate.record, subject: $0.candidate.subject,
+                audiences: $0.candidate.audiences, time: $0.candidate.time)
         }
     }
 

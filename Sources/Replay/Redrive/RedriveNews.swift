@@ -10,10 +10,11 @@ import Subscriptions
 /// Reads no clock and no log: both are passed in. One owner, one thread. Stores its input in scratch stores.
 final class RedriveNews {
     private let rules: RedriveRules
-    /// By partition, the end of the events that the plan replayed.
-    private let planned: [Int32: Int64]
+    /// By partition, the end of the events and requests that the plan replayed.
+    private let planned: [SourcePartition: Int64]
     private let newer: NewerPushes
     private let dispatched: DispatchIndex?
+    private let newFrom: [Int32: Int64]
     private let subscriptions: SubscriptionHistory
     /// By partition of the subscriptions topic, its end when the re-drive was first planned.
     private let table: [Int64]
@@ -25,24 +26,29 @@ final class RedriveNews {
     private static let mostSeen = 10_000
 
     /// - Parameters:
-    ///   - planned: by partition of the events topic, the end of what the plan replayed.
+    ///   - planned: by partition, the end of what the plan replayed.
     ///   - table: by partition of the subscriptions topic, its end when the re-drive was first planned.
     ///   - dispatched: what the plan found in the dispatch topic; nil: pushes already sent do not matter.
+    ///   - newFrom: by partition of the dispatch topic, where records begin that the plan did not know; none: all count
+    ///     as already sent.
     ///   - store: empty, and used by nobody else.
     init(
-        _ rules: RedriveRules, _ configuration: PipelineConfiguration, planned: [Int32: Int64], table: [Int64],
-        dispatched: DispatchIndex?, subscriptions: SubscriptionHistory, store: any OrderedStore
+        _ rules: RedriveRules, _ configuration: PipelineConfiguration, planned: [SourcePartition: Int64],
+        table: [Int64],
+        dispatched: DispatchIndex?, newFrom: [Int32: Int64] = [:], subscriptions: SubscriptionHistory,
+        store: any OrderedStore
     ) throws {
         newer = try NewerPushes(store: store)
         devices = try subscriptions.makeReader(.now)
         devices.positions = table
         events = EventPushes(
             configuration.rules, topic: configuration.topics.events, isScheduled: configuration.orders.schedule != nil)
-        dispatch = DispatchReader(topic: configuration.topics.events)
+        dispatch = DispatchReader(topics: configuration.topics)
         self.rules = rules
         self.planned = planned
         self.table = table
         self.dispatched = dispatched
+        self.newFrom = newFrom
         self.subscriptions = subscriptions
     }
 
@@ -62,14 +68,18 @@ final class RedriveNews {
         else { return }
         try dispatched?.append(record, at: place)
         // A push from before the plan's end is on the list, or was replaced by one that is.
-        guard let end = planned[identity.partition], identity.offset >= end else { return }
-        guard seen.insert(Digest(hashing: Array(source) + [0] + Array(messageID))).inserted else { return }
-        guard let payload = PushPayload(value: Array(record.value)), let order = payload["order_id"], !order.isEmpty
-        else {
-            return
+        guard let end = planned[identity.event.partition], identity.event.offset >= end else { return }
+        switch identity.event.partition.source {
+        case .orders:
+            guard seen.insert(Digest(hashing: Array(source) + [0] + Array(messageID))).inserted else { return }
+            guard let payload = PushPayload(value: Array(record.value)), let order = payload["order_id"], !order.isEmpty
+            else { return }
+            try newer.note(
+                Array(messageID), of: Digest(ofOrder: Array(order.utf8), at: Array((payload["place_id"] ?? "").utf8)))
+        case .requests:
+            let payload = PushPayload(value: Array(record.value))
+            try newer.note(Array(messageID), of: Digest(ofRequest: record, payload))
         }
-        try newer.note(
-            Array(messageID), of: Digest(ofOrder: Array(order.utf8), at: Array((payload["place_id"] ?? "").utf8)))
     }
 
     /// Takes a record of the subscriptions topic that came after the plan.
@@ -99,16 +109,24 @@ final class RedriveNews {
             (Array(try record.messageID), try record.expiresAt.milliseconds)
         }
         if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry, clock: nil) { return reason }
-        if try isGone(push.record) { return .unsubscribed }
-        if let dispatched, try !dispatched.entries(of: push.identity).isEmpty { return .alreadySent }
-        return try newer.hasOther(than: messageID, of: push.order) ? .replaced : nil
+        if try isGone(push) { return .unsubscribed }
+        if let dispatched, try dispatched.entries(of: push.identity).contains(where: isNew) { return .alreadySent }
+        return try newer.hasOther(than: messageID, of: push.subject) ? .replaced : nil
     }
 
-    /// Whether its device has unsubscribed from its place since the re-drive was first planned.
-    private func isGone(_ record: RenderedRecord) throws -> Bool {
-        guard let place = PushPayload(value: record.value)?["place_id"] else { return false }
-        let versions = try devices.versions(
-            of: "place/\(place)", tokenHash: String(decoding: record.key, as: UTF8.self))
-        return versions.last.map { !$0.isSubscribed && !$0.isBelowPositions } ?? false
+    private func isNew(_ entry: DispatchIndex.Entry) -> Bool {
+        entry.place.offset >= newFrom[entry.place.partition] ?? 0
+    }
+
+    /// Whether its device has unsubscribed since the re-drive was first planned, and has no other of its audiences.
+    private func isGone(_ push: RedriveList.Entry) throws -> Bool {
+        let device = String(decoding: push.record.key, as: UTF8.self)
+        var isGone = false
+        for audience in push.audiences {
+            guard let last = try devices.versions(of: audience, tokenHash: device).last else { continue }
+            if last.isSubscribed { return false }
+            if !last.isBelowPositions { isGone = true }
+        }
+        return isGone
     }
 }

@@ -1,15 +1,15 @@
+import Events
 import Pipeline
 
 /// Which past pushes a re-drive sends. A pure value; the time is part of it.
 package struct RedriveRules: Sendable {
     /// By partition, the selected offsets.
-    package var selected: [Int32: Range<Int64>] = [:]
+    package var selected: [SourcePartition: Range<Int64>] = [:]
     /// Which of their events; one that it does not select still replaces earlier notifications of its order.
     package var filter = FilterRules()
     /// The maximum age of what is sent, by the event's time or the timer's due time; in milliseconds.
     package var maxAge: Int64 = 3_600_000
-    /// Send pushes that were already dispatched.
-    package var includesSent = false
+    package var choice = RedriveChoice.missed
     /// The clock, in milliseconds since 1970.
     package var now: Int64 = 0
     /// When the re-drive was first started: later transactions of the pipeline are excluded.
@@ -20,7 +20,7 @@ package struct RedriveRules: Sendable {
     package init() {}
 
     /// Whether the records of an event, or timers that fired before it, are selected by their place.
-    func selects(_ partition: Int32, _ offset: Int64, isTimer: Bool) -> Bool {
+    func selects(_ partition: SourcePartition, _ offset: Int64, isTimer: Bool) -> Bool {
         guard let range = selected[partition], !range.isEmpty else { return false }
         return isTimer ? range.lowerBound < offset && offset <= range.upperBound : range.contains(offset)
     }
@@ -38,6 +38,16 @@ package struct RedriveRules: Sendable {
     }
 }
 
+/// Which pushes a re-drive sends, by what became of them before.
+package enum RedriveChoice: Sendable {
+    /// Those that were not dispatched.
+    case missed
+    /// Whether they were dispatched or not.
+    case all
+    /// Those that were dispatched, and that the provider refused or the sender gave up.
+    case undelivered
+}
+
 /// Why a re-drive does not send a push.
 package enum RedriveOmission: String, CaseIterable, Sendable {
     /// Its event is older than `--max-age`.
@@ -46,7 +56,7 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
     case expired
     /// The pipeline's transaction is newer than the re-drive, which was resumed.
     case afterStart = "after_start"
-    /// A later notification of the same order replaced it.
+    /// A later notification of the same order replaced it; of a request, a later push with its collapse key.
     case replaced
     /// It is in the dispatch topic, whoever wrote it.
     case alreadySent = "already_sent"
@@ -54,6 +64,12 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
     case unsubscribed
     /// Its device already has the message, from an event at another place: the log was restored from a mirror.
     case otherSource = "other_source"
+    /// Of those that are undelivered: it was not dispatched.
+    case notDispatched = "not_dispatched"
+    /// It has no outcome yet, or no longer.
+    case noOutcome = "no_outcome"
+    /// The provider has accepted it, or sending it again would not help.
+    case settled
 
     /// For a person, after a number.
     package var sentence: String {
@@ -61,10 +77,13 @@ package enum RedriveOmission: String, CaseIterable, Sendable {
         case .tooOld: "older than --max-age"
         case .expired: "past their expires-at"
         case .afterStart: "done by the pipeline after the start"
-        case .replaced: "replaced by a later notification of their order"
+        case .replaced: "replaced by a later notification of their order, or with their collapse key"
         case .alreadySent: "dispatched already"
         case .unsubscribed: "whose device has unsubscribed"
         case .otherSource: "dispatched already, under another source"
+        case .notDispatched: "not dispatched: without --undelivered they are sent"
+        case .noOutcome: "without an outcome of their provider"
+        case .settled: "accepted by their provider, expired, or of a dead device"
         }
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import KafkaClient
 import Pipeline
 import StateStore
@@ -9,7 +10,8 @@ struct RedriveSender: ~Copyable {
 
     let list: RedriveList
     /// By partition, the selected offsets.
-    let ranges: [Int32: Range<Int64>]
+    let ranges: [SourcePartition: Range<Int64>]
+    let topics: PipelineConfiguration.Topics
     var cursor: RedriveCursor
     var pace: RedrivePace
     var watch: RedriveWatch
@@ -86,18 +88,20 @@ struct RedriveSender: ~Copyable {
         }
     }
 
-    private func positions(of block: [RedriveList.Entry], _ next: RedriveCursor) -> [Int32: RedrivePosition] {
-        var offsets: [Int32: Int64] = [:]
+    private func positions(of block: [RedriveList.Entry], _ next: RedriveCursor) -> [TopicPartition: RedrivePosition] {
+        var offsets: [SourcePartition: Int64] = [:]
         for entry in block { offsets[entry.place.partition] = entry.place.offset }
         return positions(of: offsets, next)
     }
 
-    private func positions(of offsets: [Int32: Int64], _ next: RedriveCursor) -> [Int32: RedrivePosition] {
-        var positions: [Int32: RedrivePosition] = [:]
+    private func positions(
+        of offsets: [SourcePartition: Int64], _ next: RedriveCursor
+    ) -> [TopicPartition: RedrivePosition] {
+        var positions: [TopicPartition: RedrivePosition] = [:]
         for (partition, offset) in offsets {
             var cursor = next
             cursor.range = ranges[partition] ?? 0..<0
-            positions[partition] = RedrivePosition(offset: offset, text: cursor.text)
+            positions[topics.topicPartition(of: partition)] = RedrivePosition(offset: offset, text: cursor.text)
         }
         return positions
     }

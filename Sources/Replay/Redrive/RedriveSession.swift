@@ -1,3 +1,5 @@
+import Events
+import KafkaClient
 import Pipeline
 
 /// The options of a re-drive.
@@ -5,7 +7,7 @@ package struct RedriveRequest: Sendable {
     package var replay = ReplayRequest()
     /// In milliseconds.
     package var maxAge: Int64 = 3_600_000
-    package var includesSent = false
+    package var choice = RedriveChoice.missed
     /// A digest of the options that affect the selection: a resumed run must have the same one.
     package var digest = ""
 
@@ -39,8 +41,13 @@ package struct RedriveSession: ~Copyable {
         replay.filter = FilterRules()
         var log = try KafkaLog(context)
         // Read first: everything below these ends is then in the journal and in the dispatch topic.
-        replay.committed = try log.committed(
-            of: context.configuration.topics.events, by: context.configuration.groupID)
+        var committed: [SourcePartition: Int64] = [:]
+        let topics = context.configuration.topics
+        for source in topics.sources {
+            let found = try log.committed(of: topics.topic(of: source), by: context.configuration.groupID)
+            committed.merge(found.keyed(by: source)) { $1 }
+        }
+        replay.committed = committed
         if let resume {
             replay.known = resume.ranges
             replay.from = resume.cursor.from
@@ -48,7 +55,7 @@ package struct RedriveSession: ~Copyable {
         var rules = RedriveRules()
         rules.filter = filter
         rules.maxAge = request.maxAge
-        rules.includesSent = request.includesSent
+        rules.choice = request.choice
         rules.now = context.now
         rules.began = resume?.cursor.began ?? context.now
         rules.sentUpTo = resume?.cursor.key ?? []
@@ -73,9 +80,11 @@ package struct RedriveSession: ~Copyable {
         var rules = rules
         rules.selected = session.input.selected
         let topic = session.configuration.topics.dispatch
-        try session.input.checkRedrive(to: topic, includingSent: rules.includesSent)
-        let dispatched = try rules.includesSent ? session.readDispatch(topic) : session.readDispatched()
-        self.dispatched = rules.includesSent ? nil : dispatched
+        let includesSent = rules.choice == .all
+        try session.input.checkRedrive(to: topic, includingSent: includesSent)
+        let dispatched = try includesSent ? session.readDispatch(topic) : session.readDispatched()
+        self.dispatched = includesSent ? nil : dispatched
+        let outcomes = try rules.choice == .undelivered ? session.readOutcomes(upTo: rules.began) : nil
         if resume == nil, dispatched.redriven[id] != nil {
             throw ReplayRefusal(
                 "\(topic) has records of --id \(id), and the broker has forgotten how far it came: choose another --id")
@@ -83,7 +92,7 @@ package struct RedriveSession: ~Copyable {
         let sink = try RedriveSink(
             rules, session.configuration, list: list, latest: try session.context.scratch.store("latest"))
         var plan = try session.run(into: sink, with: nil).finish(
-            dispatched: rules.includesSent ? nil : dispatched)
+            dispatched: self.dispatched, outcomes: outcomes)
         plan.input = session.input
         // Steps after the selection do not count as selected.
         plan.input.ranges = session.input.selected
@@ -123,23 +132,28 @@ package struct RedriveSession: ~Copyable {
             cursor.began = session.context.now
             cursor.devices = devices
             // A resumed run needs the ranges and the number, so they are committed before anything is sent.
-            var positions: [Int32: RedrivePosition] = [:]
+            var positions: [TopicPartition: RedrivePosition] = [:]
+            let topics = session.configuration.topics
             for (partition, range) in selected {
                 cursor.range = range
-                positions[partition] = RedrivePosition(offset: range.lowerBound, text: cursor.text)
+                positions[topics.topicPartition(of: partition)] = RedrivePosition(
+                    offset: range.lowerBound, text: cursor.text)
             }
             try producer.send([], reaching: positions)
         }
         var sender = RedriveSender(
-            list: list, ranges: selected, cursor: cursor, pace: pace, watch: try makeWatch(selected), clock: clock)
+            list: list, ranges: selected, topics: session.configuration.topics, cursor: cursor, pace: pace,
+            watch: try makeWatch(selected), clock: clock)
         try sender.send(with: &producer, progress: progress)
     }
 
-    private mutating func makeWatch(_ selected: [Int32: Range<Int64>]) throws -> RedriveWatch {
+    private mutating func makeWatch(_ selected: [SourcePartition: Range<Int64>]) throws -> RedriveWatch {
         let configuration = session.configuration
         var ends = ends
         // The plan replayed everything up to the group's committed offsets.
-        ends.events = selected.keys.reduce(into: [:]) { $0[$1] = session.input.ranges[$1]?.upperBound }
+        let planned = selected.keys.reduce(into: [:]) { $0[$1] = session.input.ranges[$1]?.upperBound }
+        // A later request replaces nothing before it is sent, so only events are followed.
+        ends.events = planned.numbers(of: .orders)
         var table = ends.subscriptions
         if let began = resume?.cursor.began {
             let first = try session.log.offsets(
@@ -147,21 +161,43 @@ package struct RedriveSession: ~Copyable {
             table.merge(first) { min($0, $1) }
         }
         let news = try RedriveNews(
-            rules, configuration, planned: ends.events,
+            rules, configuration, planned: planned,
             table: (0..<Int32(table.count)).map { table[$0] ?? 0 }, dispatched: dispatched,
+            // What the plan knew of is what it sends again.
+            newFrom: rules.choice == .undelivered ? ends.dispatch : [:],
             subscriptions: session.subscriptions, store: try session.context.scratch.store("newer"))
         return try RedriveWatch(news, from: ends, session.context)
     }
 }
 
 extension ReplaySession {
+    /// What became of the pushes of the range at their providers.
+    ///
+    /// - Parameter time: outcomes after it do not count, so that a resumed re-drive has the same pushes.
+    fileprivate mutating func readOutcomes(upTo time: Int64) throws -> DeliveredPushes {
+        let topic = configuration.topics.deliveries
+        let outcomes = try DeliveredPushes(
+            topic: configuration.topics.dispatch, store: try context.scratch.store("outcomes"))
+        try log.readDeliveries(try written(to: topic).range, of: topic) { outcome, record in
+            if record.timestamp ?? 0 <= time { try outcomes.append(outcome) }
+        } progress: {
+            context.progress(.outcomes, $0, $1)
+        }
+        try outcomes.flush()
+        return outcomes
+    }
+
     /// The pushes of the range that were already sent.
     ///
     /// - Throws: ``ReplayRefusal`` if first records that may belong to the range have expired.
     fileprivate mutating func readDispatched() throws -> DispatchIndex {
         let topic = configuration.topics.dispatch
         let cut = try log.bounds(of: topic).filter { $0.value.lowerBound > 0 }
-        let events = try log.firstTimestamps(of: configuration.topics.events, in: input.selected).values.min()
+        let times = try sources.flatMap { source in
+            try log.firstTimestamps(of: configuration.topics.topic(of: source), in: input.selected.numbers(of: source))
+                .values
+        }
+        let events = times.min()
         if !cut.isEmpty, let events {
             let left = try log.firstTimestamps(of: topic, in: cut)
             for partition in cut.keys.sorted()

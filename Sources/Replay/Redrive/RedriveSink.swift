@@ -3,15 +3,17 @@ import Events
 import Pipeline
 import StateStore
 
-/// Lists the pushes that a re-drive may send, and records the latest notification of each order, selected or not. Reads
-/// no clock.
+/// Lists the pushes that a re-drive may send, and records the latest ones, selected or not: the notification of each order,
+/// and a device's push of each collapse key of requests. Reads no clock.
 package struct RedriveSink: ~Copyable, ReplaySink {
     /// The state of the current notification, whose records come together.
     private struct Current {
         var messageID: [UInt8]
         var source: [UInt8]
-        var order: Digest
+        /// Of an order's: what a later one replaces.
+        var subject: Digest
         var digest: Digest
+        var audiences: [String]
         var omission: RedriveOmission?
         var isSelected: Bool
     }
@@ -22,7 +24,11 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     private var reader: DispatchReader
     private var filter: EventFilter?
     private var timers: TimerFilter?
+    private var requests: RequestReader
+    /// Of the request at hand.
+    private var audiences: [String] = []
     private var isEventSelected = true
+    private var source = SourceKind.orders
     private var areTimers = false
     private var clock: Int64?
     private var current: Current?
@@ -36,16 +42,22 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         self.latest = try LatestPushes(store: latest)
         self.rules = rules
         self.list = list
-        reader = DispatchReader(topic: configuration.topics.events)
+        reader = DispatchReader(topics: configuration.topics)
+        requests = RequestReader(configuration.requests, topic: configuration.topics.requests)
         guard !rules.filter.isEmpty else { return }
-        filter = EventFilter(
-            rules.filter, extraction: configuration.rules, topic: configuration.topics.events)
+        filter = EventFilter(rules.filter, configuration)
         timers = TimerFilter(rules: rules.filter)
     }
 
-    package var seesEvents: Bool { filter != nil }
+    package var seesEvents: Bool {
+        switch source {
+        case .orders: filter != nil
+        case .requests: true
+        }
+    }
 
-    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+    package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {
+        self.source = source
         self.areTimers = areTimers
         clock = step?.clock
         current = nil
@@ -53,6 +65,10 @@ package struct RedriveSink: ~Copyable, ReplaySink {
 
     package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {
         isEventSelected = filter?.selects(event, of: batch) ?? true
+        switch batch.source {
+        case .orders: break
+        case .requests: audiences = requests.read(event, of: batch).audiences
+        }
     }
 
     package mutating func dispatch(
@@ -67,8 +83,8 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         }
         try list.append(
             RedriveList.Candidate(
-                order: known.order, notification: known.digest, time: notification.eventTime.milliseconds,
-                type: notification.type, record: RenderedRecord(record)),
+                subject: known.subject, notification: known.digest, time: notification.eventTime.milliseconds,
+                type: notification.type, audiences: known.audiences, record: RenderedRecord(record)),
             as: identity)
     }
 
@@ -77,7 +93,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) {}
 
-    /// Judges a notification at its first record.
+    /// Judges an order's notification at its first record, and a request's at each.
     private mutating func consider(
         _ record: DispatchRecord, _ notification: Notification, _ event: EventRecord, _ identity: DispatchIdentity
     ) throws -> Current {
@@ -87,32 +103,48 @@ package struct RedriveSink: ~Copyable, ReplaySink {
             return current
         }
         let payload = PushPayload(value: Array(record.value))
-        let order = payload?["order_id"] ?? ""
-        // Pushes without an order id are unrelated to each other.
-        let subject = order.isEmpty ? Array(source) + Array(messageID) : Array(order.utf8)
         let digest = Digest(hashing: Array(source) + [0] + Array(messageID))
         let time = notification.eventTime.milliseconds
+        let (subject, audiences) =
+            switch notification.kind {
+            case .order: subject(ofOrder: payload, orElse: Array(source) + Array(messageID))
+            case .request: (Digest(ofRequest: record, payload), audiences)
+            }
+        let place = identity.event
         let found = Current(
-            messageID: Array(messageID), source: Array(source),
-            order: Digest(ofOrder: subject, at: Array((payload?["place_id"] ?? "").utf8)), digest: digest,
+            messageID: Array(messageID), source: Array(source), subject: subject, digest: digest, audiences: audiences,
             omission: rules.reasonAgainst(
                 time: time, expiresAt: try record.expiresAt.milliseconds, clock: clock),
-            isSelected: rules.selects(identity.partition, identity.offset, isTimer: identity.isTimer)
+            isSelected: rules.selects(place.partition, place.offset, isTimer: identity.isTimer)
                 && (areTimers ? timers?.selects(event, notification.type, record.value) ?? true : isEventSelected))
         try latest.note(
-            digest, of: found.order,
+            digest, of: found.subject,
             LatestPushes.Rank(
-                partition: identity.partition, offset: identity.offset, isTimer: identity.isTimer,
+                partition: place.partition.number, offset: place.offset, isTimer: identity.isTimer,
                 time: event.timestamp?.milliseconds ?? time))
+        // Devices replace a request's pushes each for itself.
+        if case .request = notification.kind { return found }
         current = found
         return found
+    }
+
+    /// - Parameter own: unique to the notification: pushes without an order id are unrelated to each other.
+    private func subject(ofOrder payload: PushPayload?, orElse own: [UInt8]) -> (Digest, audiences: [String]) {
+        let order = payload?["order_id"] ?? ""
+        let place = payload?["place_id"]
+        let subject = Digest(ofOrder: order.isEmpty ? own : Array(order.utf8), at: Array((place ?? "").utf8))
+        return (subject, place.map { ["place/\($0)"] } ?? [])
     }
 
     /// Call it after the last record: removes from the list what must not be sent.
     ///
     /// A replaced notification is removed whether the one that replaced it was sent or not.
-    /// - Parameter dispatched: what was already sent; nil: that does not matter.
-    package consuming func finish(dispatched: DispatchIndex?) throws -> RedrivePlan {
+    /// - Parameters:
+    ///   - dispatched: what was already sent; nil: that does not matter.
+    ///   - outcomes: what became of that; nil: what was sent is not sent again.
+    package consuming func finish(
+        dispatched: DispatchIndex?, outcomes: DeliveredPushes? = nil
+    ) throws -> RedrivePlan {
         try latest.flush()
         try list.flush()
         var plan = RedrivePlan(omitted: omitted)
@@ -120,19 +152,15 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         try list.filter { key, identity, candidate in
             // Sent by this re-drive before it was interrupted.
             if !rules.sentUpTo.isEmpty, !rules.sentUpTo.lexicographicallyPrecedes(key) { return false }
-            guard try latest.isLatest(candidate.notification, of: candidate.order) else {
+            guard try latest.isLatest(candidate.notification, of: candidate.subject) else {
                 plan.omitted[.replaced, default: 0] += 1
                 return false
             }
-            if let dispatched, try !dispatched.entries(of: identity).isEmpty {
-                plan.omitted[.alreadySent, default: 0] += 1
-                return false
-            }
-            if let dispatched, try candidate.record.withDispatchRecord({ try dispatched.isSent($0) }) {
-                plan.omitted[.otherSource, default: 0] += 1
-                return false
-            }
             let record = candidate.record
+            if let dispatched, let reason = try Self.reason(against: record, identity, dispatched, outcomes) {
+                plan.omitted[reason, default: 0] += 1
+                return false
+            }
             plan.plan.note(
                 type: candidate.type, time: candidate.time, bytes: record.key.count + record.value.count,
                 beginsNotification: candidate.notification != last,
@@ -141,6 +169,19 @@ package struct RedriveSink: ~Copyable, ReplaySink {
             return true
         }
         return plan
+    }
+
+    /// Why a push is left out, by what became of it before.
+    private static func reason(
+        against record: RenderedRecord, _ identity: DispatchIdentity, _ dispatched: DispatchIndex,
+        _ outcomes: DeliveredPushes?
+    ) throws -> RedriveOmission? {
+        let entries = try dispatched.entries(of: identity)
+        return try record.withDispatchRecord { record in
+            if let outcomes { return try outcomes.reason(against: record, at: entries.map(\.place)) }
+            if !entries.isEmpty { return .alreadySent }
+            return try dispatched.isSent(record) ? .otherSource : nil
+        }
     }
 }
 
@@ -163,4 +204,10 @@ package struct RedrivePlan: Sendable {
 extension Digest {
     /// The identity of an order at a place.
     init(ofOrder order: [UInt8], at place: [UInt8]) { self.init(hashing: order + [0] + place) }
+
+    /// The identity of what a device shows under a request's collapse key, or without one under its message id.
+    init(ofRequest record: DispatchRecord, _ payload: PushPayload?) {
+        let key = payload?.collapseKey ?? record.text(.messageID) ?? ""
+        self.init(hashing: Array("request".utf8) + [0] + Array(key.utf8) + [0] + Array(record.key))
+    }
 }

@@ -4,7 +4,6 @@ import Pipeline
 /// The two clients of a ``RedriveProducer``: one writes, the other queries the group's committed offsets.
 struct RedriveClient: ~Copyable {
     var producer: Producer
-    let topic: ProducerTopic
     let reader: Consumer
 
     init(
@@ -17,10 +16,9 @@ struct RedriveClient: ~Copyable {
         if settings["socket.timeout.ms"] == nil { settings["socket.timeout.ms"] = String(min(10_000, timeout)) }
         let reader = try Self.reader(id, configuration, "read_committed", sink)
         var producer = try Producer(settings: settings, transactionalID: Self.name(id), logger: sink)
-        let topic = try producer.topic(target)
+        _ = try producer.topic(target)
         self.reader = reader
         self.producer = producer
-        self.topic = topic
     }
 
     /// The name of the group, and of the transactional id.
@@ -38,13 +36,16 @@ struct RedriveClient: ~Copyable {
     }
 
     static func positions(
-        of topic: String, _ reader: borrowing Consumer, _ id: String
-    ) throws -> [Int32: OwnedPosition] {
-        let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
-        let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-        var found: [Int32: OwnedPosition] = [:]
+        of topics: [String], _ reader: borrowing Consumer, _ id: String
+    ) throws -> [TopicPartition: OwnedPosition] {
+        var ids: [TopicPartition] = []
+        for topic in topics {
+            let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
+            ids += (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+        }
+        var found: [TopicPartition: OwnedPosition] = [:]
         for (partition, committed) in try reader.committed(ids, timeout: .seconds(10)) {
-            found[partition.partition] = try OwnedPosition(committed, group: name(id))
+            found[partition] = try OwnedPosition(committed, group: name(id))
         }
         return found
     }

@@ -1,4 +1,7 @@
+import Events
 import Foundation
+import KafkaClient
+import Pipeline
 
 /// How far a re-drive is, and what it needs to resume: the text of its positions. The counts of the cursor with the
 /// most pushes are current; the ranges are each partition's own.
@@ -99,18 +102,20 @@ package struct RedriveResume: Equatable, Sendable {
     /// The current counts.
     package var cursor: RedriveCursor
     /// By partition, the selected offsets.
-    package var ranges: [Int32: Range<Int64>]
+    package var ranges: [SourcePartition: Range<Int64>]
 
     /// - Returns: nil if nothing was ever sent under the id.
     /// - Throws: ``ReplayRefusal`` for positions of another command or another version.
-    package init?(_ positions: [Int32: RedrivePosition], id: String) throws(ReplayRefusal) {
+    package init?(
+        _ positions: [TopicPartition: RedrivePosition], of topics: PipelineConfiguration.Topics, id: String
+    ) throws(ReplayRefusal) {
         ranges = [:]
         var latest: RedriveCursor?
         for (partition, position) in positions {
             guard let cursor = RedriveCursor(position.text) else {
                 throw ReplayRefusal("--id \(id) is that of another command; choose another one")
             }
-            ranges[partition] = cursor.range
+            if let partition = topics.sourcePartition(of: partition) { ranges[partition] = cursor.range }
             guard let known = latest else {
                 latest = cursor
                 continue

@@ -17,14 +17,14 @@ package struct RedriveProducer: ~Copyable {
 
     package let id: String
     private let context: ReplayContext
-    private let source: String
+    private let sources: [String]
     private let target: String
     let tell: Tell
     private let owner: String
     /// The processes that may have committed the current positions: this one, and the one that it took over from.
     private var owners: Set<String>
     private var client: RedriveClient
-    private var positions: [Int32: RedrivePosition] = [:]
+    private var positions: [TopicPartition: RedrivePosition] = [:]
     private var began = ContinuousClock.now
     /// Transactions aborted in a row. An abort does not always repair the client's sequence numbers;
     /// a new client does.
@@ -33,16 +33,16 @@ package struct RedriveProducer: ~Copyable {
 
     /// - Parameters:
     ///   - id: see ``RedriveID``.
-    ///   - source: the topic whose positions it commits.
-    ///   - target: the topic that it writes to, partitioned as the pipeline does.
+    ///   - sources: the topics whose positions it commits.
+    ///   - target: the topic that it writes to where none is named, partitioned as the pipeline does.
     package init(
-        id: String, from source: String, to target: String, _ context: ReplayContext, tell: @escaping Tell
+        id: String, from sources: [String], to target: String, _ context: ReplayContext, tell: @escaping Tell
     ) throws {
         let client = try RedriveClient(id: id, to: target, context.configuration, logger: context.logger)
         let owner = String(UUID().uuidString.prefix(13))
         self.id = id
         self.context = context
-        self.source = source
+        self.sources = sources
         self.target = target
         self.tell = tell
         self.owner = owner
@@ -54,7 +54,7 @@ package struct RedriveProducer: ~Copyable {
     ///
     /// - Returns: its position in each partition; empty: nothing was ever sent under this id, or the positions have
     ///   expired.
-    package mutating func takeOver() throws -> [Int32: RedrivePosition] {
+    package mutating func takeOver() throws -> [TopicPartition: RedrivePosition] {
         try untilItWorks { me throws in try me.client.producer.initTransactions(deadline: .seconds(2)) }
         let found = try readPositions()
         owners.formUnion(found.values.map(\.owner))
@@ -64,20 +64,37 @@ package struct RedriveProducer: ~Copyable {
         return positions
     }
 
+    /// Positions by partition of its first source.
+    func keyed(_ positions: [Int32: RedrivePosition]) -> [TopicPartition: RedrivePosition] {
+        var keyed: [TopicPartition: RedrivePosition] = [:]
+        for (partition, position) in positions {
+            keyed[TopicPartition(topic: sources[0], partition: partition)] = position
+        }
+        return keyed
+    }
+
     /// Writes records and commits these positions atomically; retries until it succeeds.
     ///
     /// Appends ``header`` to the headers of each record.
     /// - Parameter next: by partition; missing partitions keep their position.
     /// - Throws: ``RecordRefused``, ``RedriveTakenOver``, ``ReplayStopped``, and errors that a retry cannot resolve.
     ///   The last transaction may nevertheless have been committed: only ``takeOver()`` shows it.
-    package mutating func send(_ records: [ProducerRecord], reaching next: [Int32: RedrivePosition]) throws {
+    package mutating func send(_ records: [ProducerRecord], reaching next: [TopicPartition: RedrivePosition]) throws {
         while try !sendOnce(records, reaching: next) {}
     }
 
     /// The same with one transaction, for a caller that checks again before the next one.
     ///
     /// - Returns: false if nothing was written and the positions are unchanged.
-    mutating func sendOnce(_ records: [ProducerRecord], reaching next: [Int32: RedrivePosition]) throws -> Bool {
+    mutating func sendOnce(_ records: [ProducerRecord], reaching next: [TopicPartition: RedrivePosition]) throws -> Bool
+    {
+        try sendOnce(records.map { (topic: target, record: $0) }, reaching: next)
+    }
+
+    /// The same with records of several topics.
+    mutating func sendOnce(
+        _ records: [(topic: String, record: ProducerRecord)], reaching next: [TopicPartition: RedrivePosition]
+    ) throws -> Bool {
         do {
             try attempt(records, next)
         } catch let error as KafkaError {
@@ -103,22 +120,26 @@ package struct RedriveProducer: ~Copyable {
 
     // MARK: One transaction
 
-    private mutating func attempt(_ records: [ProducerRecord], _ next: [Int32: RedrivePosition]) throws {
+    private mutating func attempt(
+        _ records: [(topic: String, record: ProducerRecord)], _ next: [TopicPartition: RedrivePosition]
+    ) throws {
         if client.producer.hasRepeatedRequests {
             _ = try renew(after: "a request was sent twice, its first copy may still be on its way", reaching: nil)
         }
         let mark = RecordHeader(Self.header, Array(id.utf8))
         var offsets: [TopicPartition: CommittedOffset] = [:]
         for (partition, position) in next {
-            offsets[TopicPartition(topic: source, partition: partition)] = try OwnedPosition(position, owner: owner)
-                .committed()
+            offsets[partition] = try OwnedPosition(position, owner: owner).committed()
         }
+        // Asked for before the transaction: a topic's metadata may take long.
+        for (topic, _) in records { _ = try client.producer.topic(topic) }
         began = .now
         try client.producer.beginTransaction()
-        for record in records {
+        for (topic, record) in records {
             var record = record
             record.headers.append(mark)
-            try client.producer.produce(record, to: client.topic)
+            let handle = try client.producer.topic(topic)
+            try client.producer.produce(record, to: handle)
         }
         try client.producer.sendOffsets(
             offsets, try client.reader.groupMetadata(), deadline: context.configuration.transactionTimeout)
@@ -142,7 +163,7 @@ package struct RedriveProducer: ~Copyable {
     /// Ends a failed transaction.
     ///
     /// - Returns: whether it was committed after all.
-    private mutating func settle(_ error: KafkaError, _ next: [Int32: RedrivePosition]) throws -> Bool {
+    private mutating func settle(_ error: KafkaError, _ next: [TopicPartition: RedrivePosition]) throws -> Bool {
         client.producer.poll(timeout: .zero)
         let failures = client.producer.takeFailures().map(\.error) + [error]
         if let refusal = failures.first(where: { $0.kind.isOfRecord }) {
@@ -177,13 +198,14 @@ package struct RedriveProducer: ~Copyable {
     /// Recreates the producer, which ends whatever its predecessor left open, and finds out what became of that.
     ///
     /// - Returns: whether the group has reached `next`.
-    private mutating func renew(after reason: String, reaching next: [Int32: RedrivePosition]?) throws -> Bool {
+    private mutating func renew(after reason: String, reaching next: [TopicPartition: RedrivePosition]?) throws -> Bool
+    {
         tell("recreates its producer after: \(reason)")
         try untilItWorks { me throws in
             // A process that has taken over must not be fenced in turn.
             let reader = try RedriveClient.reader(
                 me.id, me.context.configuration, "read_uncommitted", me.context.logger)
-            let found = try RedriveClient.positions(of: me.source, reader, me.id)
+            let found = try RedriveClient.positions(of: me.sources, reader, me.id)
             guard found.values.allSatisfy({ me.owners.contains($0.owner) }) else { throw RedriveTakenOver(id: me.id) }
             me.client = try RedriveClient(
                 id: me.id, to: me.target, me.context.configuration, logger: me.context.logger)
@@ -199,10 +221,10 @@ package struct RedriveProducer: ~Copyable {
         return true
     }
 
-    private mutating func readPositions() throws -> [Int32: OwnedPosition] {
-        var found: [Int32: OwnedPosition] = [:]
+    private mutating func readPositions() throws -> [TopicPartition: OwnedPosition] {
+        var found: [TopicPartition: OwnedPosition] = [:]
         try untilItWorks { me throws in
-            found = try RedriveClient.positions(of: me.source, me.client.reader, me.id)
+            found = try RedriveClient.positions(of: me.sources, me.client.reader, me.id)
         }
         return found
     }

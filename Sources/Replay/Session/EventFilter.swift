@@ -4,36 +4,50 @@ import JSONReader
 import NotificationPayload
 import Pipeline
 
-/// Which events a replay selects, in addition to the range of offsets. Empty: all.
+/// Which events and requests a replay selects, in addition to the range of offsets. Empty: all. A rule never selects what
+/// does not have its member.
 package struct FilterRules: Equatable, Sendable {
-    /// Order ids, as the event or its push has them.
+    /// Order ids, as the event, the request or its push has them.
     package var orders: Set<String> = []
     package var places: Set<String> = []
-    /// `event_order_created` and the like.
+    /// `event_order_created` and the like; of a request, `app` or `message`.
     package var types: Set<String> = []
     package var statuses: Set<String> = []
+    /// Ids of requests, their own or those of their pushes.
+    package var requests: Set<String> = []
 
     package init() {}
 
-    package var isEmpty: Bool { orders.isEmpty && places.isEmpty && types.isEmpty && statuses.isEmpty }
+    package var isEmpty: Bool {
+        orders.isEmpty && places.isEmpty && types.isEmpty && statuses.isEmpty && requests.isEmpty
+    }
 
     /// The type's name in pushes, from any of the spellings that events use; nil for an unknown type.
     package static func typeName(_ text: String) -> String? {
         let name = String(text.lowercased().map { $0 == "." ? "_" : $0 })
+        if let content = RequestNotification.Content(rawValue: name) { return content.rawValue }
         let wanted = name.hasPrefix("event_") ? name : "event_" + name
         return EventType.allCases.map(\.rawValue).first { $0 == wanted }
     }
 }
 
-/// The members of an event that filters and explanations use, whether it is sent or not.
+/// The members of an event or a request that filters and explanations use, whether it is sent or not.
 package struct EventReading: Equatable, Sendable {
     /// The order's id and its visible id; for a list, the ids in it.
     package var orders: [String] = []
     package var places: [String] = []
+    /// A request's own id; nil if it has none.
+    package var requestID: String?
+    /// A request's.
+    package var messageID: String?
+    /// A request's.
+    package var audiences: [String] = []
     package var types: [String] = []
     package var status: String?
     /// Time of the event; nil if it is missing or invalid.
     package var time: EventTime?
+    /// When a request expires, in milliseconds since 1970.
+    package var expiresAt: Int64?
     /// Its dead letter by the rules alone, regardless of the order's state and the subscriptions.
     package var deadLetter: DeadLetter?
 }
@@ -50,11 +64,7 @@ struct EventReader: ~Copyable {
     }
 
     mutating func read(_ record: EventRecord, of events: borrowing EventBatch) -> EventReading {
-        batch.removeAll()
-        batch.headers.append(contentsOf: events.headers[record.headers])
-        var record = record
-        record.headers = batch.headers.indices
-        batch.records.append(record)
+        batch.hold(record, of: events)
         facts.reading = EventReading()
         let outcome = extractor.extract(0, in: &batch, history: &facts)
         var reading = facts.reading
@@ -73,14 +83,14 @@ struct EventReader: ~Copyable {
     }
 }
 
-/// Selects events by what the extraction reads in them. One owner.
+/// Selects events and requests by what the extraction reads in them. One owner.
 struct EventFilter: ~Copyable {
     private let rules: FilterRules
-    private var reader: EventReader
+    private var reader: RecordReader
 
-    init(_ rules: FilterRules, extraction: ExtractionRules, topic: String) {
+    init(_ rules: FilterRules, _ configuration: PipelineConfiguration) {
         self.rules = rules
-        reader = EventReader(extraction, topic: topic)
+        reader = RecordReader(configuration)
     }
 
     /// Whether a record of `events` is selected.
@@ -90,6 +100,8 @@ struct EventFilter: ~Copyable {
             && (rules.types.isEmpty || !rules.types.isDisjoint(with: reading.types))
             && (rules.places.isEmpty || !rules.places.isDisjoint(with: reading.places))
             && (rules.orders.isEmpty || !rules.orders.isDisjoint(with: reading.orders))
+            && (rules.requests.isEmpty
+                || [reading.requestID, reading.messageID].contains { $0.map(rules.requests.contains) ?? false })
     }
 }
 
@@ -118,8 +130,9 @@ struct TimerFilter {
     ///   - type: nil for a dead letter, which does not name it.
     ///   - value: of the push; nil for a timer that is not sent, whose place is therefore unknown.
     func selects(_ timer: EventRecord, _ type: String?, _ value: UnsafeRawBufferPointer?) -> Bool {
-        // A timer is not a change of status.
-        guard rules.statuses.isEmpty, rules.types.isEmpty || type.map({ rules.types.contains($0) }) ?? true
+        // A timer is neither a change of status nor a request.
+        guard rules.statuses.isEmpty, rules.requests.isEmpty,
+            rules.types.isEmpty || type.map({ rules.types.contains($0) }) ?? true
         else { return false }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let payload = value.flatMap { PushPayload(value: Array($0)) }
@@ -129,5 +142,16 @@ struct TimerFilter {
             return false
         }
         return rules.places.isEmpty || payload.map { rules.places.contains($0["place_id"] ?? "") } == true
+    }
+}
+
+extension EventBatch {
+    /// Holds this record of another batch, and nothing else.
+    mutating func hold(_ record: EventRecord, of other: borrowing EventBatch) {
+        removeAll()
+        headers.append(contentsOf: other.headers[record.headers])
+        var record = record
+        record.headers = headers.indices
+        records.append(record)
     }
 }

@@ -44,7 +44,11 @@ package struct FileReplay: ~Copyable, ReplaySource {
             journal: JournalIndex(
                 store: MemoryStore(), selection: JournalSelection(group: configuration.groupID)),
             history: try subscriptions.makeReader(.now), filter: request.filter, until: context.now, sink: sink)
-        var batch = EventBatch(.orders, topic: configuration.topics.events)
+        let topics = configuration.topics
+        // Like the lines of `carillon render`: a record of an unknown topic is an event.
+        let bareSource = request.sources?.count == 1 ? request.sources?.first ?? .orders : .orders
+        var events = EventBatch(.orders, topic: topics.events)
+        var requests = EventBatch(.requests, topic: topics.requests)
         var line = RecordLine()
         var number: Int64 = 0
         for file in files {
@@ -53,23 +57,31 @@ package struct FileReplay: ~Copyable, ReplaySource {
                 defer { number += 1 }
                 if text.isEmpty { continue }
                 if context.isStopped() { throw ReplayStopped() }
-                line.read(text, bareTopic: configuration.topics.events, bareOffset: number)
-                if request.partitions?.contains(line.partition) == false { continue }
-                if input.ranges[line.partition] == nil { try begin(line.partition, in: &pass) }
-                line.fill(&batch)
-                try pass.take(batch)
-                note(line.partition, line.offset)
+                line.read(text, bareTopic: topics.topic(of: bareSource), bareOffset: number)
+                let partition = SourcePartition(topics.source(of: line.topic) ?? .orders, line.partition)
+                if request.partitions?.contains(partition.number) == false { continue }
+                if request.sources?.contains(partition.source) == false { continue }
+                if input.ranges[partition] == nil { try begin(partition, in: &pass) }
+                switch partition.source {
+                case .orders:
+                    line.fill(&events)
+                    try pass.take(events)
+                case .requests:
+                    line.fill(&requests)
+                    try pass.take(requests)
+                }
+                note(partition, line.offset)
             }
         }
         return try pass.finish()
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        try compare(with: other, eventsTopic: context.configuration.topics.events, scratch: context.scratch)
+        try compare(with: other, topics: context.configuration.topics, scratch: context.scratch)
     }
 
     private mutating func begin<Sink: ReplaySink & ~Copyable>(
-        _ partition: Int32, in pass: inout Reexecution<Sink>
+        _ partition: SourcePartition, in pass: inout Reexecution<Sink>
     ) throws {
         let range = request.offsets ?? 0..<Int64.max
         input.ranges[partition] = range.lowerBound..<range.lowerBound
@@ -78,7 +90,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
     }
 
     /// The replay ends with the last record in the range.
-    private mutating func note(_ partition: Int32, _ offset: Int64) {
+    private mutating func note(_ partition: SourcePartition, _ offset: Int64) {
         guard let range = input.ranges[partition], request.offsets?.contains(offset) ?? true else { return }
         let end = max(range.upperBound, offset + 1)
         input.ranges[partition] = range.lowerBound..<end

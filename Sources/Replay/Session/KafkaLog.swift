@@ -1,5 +1,4 @@
 import Events
-import Glibc
 import KafkaClient
 import Pipeline
 
@@ -42,19 +41,38 @@ package struct KafkaLog: ~Copyable {
         }
     }
 
+    /// The bounds of the topics of sources.
+    package mutating func bounds(of sources: [SourceKind]) throws(KafkaError) -> [SourcePartition: Range<Int64>] {
+        var found: [SourcePartition: Range<Int64>] = [:]
+        for source in sources {
+            found.merge(try bounds(of: configuration.topics.topic(of: source)).keyed(by: source)) { $1 }
+        }
+        return found
+    }
+
     /// The cluster's id; nil if the broker does not report it.
     package func clusterID() -> String? { asker.clusterID(timeout: Self.patience) }
 
     /// The group's committed offset of each partition of a topic that has one.
     package mutating func committed(of topic: String, by group: String) throws(KafkaError) -> [Int32: Int64] {
+        let found = try commits(of: [topic], by: group)
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
+    }
+
+    /// What the group has committed of topics, asked for at once.
+    package mutating func commits(
+        of topics: [String], by group: String
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)
         let patience = configuration.transactionTimeout + .seconds(10)
-        let found = try reader.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+        return try reader.explaining { consumer throws(KafkaError) in
+            var ids: [TopicPartition] = []
+            for topic in topics {
+                let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
+                ids += (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            }
             return try consumer.committedWhenStable(ids, timeout: patience)
         }
-        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
     }
 
     /// The timestamps of the first remaining records in ranges of a topic, in milliseconds since 1970; none for a range
@@ -83,6 +101,19 @@ package struct KafkaLog: ~Copyable {
         }
         let found = try asker.offsets(at: asked, timeout: Self.patience)
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
+    }
+
+    /// The same for partitions of sources.
+    package mutating func offsets(
+        at times: [SourcePartition: Int64]
+    ) throws(KafkaError) -> [SourcePartition: Int64] {
+        var found: [SourcePartition: Int64] = [:]
+        for source in configuration.topics.sources {
+            let asked = times.numbers(of: source)
+            guard !asked.isEmpty else { continue }
+            found.merge(try offsets(of: configuration.topics.topic(of: source), at: asked).keyed(by: source)) { $1 }
+        }
+        return found
     }
 
     /// Reads ranges of a topic.
@@ -177,25 +208,12 @@ package struct KafkaLog: ~Copyable {
     ///
     /// - Returns: the end offsets then.
     package mutating func settledBounds(of topic: String, timeout: Duration) throws -> [Int32: Range<Int64>] {
-        var settings = configuration.kafka
-        settings["isolation.level"] = "read_uncommitted"
-        var open = try Consumer(assigning: settings, logger: sink)
-        let written = try open.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            return try consumer.endOffsets(ids, timeout: Self.patience)
-        }
-        let deadline = ContinuousClock.now + timeout
-        while true {
-            let bounds = try bounds(of: topic)
-            let isSettled = written.allSatisfy { id, end in (bounds[id.partition]?.upperBound ?? 0) >= end.value }
-            if isSettled { return bounds }
+        let isSettled = try TopicReader.waitUntilSettled(
+            topic, settings: configuration.kafka, logger: sink, timeout: timeout, until: isStopped)
+        guard isSettled else {
             if isStopped() { throw ReplayStopped() }
-            guard .now < deadline else {
-                throw ReplayRefusal("\(topic): a transaction stays open, and the records after it cannot be read")
-            }
-            // The broker does not notify: polling is the only way to know.
-            usleep(50_000)
+            throw ReplayRefusal("\(topic): a transaction stays open, and the records after it cannot be read")
         }
+        return try bounds(of: topic)
     }
 }

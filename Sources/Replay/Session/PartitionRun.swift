@@ -18,12 +18,12 @@ final class PartitionRun {
     var hasApproximated = false
     var reached: Int64 = 0
 
-    /// - Parameter topic: of the events, if whole transactions are to be held; else nil.
-    init(_ span: ReplaySpan, journal: JournalIndex, holding topic: String?) throws(StoreError) {
+    /// - Parameter held: where whole transactions are to be held; nil: they are not.
+    init(_ span: ReplaySpan, journal: JournalIndex, holding held: RecordsAtHand?) throws(StoreError) {
         self.span = span
         cursor = try journal.cursor(of: span.partition, in: span.range)
         position = span.foldFrom
-        held = topic.map(RecordsAtHand.init)
+        self.held = held
         try advance()
     }
 
@@ -44,8 +44,8 @@ final class RecordsAtHand {
     var batch: EventBatch
     private let copies = ByteCopies()
 
-    init(topic: String) {
-        batch = EventBatch(.orders, topic: topic)
+    init(_ source: SourceKind, topic: String) {
+        batch = EventBatch(source, topic: topic)
     }
 
     /// Adds a copy of a record.

@@ -7,7 +7,7 @@ import Subscriptions
 
 /// A part of a partition that is replayed in one pass over the log.
 package struct ReplaySpan: Equatable, Sendable {
-    package var partition: Int32
+    package var partition: SourcePartition
     /// The selected offsets. Transactions that extend beyond them are replayed whole, but written only within them.
     package var range: Range<Int64>
     /// The lane of the journal; records without a journal belong to the first one.
@@ -20,7 +20,8 @@ package struct ReplaySpan: Equatable, Sendable {
     package var approximateBelow: Int64
 
     package init(
-        partition: Int32, range: Range<Int64>, lane: Int = 0, foldFrom: Int64, end: Int64, approximateBelow: Int64 = 0
+        partition: SourcePartition, range: Range<Int64>, lane: Int = 0, foldFrom: Int64, end: Int64,
+        approximateBelow: Int64 = 0
     ) {
         self.partition = partition
         self.range = range
@@ -43,12 +44,10 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private let history: SubscriptionHistoryReader
     private let journal: JournalIndex
     private let topics: PipelineConfiguration.Topics
-    /// Of the events, if whole transactions are to be held.
-    private let heldTopic: String?
     private var sink: SelectedSink<Base>
     private var filter: EventFilter?
-    private var runs: [Int32: PartitionRun] = [:]
-    private let work: RecordsAtHand
+    private var runs: [SourcePartition: PartitionRun] = [:]
+    private let works: [SourceKind: RecordsAtHand]
     private var kind = Kind.fold
     private var current: PartitionRun?
     /// Table positions beyond every record: more partitions than a topic has.
@@ -68,45 +67,44 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         let fanOut = FanOut(
             audienceRule: PlaceAudience(), history: history, maxAge: configuration.subscriptionsMaxAge,
             maxDevices: configuration.maxDevicesPerEvent)
-        var core = PipelineCore(configuration, fanOut: fanOut)
-        var runs: [Int32: PartitionRun] = [:]
-        let heldTopic = core.needsWholeBatches(of: .orders) ? configuration.topics.events : nil
-        for span in spans {
-            core.orders.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
-            runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
-        }
+        let topics = configuration.topics
         self.journal = journal
-        topics = configuration.topics
-        self.heldTopic = heldTopic
-        self.core = core
+        self.topics = topics
+        core = PipelineCore(configuration, fanOut: fanOut)
         self.history = history
-        self.runs = runs
         self.until = until
         self.filter =
-            filter.isEmpty
-            ? nil : EventFilter(filter, extraction: configuration.rules, topic: configuration.topics.events)
+            filter.isEmpty ? nil : EventFilter(filter, configuration)
         self.sink = SelectedSink(sink, timers: filter.isEmpty ? nil : TimerFilter(rules: filter))
-        work = RecordsAtHand(topic: configuration.topics.events)
+        works = Dictionary(
+            uniqueKeysWithValues: topics.sources.map { ($0, RecordsAtHand($0, topic: topics.topic(of: $0))) })
+        for span in spans { try begin(span) }
     }
 
     /// Adds a partition that was not known at the start.
     package mutating func begin(_ span: ReplaySpan) throws {
-        core.orders.assign(span.partition, watermark: TimerWatermark(0), newest: 0)
-        runs[span.partition] = try PartitionRun(span, journal: journal, holding: heldTopic)
+        let source = span.partition.source
+        switch source {
+        case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(0), newest: 0)
+        case .requests: break
+        }
+        let held = core.needsWholeBatches(of: source) ? RecordsAtHand(source, topic: topics.topic(of: source)) : nil
+        runs[span.partition] = try PartitionRun(span, journal: journal, holding: held)
     }
 
     /// Takes records in log order, of any partition.
     ///
     /// - Throws: ``ReplayRefusal`` if the log is not the one that the journal was written for.
     package mutating func take(_ records: borrowing EventBatch) throws {
+        guard let work = works[records.source] else { return }
         work.batch.removeAll()
         work.batch.headers.append(contentsOf: records.headers)
-        for record in records.records { try take(record) }
+        for record in records.records { try take(record, in: work) }
         try flush()
     }
 
     /// No record below the offset remains: completes the steps that end there.
-    package mutating func reach(_ partition: Int32, _ offset: Int64) throws {
+    package mutating func reach(_ partition: SourcePartition, _ offset: Int64) throws {
         try flush()
         guard let run = runs[partition] else { return }
         while let step = run.step, step.to <= offset { try finish(step, of: run) }
@@ -118,15 +116,19 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     package consuming func finish() throws -> Base {
         for (partition, run) in runs.sorted(by: { $0.key < $1.key }) {
             try reach(partition, .max)
-            guard run.hasApproximated else { continue }
-            try core.beginTransaction(clock: until)
-            try play(run, until: until)
+            switch partition.source {
+            case .requests: continue
+            case .orders:
+                guard run.hasApproximated else { continue }
+                try core.beginTransaction(clock: until)
+                try play(run, until: until)
+            }
         }
         return sink.base
     }
 
-    private mutating func take(_ record: EventRecord) throws {
-        guard let run = runs[record.partition], record.offset >= run.position else { return }
+    private mutating func take(_ record: EventRecord, in work: RecordsAtHand) throws {
+        guard let run = runs[work.batch.partition(of: record)], record.offset >= run.position else { return }
         while let step = run.step, record.offset >= step.to {
             try flush()
             try finish(step, of: run)
@@ -161,14 +163,24 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     }
 
     private mutating func flush() throws {
-        guard !work.batch.records.isEmpty, let run = current else { return }
+        guard let run = current, let work = works[run.span.partition.source], !work.batch.records.isEmpty else {
+            return
+        }
         switch kind {
-        case .fold: core.refold(&work.batch)
+        case .fold: fold(work)
         case .execute:
             if let step = run.step { try execute(step, of: run, work) }
-        case .approximate: try approximate(run)
+        case .approximate: try approximate(run, work)
         }
         work.batch.records.removeAll(keepingCapacity: true)
+    }
+
+    /// Requests have no state.
+    private mutating func fold(_ work: RecordsAtHand) {
+        switch work.batch.source {
+        case .orders: core.refold(&work.batch)
+        case .requests: break
+        }
     }
 
     // MARK: As the journal says
@@ -187,18 +199,20 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     /// Begins a transaction, or continues it: it may come in pieces, between those of other partitions.
     private mutating func enter(_ step: JournalStep, of run: PartitionRun, areTimers: Bool) throws {
         history.positions = step.table ?? everything
-        begin(step, areTimers: areTimers)
+        begin(step, of: run, areTimers: areTimers)
         try core.beginTransaction(clock: step.clock)
-        if !run.isBegun {
-            core.orders.resume(run.span.partition, watermark: step.watermarkBefore)
-            run.isBegun = true
+        guard !run.isBegun else { return }
+        switch step.partition.source {
+        case .orders: core.orders.resume(step.partition.number, watermark: step.watermarkBefore)
+        case .requests: break
         }
+        run.isBegun = true
     }
 
-    private mutating func begin(_ step: JournalStep?, areTimers: Bool) {
+    private mutating func begin(_ step: JournalStep?, of run: PartitionRun, areTimers: Bool) {
         sink.isMuted = false
         sink.hasTimers = areTimers
-        sink.base.begin(step, areTimers: areTimers)
+        sink.base.begin(step, of: run.span.partition.source, areTimers: areTimers)
     }
 
     private mutating func emit(_ work: RecordsAtHand, _ records: Range<Int>, of run: PartitionRun) throws {
@@ -236,7 +250,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             // Timers at an offset come before the record there.
             sink.isMuted = !(run.span.range.lowerBound < step.to && step.to <= run.span.range.upperBound)
             let tick = Tick(
-                partition: run.span.partition, time: step.until ?? step.watermarkAfter.time, clock: step.clock,
+                partition: run.span.partition.number, time: step.until ?? step.watermarkAfter.time, clock: step.clock,
                 offset: step.to)
             _ = try core.fire(tick, .upTo(step.watermarkAfter), into: &sink)
             core.commit()
@@ -246,11 +260,24 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     // MARK: Without a journal
 
-    private mutating func approximate(_ run: PartitionRun) throws {
-        let partition = run.span.partition
+    /// One record. A request is judged by its own time, as by a pipeline that is never late.
+    private mutating func approximate(_ run: PartitionRun, _ work: RecordsAtHand) throws {
         history.positions = everything
-        begin(nil, areTimers: false)
+        begin(nil, of: run, areTimers: false)
         try core.beginTransaction(clock: work.batch.records[0].timestamp?.milliseconds ?? 0)
+        switch work.batch.source {
+        case .orders: try extractWithTimers(run, work)
+        case .requests: _ = core.extract(&work.batch, from: 0)
+        }
+        try emit(0, of: work, isInRange: true)
+        sink.isMuted = false
+        core.commit()
+        run.reached = work.batch.records[0].offset + 1
+    }
+
+    /// Extracts an event after the timers that are due before it.
+    private mutating func extractWithTimers(_ run: PartitionRun, _ work: RecordsAtHand) throws {
+        let partition = run.span.partition.number
         if !run.hasApproximated {
             // Timers due before the range have fired already, or never will.
             core.orders.resume(partition, watermark: TimerWatermark(core.orders.newest(in: partition)))
@@ -264,17 +291,13 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             try play(run, until: time)
             _ = core.extract(&work.batch, from: 0)
         }
-        try emit(0, of: work, isInRange: true)
-        sink.isMuted = false
-        core.commit()
-        run.reached = work.batch.records[0].offset + 1
     }
 
     /// Fires the timers that are due, each at its time.
     private mutating func play(_ run: PartitionRun, until time: Int64) throws {
-        begin(nil, areTimers: true)
-        try core.play(run.span.partition, until: time, offset: run.reached, into: &sink)
-        begin(nil, areTimers: false)
+        begin(nil, of: run, areTimers: true)
+        try core.play(run.span.partition.number, until: time, offset: run.reached, into: &sink)
+        begin(nil, of: run, areTimers: false)
     }
 }
 
@@ -282,8 +305,8 @@ extension ReplayRefusal {
     /// A record differs from the one that the journal names at its offset.
     fileprivate init(contradicting step: JournalStep, _ record: EventRecord, _ topics: PipelineConfiguration.Topics) {
         self.init(
-            "\(topics.events)/\(record.partition): at offset \(record.offset) stands another record than \(topics.journal)/"
-                + "\(step.place.partition)/\(step.place.offset) was written for: the topic was restored from a mirror, or "
+            "\(topics.topic(of: step.partition.source))/\(record.partition): at offset \(record.offset) stands another record "
+                + "than \(topics.journal)/\(step.place.partition)/\(step.place.offset) was written for: the topic was restored from a mirror, or "
                 + "deleted and created again, so these entries of the journal mean other events; choose a range without them"
         )
     }

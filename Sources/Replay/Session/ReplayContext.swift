@@ -12,6 +12,8 @@ package struct ReplayContext {
         case deadLetters = "dead letters"
         case events
         case compared = "unequal records"
+        case outcomes
+        case retries = "retry records"
     }
 
     package var configuration: PipelineConfiguration

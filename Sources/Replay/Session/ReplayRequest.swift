@@ -1,3 +1,4 @@
+import Events
 import FanOut
 import Pipeline
 import Subscriptions
@@ -9,8 +10,10 @@ package struct ReplayRequest: Sendable {
     package var to: Int64?
     /// Offsets, instead of times.
     package var offsets: Range<Int64>?
-    /// Nil: all.
+    /// Of each topic; nil: all.
     package var partitions: Set<Int32>?
+    /// Whether events, requests, or both; nil: all that the pipeline reads.
+    package var sources: Set<SourceKind>?
     package var filter = FilterRules()
     package var view = SubscriptionHistory.View.both
     /// Ignore the journal.
@@ -18,11 +21,11 @@ package struct ReplayRequest: Sendable {
     /// How to treat the journal's entries without a group; nil: see ``JournalSelection``.
     package var ungrouped: UngroupedEntries?
     /// By partition, the selected offsets, if they are known already: instead of times, offsets and partitions.
-    package var known: [Int32: Range<Int64>]?
+    package var known: [SourcePartition: Range<Int64>]?
     /// By partition, the group's committed offsets: nothing from there on is selected, and everything between the
     /// selection and them is replayed too, since it may replace selected pushes. Nil: the replay ends with the
     /// selection.
-    package var committed: [Int32: Int64]?
+    package var committed: [SourcePartition: Int64]?
 
     package init() {}
 }
@@ -45,11 +48,11 @@ package struct ReplayStopped: Error {
 package struct ReplayInput: Sendable {
     /// By partition, the offsets to replay: to the group's committed offsets if those were requested; without those
     /// before the group's first entry in the journal.
-    package var ranges: [Int32: Range<Int64>] = [:]
+    package var ranges: [SourcePartition: Range<Int64>] = [:]
     /// By partition, the selected part of them.
-    package var selected: [Int32: Range<Int64>] = [:]
+    package var selected: [SourcePartition: Range<Int64>] = [:]
     package var spans: [ReplaySpan] = []
-    package var surveys: [Int32: JournalSurvey] = [:]
+    package var surveys: [SourcePartition: JournalSurvey] = [:]
     /// The group whose steps are replayed.
     package var group = ""
     /// Journal entries that a later version wrote.
@@ -89,8 +92,8 @@ package struct ReplayInput: Sendable {
     /// The number of offsets to read, including those that are only folded.
     package var offsets: Int64 { spans.reduce(0) { $0 + max(0, $1.end - $1.foldFrom) } }
     /// By partition, the offsets to replay: up to the last transaction, within the request.
-    package var done: [Int32: Range<Int64>] {
-        var found: [Int32: Range<Int64>] = [:]
+    package var done: [SourcePartition: Range<Int64>] {
+        var found: [SourcePartition: Range<Int64>] = [:]
         for span in spans {
             guard let range = ranges[span.partition] else { continue }
             let end = max(range.lowerBound, min(range.upperBound, span.end))

@@ -1,3 +1,4 @@
+import Events
 import FanOut
 import KafkaClient
 import Pipeline
@@ -6,7 +7,7 @@ import Subscriptions
 /// The queries to the log that decide what is replayed.
 extension ReplaySession {
     /// The group's committed part of ranges, if it matters.
-    func committed(_ asked: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+    func committed(_ asked: [SourcePartition: Range<Int64>]) -> [SourcePartition: Range<Int64>] {
         guard let committed = request.committed else { return asked }
         return asked.reduce(into: [:]) { ranges, each in
             let end = max(each.value.lowerBound, committed[each.key] ?? each.value.lowerBound)
@@ -14,25 +15,25 @@ extension ReplaySession {
         }
     }
 
-    mutating func noteUncommitted(_ asked: [Int32: Range<Int64>]) {
+    mutating func noteUncommitted(_ asked: [SourcePartition: Range<Int64>]) {
         guard let committed = request.committed else { return }
         let group = configuration.groupID
         for (partition, range) in asked.sorted(by: { $0.key < $1.key }) where !range.isEmpty {
             guard let end = committed[partition] else {
                 input.notes.append(
-                    "partition \(partition): group \(group) has committed nothing, so nothing is selected")
+                    "\(partition.name): group \(group) has committed nothing, so nothing is selected")
                 continue
             }
             if end < range.upperBound {
                 input.notes.append(
-                    "partition \(partition): group \(group) has not committed the offsets from \(end) on; it sends what "
+                    "\(partition.name): group \(group) has not committed the offsets from \(end) on; it sends what "
                         + "they give itself")
             }
         }
     }
 
     /// The ranges to replay for them.
-    func reach(_ selected: [Int32: Range<Int64>]) -> [Int32: Range<Int64>] {
+    func reach(_ selected: [SourcePartition: Range<Int64>]) -> [SourcePartition: Range<Int64>] {
         guard let committed = request.committed else { return selected }
         return selected.reduce(into: [:]) { ranges, each in
             let (start, end) = (each.value.lowerBound, each.value.upperBound)
@@ -40,22 +41,22 @@ extension ReplaySession {
         }
     }
 
-    mutating func asked(in bounds: [Int32: Range<Int64>]) throws -> [Int32: Range<Int64>] {
-        let topic = configuration.topics.events
-        if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
-            throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
+    mutating func asked(in bounds: [SourcePartition: Range<Int64>]) throws -> [SourcePartition: Range<Int64>] {
+        if let missing = request.partitions?.first(where: { number in !bounds.keys.contains { $0.number == number } }) {
+            let counts = sources.map { "\(configuration.topics.topic(of: $0)) has \(bounds.numbers(of: $0).count)" }
+            throw ReplayRefusal("there is no partition \(missing): \(counts.joined(separator: ", "))")
         }
-        let chosen = bounds.filter { request.partitions?.contains($0.key) ?? true }
+        let chosen = bounds.filter { request.partitions?.contains($0.key.number) ?? true }
         var ranges = chosen
         if let offsets = request.offsets {
             ranges = chosen.mapValues { $0.clamped(to: offsets) }
         }
         if let from = request.from {
-            let starts = try log.offsets(of: topic, at: chosen.mapValues { _ in from })
+            let starts = try log.offsets(at: chosen.mapValues { _ in from })
             for (partition, start) in starts { ranges[partition] = ranges[partition]?.clamped(to: start..<Int64.max) }
         }
         if let to = request.to {
-            let ends = try log.offsets(of: topic, at: chosen.mapValues { _ in to })
+            let ends = try log.offsets(at: chosen.mapValues { _ in to })
             for (partition, end) in ends { ranges[partition] = ranges[partition]?.clamped(to: 0..<max(0, end)) }
         }
         return ranges
@@ -68,7 +69,7 @@ extension ReplaySession {
         // What is committed is in the journal, but maybe after the marker of a transaction that is not yet visible.
         journalRead =
             try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
-        var parser = JournalParser(topic: configuration.topics.events)
+        var parser = JournalParser(topics: configuration.topics)
         try log.read(journalRead, of: topic, headers: false) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
@@ -81,17 +82,21 @@ extension ReplaySession {
         return journalRead.values.contains { $0.lowerBound > 0 }
     }
 
+    /// Only orders have a state.
     mutating func findFoldStarts(_ bounds: [Int32: Range<Int64>]) throws {
         for lane in 0..<input.lanes {
             var firsts: [Int32: Int64] = [:]
-            for span in input.spans where span.lane == lane { firsts[span.partition] = span.foldFrom }
+            for span in input.spans where span.lane == lane && span.partition.source == .orders {
+                firsts[span.partition.number] = span.foldFrom
+            }
             let starts = try log.foldStarts(firsts, bounds: bounds)
             for index in input.spans.indices where input.spans[index].lane == lane {
-                guard let start = starts[input.spans[index].partition] else { continue }
+                let partition = input.spans[index].partition
+                guard partition.source == .orders, let start = starts[partition.number] else { continue }
                 input.spans[index].foldFrom = start.offset
                 if !start.isWhole {
                     input.approximations.append(
-                        "partition \(input.spans[index].partition): the log no longer has two times state.horizon before "
+                        "\(partition.name): the log no longer has two times state.horizon before "
                             + "the range, so what was known of orders may have been more")
                 }
             }

@@ -21,7 +21,8 @@ extension ReplaySession {
         return (report, index.foreign)
     }
 
-    /// Explains each event and timer, and names the places of its records in the dispatch topic.
+    /// Explains each event and timer, names the places of its records in the dispatch topic, and says what became of
+    /// them at their providers.
     package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
         let topic = configuration.topics.dispatch
         let others = input.groupsSharing(topic)
@@ -33,9 +34,11 @@ extension ReplaySession {
         let index = try readDispatch(topic)
         let refusals = try readRefusals()
         let history = try subscriptions.makeReader(request.view)
-        return try run(
+        var explanations = try run(
             into: ExplainSink(subject, configuration, index: index, refusals: refusals, history: history)
         ).finish()
+        try addOutcomes(to: &explanations)
+        return explanations
     }
 
     /// The records of the dispatch topic whose events are in the range.
@@ -43,7 +46,7 @@ extension ReplaySession {
     /// - Parameter sent: receives all of them, whatever their source.
     mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
         let index = try DispatchIndex(
-            store: try context.scratch.store("dispatch"), eventsTopic: configuration.topics.events, sent: sent)
+            store: try context.scratch.store("dispatch"), topics: configuration.topics, sent: sent)
         let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
@@ -71,7 +74,7 @@ extension ReplaySession {
     /// What the broker rejected of the range; only the dead letters show it.
     private mutating func readRefusals() throws -> Refusals {
         let topic = configuration.topics.deadLetters
-        var refusals = Refusals(eventsTopic: configuration.topics.events)
+        var refusals = Refusals(topics: configuration.topics)
         try log.read(try written(to: topic).range, of: topic) { records, indices in
             for at in indices {
                 let record = records[at]
@@ -87,7 +90,7 @@ extension ReplaySession {
 
     /// The bounds of a topic that the pipeline writes to, with everything written to it so far, and the part
     /// of it that can hold the output of the range of events.
-    private mutating func written(
+    mutating func written(
         to topic: String
     ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
         let bounds = try log.settledBounds(of: topic, timeout: settling)
@@ -102,7 +105,7 @@ extension ReplaySession {
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        try compare(with: other, eventsTopic: configuration.topics.events, scratch: context.scratch)
+        try compare(with: other, topics: configuration.topics, scratch: context.scratch)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {
@@ -123,7 +126,7 @@ extension ReplaySession {
     }
 
     /// The offsets at which timers have fired since the journal was read.
-    private mutating func laterTimers() throws -> Set<Coordinates> {
+    private mutating func laterTimers() throws -> Set<EventCoordinates> {
         let topic = configuration.topics.journal
         let bounds = try log.settledBounds(of: topic, timeout: settling)
         var ranges: [Int32: Range<Int64>] = [:]
@@ -131,14 +134,14 @@ extension ReplaySession {
             let from = min(journalRead[partition]?.upperBound ?? range.lowerBound, range.upperBound)
             ranges[partition] = max(from, range.lowerBound)..<range.upperBound
         }
-        var parser = JournalParser(topic: configuration.topics.events)
-        var found: Set<Coordinates> = []
+        var parser = JournalParser(topics: configuration.topics)
+        var found: Set<EventCoordinates> = []
         try log.read(ranges, of: topic, headers: false) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
                 guard case .steps(let steps) = parser.read(records[at].value, at: place) else { continue }
                 for step in steps where step.hasTick && journal.selection.includes(step) {
-                    found.insert(Coordinates(partition: step.partition, offset: step.to))
+                    found.insert(EventCoordinates(step.partition, offset: step.to))
                 }
             }
         }

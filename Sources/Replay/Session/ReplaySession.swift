@@ -24,6 +24,10 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     static let mostAhead: Int64 = 3_600_000
 
     var configuration: PipelineConfiguration { context.configuration }
+    /// Those whose records may be replayed.
+    var sources: [SourceKind] {
+        configuration.topics.sources.filter { request.sources?.contains($0) ?? true }
+    }
 
     package init(_ context: ReplayContext, _ request: ReplayRequest) throws {
         let journal = JournalIndex(
@@ -42,15 +46,14 @@ package struct ReplaySession: ~Copyable, ReplaySource {
     ///
     /// - Throws: ``ReplayRefusal`` if the subscriptions as of the events are no longer known.
     package mutating func prepare() throws {
-        let topics = configuration.topics
-        let bounds = try log.bounds(of: topics.events)
+        let bounds = try log.bounds(of: sources)
         let asked = try request.known ?? asked(in: bounds)
         let selected = committed(asked)
         let isJournalCut = try readJournal()
         input = try ReplayPlanner(journal: journal, isCut: isJournalCut).plan(reach(selected))
         input.selected = selected
         noteUncommitted(asked)
-        try findFoldStarts(bounds)
+        try findFoldStarts(bounds.numbers(of: .orders))
         try readSubscriptions()
         noteOrigins()
     }
@@ -67,23 +70,38 @@ package struct ReplaySession: ~Copyable, ReplaySource {
             var pass = try Reexecution(
                 other ?? configuration, spans: spans, journal: journal,
                 history: try subscriptions.makeReader(request.view), filter: request.filter, until: until, sink: sink)
-            var ranges: [Int32: Range<Int64>] = [:]
+            var ranges: [SourcePartition: Range<Int64>] = [:]
             for span in spans { ranges[span.partition] = span.foldFrom..<max(span.foldFrom, span.end) }
-            var batch = EventBatch(.orders, topic: configuration.topics.events)
-            let before = done
-            try log.read(ranges, of: configuration.topics.events) { records, indices in
-                batch.removeAll()
-                batch.append(headersOf: records)
-                for index in indices { batch.records.append(EventRecord(records[index])) }
-                try pass.take(batch)
-                for end in records.endsOfPartition { try pass.reach(end.partition.partition, end.offset.value) }
-            } progress: { count, _ in
-                done = before + count
-                context.progress(.events, done, min(1, Double(done) / Double(total)))
+            // Partitions are independent, so the topics may be read one after the other.
+            for source in SourceKind.allCases {
+                let before = done
+                try replay(ranges.numbers(of: source), of: source, in: &pass) { count in
+                    done = before + count
+                    context.progress(.events, done, min(1, Double(done) / Double(total)))
+                }
             }
             sink = try pass.finish()
         }
         return sink
+    }
+
+    private func replay<Sink: ReplaySink & ~Copyable>(
+        _ ranges: [Int32: Range<Int64>], of source: SourceKind, in pass: inout Reexecution<Sink>,
+        progress: (Int) -> Void
+    ) throws {
+        let topic = configuration.topics.topic(of: source)
+        var batch = EventBatch(source, topic: topic)
+        try log.read(ranges, of: topic) { records, indices in
+            batch.removeAll()
+            batch.append(headersOf: records)
+            for index in indices { batch.records.append(EventRecord(records[index])) }
+            try pass.take(batch)
+            for end in records.endsOfPartition {
+                try pass.reach(SourcePartition(source, end.partition.partition), end.offset.value)
+            }
+        } progress: { count, _ in
+            progress(count)
+        }
     }
 
     /// How long an open transaction of the pipeline may take to end.

@@ -9,8 +9,10 @@ import Pipeline
 package protocol ReplaySink: RecordSink, ~Copyable {
     /// What follows belongs to this step of the journal; nil: there is none, each record stands alone.
     ///
-    /// - Parameter areTimers: what follows are timers, not events.
-    mutating func begin(_ step: JournalStep?, areTimers: Bool)
+    /// - Parameters:
+    ///   - source: of its records.
+    ///   - areTimers: what follows are timers, not events.
+    mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool)
 
     /// Whether ``see(_:in:)`` is to be called.
     var seesEvents: Bool { get }
@@ -26,7 +28,7 @@ package protocol ReplaySink: RecordSink, ~Copyable {
 }
 
 extension ReplaySink where Self: ~Copyable {
-    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {}
+    package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {}
     package var seesEvents: Bool { false }
     package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {}
     package mutating func passOver(_ event: EventRecord) throws {}

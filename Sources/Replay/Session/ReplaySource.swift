@@ -22,9 +22,9 @@ extension ReplaySource where Self: ~Copyable {
     }
 
     mutating func compare(
-        with other: PipelineConfiguration, eventsTopic: String, scratch: Scratch
+        with other: PipelineConfiguration, topics: PipelineConfiguration.Topics, scratch: Scratch
     ) throws -> DiffReport {
-        let index = try DispatchIndex(store: try scratch.store("rendered"), eventsTopic: eventsTopic)
+        let index = try DispatchIndex(store: try scratch.store("rendered"), topics: topics)
         _ = try run(into: IndexSink(index), with: nil)
         try index.flush()
         let unequal = UnequalRecords(store: try scratch.store("unequal"))

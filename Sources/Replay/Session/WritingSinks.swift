@@ -8,19 +8,19 @@ import Pipeline
 /// Writes the records for the dispatch topic and the dead letters as lines of JSON, as `carillon render` does.
 package struct LineSink: ~Copyable, ReplaySink {
     private var writer: RecordLineWriter
-    private let eventsTopic: String
+    private let topics: PipelineConfiguration.Topics
     package private(set) var records = 0
 
     package init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
         writer = RecordLineWriter(descriptor: descriptor, topics: topics, explains: explains)
-        eventsTopic = topics.events
+        self.topics = topics
     }
 
     /// Writes what is buffered.
     package mutating func flush() throws { try writer.flush() }
 
-    package mutating func begin(_ step: JournalStep?, areTimers: Bool) {
-        writer.eventTopic = areTimers ? EventBatch.scheduleTopic : eventsTopic
+    package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {
+        writer.eventTopic = areTimers ? EventBatch.scheduleTopic : topics.topic(of: source)
     }
 
     package mutating func dispatch(
@@ -74,7 +74,7 @@ package struct TopicSink: ~Copyable, ReplaySink {
                 "\(name) is what is delivered: writing to it would notify people, which 'carillon replay redrive' does, and "
                     + "this command cannot")
         }
-        if [topics.events, topics.subscriptions, topics.deadLetters, topics.journal].contains(name) {
+        if [topics.events, topics.requests, topics.subscriptions, topics.deadLetters, topics.journal].contains(name) {
             throw ReplayRefusal("\(name) is one of the pipeline's own topics; choose another one")
         }
         var producer = try Producer(settings: configuration.kafka, logger: logger)

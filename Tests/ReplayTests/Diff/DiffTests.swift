@@ -17,11 +17,11 @@ struct DiffTests {
     /// Compares a replay with a dispatch topic that holds these records.
     private func compare(
         _ toy: borrowing ToyPipeline, with dispatched: [RenderedRecord], filter: FilterRules = FilterRules(),
-        configuration: PipelineConfiguration? = nil, ranges: [Int32: Range<Int64>]? = nil
+        configuration: PipelineConfiguration? = nil, ranges: [SourcePartition: Range<Int64>]? = nil
     ) throws -> DiffReport {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy, ranges)
-        let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
         for (offset, record) in dispatched.enumerated() {
             try record.withDispatchRecord { record in
                 try index.append(
@@ -53,6 +53,44 @@ struct DiffTests {
         filter.places = ["p1"]
         let filtered = try compare(toy, with: toy.pushes, filter: filter)
         #expect(filtered.isZero && filtered.equal > 0 && filtered.equal < whole.equal, "seed \(seed): \(filtered)")
+    }
+
+    @Test("with requests beside events it is empty over both, and in part of one topic", arguments: UInt64(20)..<24)
+    func zeroOverBoth(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed, requests: true)
+        let whole = try compare(toy, with: toy.pushes)
+        #expect(whole.isZero && whole.equal == toy.pushes.count, "seed \(seed): \(whole)")
+        let part = try compare(
+            toy, with: toy.pushes, ranges: [0: 20..<60, SourcePartition(.requests, 0): 10..<40])
+        #expect(part.isZero && part.equal > 0 && part.equal < whole.equal, "seed \(seed): \(part)")
+        var filter = FilterRules()
+        filter.requests = ["r10"]
+        let filtered = try compare(toy, with: toy.pushes, filter: filter)
+        #expect(filtered.isZero, "seed \(seed): \(filtered)")
+    }
+
+    @Test("a push of a request that is missing, extra, twice or changed is reported, at the place of its own topic")
+    func plantedRequests() throws {
+        let toy = try ToyPipeline.lived(seed: 30, requests: true)
+        let at = try #require(
+            toy.pushes.firstIndex { $0.header("source")?.hasPrefix("notifications.requests/1/") == true })
+        var records = toy.pushes
+        let one = records.remove(at: at)
+        let less = try compare(toy, with: records)
+        #expect(less.missing == 1 && less.missingExamples.first?.source == one.header("source"))
+        let twice = try compare(toy, with: toy.pushes + [one])
+        #expect(twice.duplicates == 1 && twice.extra == 0)
+        var stranger = one
+        stranger.key = Array("another device".utf8)
+        let more = try compare(toy, with: toy.pushes + [stranger])
+        #expect(more.extra == 1 && more.extraExamples.first?.source.hasPrefix("requests/1/") == true)
+        // The event at the same place of the other topic is another one.
+        var moved = one
+        let source = (one.header("source") ?? "").replacing("notifications.requests", with: "orders.events")
+        let header = try #require(moved.headers.firstIndex { $0.name == "source" })
+        moved.headers[header].value = Array(source.utf8)
+        let other = try compare(toy, with: records + [moved])
+        #expect(other.missing == 1 && other.extra == 1)
     }
 
     @Test("an extra record, a missing one, a duplicate and a changed byte are each reported")

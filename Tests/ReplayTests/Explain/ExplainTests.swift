@@ -14,7 +14,7 @@ struct ExplainTests {
         _ toy: borrowing ToyPipeline, _ subject: Explanation.Subject = .events, _ filter: FilterRules = FilterRules()
     ) throws -> [Explanation] {
         let run = try ReplayRun(toy)
-        let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
         for (offset, record) in toy.pushes.enumerated() {
             try record.withDispatchRecord { record in
                 try index.append(
@@ -23,7 +23,7 @@ struct ExplainTests {
         }
         try index.flush()
         let sink = ExplainSink(
-            subject, toy.configuration, index: index, refusals: Refusals(eventsTopic: "orders.events"),
+            subject, toy.configuration, index: index, refusals: Refusals(topics: ToyPipeline.topics),
             history: try run.history.makeReader(.asOfEvent))
         return try run.perform(toy, try run.plan(toy), filter: filter, into: sink).finish()
     }
@@ -70,6 +70,32 @@ struct ExplainTests {
         #expect(all.contains { $0.settled[.alreadyStarted] != nil } && all.contains { $0.settled[.ended] != nil })
         #expect(
             all.contains { $0.sources["time slot"] == "slot" } && all.contains { $0.sources["time slot"] == "state" })
+    }
+
+    @Test("a request is found by its id, by its message id, and a device by its audience")
+    func requests() throws {
+        let toy = try ToyPipeline.lived(seed: 8, requests: true)
+        var both = FilterRules()
+        both.types = ["app", "message"]
+        let all = try explain(toy, .events, both)
+        #expect(all.allSatisfy { $0.event.partition.source == .requests })
+        #expect(all.count == toy.requests.reduce(0) { $0 + $1.count })
+        let labels = Set(all.map { label($0.outcome) })
+        #expect(labels.isSuperset(of: ["sent", "expired", "no_subscriber", "bad_request"]), "\(labels)")
+        let asked = try #require(all.first { $0.outcome == .sent })
+        for id in [asked.reading.requestID, asked.reading.messageID] {
+            var filter = FilterRules()
+            filter.requests = [try #require(id)]
+            let found = try explain(toy, .events, filter)
+            #expect(found.contains { $0.event == asked.event } && found.allSatisfy { !$0.isTimer })
+            #expect(found.allSatisfy { [$0.reading.requestID, $0.reading.messageID].contains(id) }, "\(found)")
+        }
+        let push = try #require(asked.pushes.first)
+        #expect(push.places.count == 1)
+        let device = try explain(toy, .device(tokenHash: push.device)).filter { $0.event == asked.event }
+        #expect(device.map(\.subscribed) == [.yes])
+        let message = try explain(toy, .message(id: push.messageID))
+        #expect(message.contains { $0.event == asked.event })
     }
 
     @Test("a push is found by its message id, a device by its token, with its subscription as it was then")

@@ -17,13 +17,11 @@ import Testing
 @Suite("Each reason for which nobody was notified, as carillon explain tells it")
 struct ReasonTests {
     private static let bound = 4
-    private static let codesOfRequests: Set<DeadLetter.Code> = [.badRequest, .conflictingValue]
 
     @Test("of events: the sentence, and reason and message in the JSON")
     func events() throws {
         let told = try Told(Self.day())
-        // Only a request expires.
-        for reason in SuppressionReason.allCases where reason != .expired {
+        for reason in SuppressionReason.allCases {
             let sentence =
                 switch reason {
                 case .notATransition: "not_a_transition, the status was the same before"
@@ -85,8 +83,8 @@ struct ReasonTests {
         let toy = try Self.day()
         let refused = try #require(toy.logs[0].firstIndex { $0.key == "sent" })
         let told = try Told(
-            toy, refusing: [Coordinates(partition: 0, offset: Int64(refused)): "the broker refuses it: TOO_LARGE"])
-        for code in DeadLetter.Code.allCases where !Self.codesOfRequests.contains(code) {
+            toy, refusing: [EventCoordinates(0, offset: Int64(refused)): "the broker refuses it: TOO_LARGE"])
+        for code in DeadLetter.Code.allCases {
             let found = told.all.filter {
                 switch $0.explanation.outcome {
                 case .deadLetter(let letter): letter.code == code
@@ -108,6 +106,61 @@ struct ReasonTests {
                 }
             }
         }
+    }
+
+    @Test("of requests: what became of each, by its id and its audience, and where it stands")
+    func requests() throws {
+        let told = try Told(Self.day())
+        let requests = told.all.filter { $0.explanation.event.partition.source == .requests }
+        let ids = requests.compactMap { $0.json["request_id"] }
+        let expected = [
+            ("sent", "sent to 1 device", "sent", nil),
+            ("late", "not sent: expired, it expired before its transaction began", "not_sent", "expired"),
+            ("alone", "not sent: no_subscriber, nobody had subscribed to its audience", "not_sent", "no_subscriber"),
+            (
+                "forgotten", "not sent: stale_token, no device of its audience was seen for subscriptions.max-age",
+                "not_sent", "stale_token"
+            ),
+            (
+                "wrong",
+                "not sent: a dead letter, bad_request: app.title is a number; allowed is a string that is not blank",
+                "dead_letter", "bad_request"
+            ),
+            (
+                "torn",
+                "not sent: a dead letter, conflicting_value: app.data.action is \"added\"; the type FinoDisconnected has "
+                    + "\"deleted\"", "dead_letter", "conflicting_value"
+            ),
+            (
+                "new",
+                "not sent: a dead letter, unknown_type: \"Novelty\" is no type of app notification, such as NewBill",
+                "dead_letter", "unknown_type"
+            ),
+            (
+                "crowd", "not sent: a dead letter, too_many_devices: ", "dead_letter", "too_many_devices"
+            ),
+        ]
+        #expect(ids == expected.map(\.0))
+        for (id, sentence, outcome, reason) in expected {
+            let each = try #require(requests.first { $0.json["request_id"] == id })
+            let audience = id == "crowd" ? "place/crowd" : "user/\(id)"
+            #expect(each.firstLine.contains("  request \(id) to \(audience): \(sentence)"), "\(each.firstLine)")
+            #expect(each.json["outcome"] == outcome && each.json["reason"] == reason, "\(each.json)")
+            #expect(each.json["audiences"] == "[\"\(audience.replacing("/", with: "\\/"))\"]", "\(each.json)")
+            let source = "notifications.requests/1/\(each.explanation.event.offset)"
+            #expect(each.json["source"] == source && each.text.text.contains("  request      \(source)\n"))
+            #expect(each.json["transaction"] != nil && each.json["order_id"] == nil)
+        }
+        // What cannot be read has no id, and is explained all the same.
+        #expect(requests.count == expected.count + 1 && requests.last?.json["reason"] == "invalid_json")
+    }
+
+    @Test("a request that the broker refused is not taken for the event at the same place of the other topic")
+    func refusedRequest() throws {
+        let refused = EventCoordinates(SourcePartition(.requests, 1), offset: 0)
+        let told = try Told(Self.day(), refusing: [refused: "the broker refuses it: TOO_LARGE"])
+        let found = told.all.filter { $0.json["reason"] == "record_refused" }
+        #expect(found.count == 1 && found.first?.json["request_id"] == "sent")
     }
 
     @Test("a timer that becomes a dead letter is explained as itself, not as another one")
@@ -150,12 +203,12 @@ struct ReasonTests {
 
         init(
             _ toy: borrowing ToyPipeline, _ subject: Explanation.Subject = .events,
-            refusing refused: [Coordinates: String] = [:]
+            refusing refused: [EventCoordinates: String] = [:]
         ) throws {
             let run = try ReplayRun(toy)
-            let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+            let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
             try index.flush()
-            var refusals = Refusals(eventsTopic: "orders.events")
+            var refusals = Refusals(topics: ToyPipeline.topics)
             for (event, message) in refused {
                 Headers(of: event, message: message).with {
                     refusals.note(key: nil, headers: $0, at: Coordinates(partition: 1, offset: 7))
@@ -187,10 +240,12 @@ struct ReasonTests {
     struct Headers {
         private var pairs: [(String, String)]
 
-        init(of event: Coordinates, code: String = "record_refused", message: String, topic: String = "orders.events") {
+        init(of event: EventCoordinates, code: String = "record_refused", message: String) {
+            let topic = ToyPipeline.topics.topic(of: event.partition.source)
             pairs = [
                 ("traceparent", "00-x"), ("x-error-code", code), ("__connect.errors.topic", topic),
-                ("__connect.errors.partition", "\(event.partition)"), ("__connect.errors.offset", "\(event.offset)"),
+                ("__connect.errors.partition", "\(event.partition.number)"),
+                ("__connect.errors.offset", "\(event.offset)"),
                 ("__connect.errors.connector.name", "carillon"), ("__connect.errors.stage", "TASK_PUT"),
                 ("__connect.errors.exception.message", message),
             ]
@@ -210,6 +265,7 @@ struct ReasonTests {
             $0.maxDevicesPerEvent = bound
             $0.orders.superseding = [.orderStatusChanged]
             $0.orders.schedule?.maxLateness = .seconds(40 * 60)
+            $0.requests.unknownTypes = .deadLetter
         }
         try toy.subscribe("early", to: "shop")
         try toy.subscribe("old", to: "forgotten", lastSeen: ToyPipeline.morning - 300 * 86_400_000)
@@ -236,7 +292,18 @@ struct ReasonTests {
         }
         for number in 0...bound { try toy.subscribe("crowd-\(number)", to: "crowd") }
         toy.order("crowded", place: "crowd", slot: "13:00", type: "ORDER_STATUS_CHANGED", status: "processing")
-        try toy.transact([100, 0, 0])
+        try toy.subscribe("asked", toAudience: "user/sent")
+        try toy.subscribe("lost", toAudience: "user/forgotten", lastSeen: ToyPipeline.morning - 300 * 86_400_000)
+        toy.request("sent")
+        toy.request("late", #","expires_at":\#(toy.clock)"#)
+        toy.request("alone")
+        toy.request("forgotten")
+        toy.request("wrong", app: #"{"title":7,"body":"B","data":{"type":"Generic"}}"#)
+        toy.request("torn", app: #"{"title":"T","body":"B","data":{"type":"FinoDisconnected","action":"added"}}"#)
+        toy.request("new", app: #"{"title":"T","body":"B","data":{"type":"Novelty"}}"#)
+        toy.request("crowd", audience: "place/crowd")
+        toy.ask(SampleRecord(key: "x", value: "no JSON"), to: 1)
+        try toy.transact([100, 0, 0], requests: [0, 100])
         // At noon: the start at 11:20 has been due for 40 minutes and the first reminders for 25 and 10.
         toy.pass(3 * 3_600_000)
         try toy.subscribe("late", to: "shop")
@@ -289,6 +356,14 @@ extension ToyPipeline {
             "order_number":"N","place_id":"\(place)"\(status.map { #","status":"\#($0)""# } ?? "")\(slot ?? "")}}
             """
         append(SampleRecord(key: order, value: value), to: 0)
+    }
+
+    fileprivate mutating func request(
+        _ id: String, _ more: String = "", audience: String? = nil,
+        app: String = #"{"title":"T","body":"B","data":{"type":"NewBill"}}"#
+    ) {
+        let audience = audience ?? "user/\(id)"
+        ask(SampleRecord(value: #"{"request_id":"\#(id)","audience":"\#(audience)"\#(more),"app":\#(app)}"#), to: 1)
     }
 
     fileprivate mutating func unsubscribe(_ token: String, from place: String) throws {

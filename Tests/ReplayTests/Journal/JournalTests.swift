@@ -32,7 +32,7 @@ struct JournalTests {
     private let place = Coordinates(partition: 1, offset: 2)
 
     private func read(_ text: String) -> JournalReading {
-        var parser = JournalParser(topic: "orders.events")
+        var parser = JournalParser(topics: ToyPipeline.topics)
         return Array(text.utf8).withUnsafeBytes { parser.read($0, at: place) }
     }
 
@@ -62,6 +62,24 @@ struct JournalTests {
         "after_p":"ffffffffffffffff","until":20}],"clock":77,"table":[3,0],"rules":"0123456789abcdef"}
         """
 
+    @Test("ranges of requests are those of their topic, beside the partition of the same number of the events")
+    func requests() throws {
+        let text = Self.second.replacing("other", with: "notifications.requests")
+        let steps = try #require(self.steps(text))
+        #expect(steps.map(\.partition) == [3, 4, SourcePartition(.requests, 3)])
+        #expect(steps.last?.from == 1 && steps.last?.watermarkAfter == TimerWatermark(2) && steps.last?.clock == 77)
+        let index = journal(of: "carillon")
+        try index.append(steps)
+        try index.flush()
+        for step in steps {
+            var cursor = try index.cursor(of: step.partition, in: 0..<100)
+            #expect(try cursor.next()?.step == step && cursor.next() == nil)
+        }
+        let planner = ReplayPlanner(journal: index, isCut: true)
+        let input = try planner.plan([SourcePartition(.requests, 0): 0..<5])
+        #expect(input.approximations == ["partition 0 of the requests: there is no journal of it by group carillon"])
+    }
+
     @Test("an entry of the second version names its group, its first record, and a split instant")
     func secondVersion() throws {
         let first = RecordFingerprint(offset: 11, timestamp: 1_751_897_700_000, key: StoredHash("00112233aabbccdd"))
@@ -86,7 +104,7 @@ struct JournalTests {
         try index.append(expected)
         try index.flush()
         var kept: [JournalStep] = []
-        for partition: Int32 in [3, 4] {
+        for partition: SourcePartition in [3, 4] {
             var cursor = try index.cursor(of: partition, in: 0..<100)
             while let (step, _) = try cursor.next() { kept.append(step) }
         }
@@ -115,7 +133,7 @@ struct JournalTests {
 
     private func step(
         _ from: Int64, _ to: Int64, before: TimerWatermark = TimerWatermark(0), after: TimerWatermark? = nil,
-        partition: Int32 = 0, group: String? = nil, dispatch: String? = nil
+        partition: SourcePartition = 0, group: String? = nil, dispatch: String? = nil
     ) -> JournalStep {
         JournalStep(
             partition: partition, from: from, to: to, watermarkBefore: before, watermarkAfter: after ?? before,
@@ -343,44 +361,5 @@ struct JournalTests {
         #expect(try ReplayPlanner(journal: index, isCut: false).plan([0: 130..<200]).spans.isEmpty)
         let none = try ReplayPlanner(journal: index, isCut: false).plan([7: 0..<5])
         #expect(none.isApproximate && none.done == [7: 0..<5])
-    }
-}
-
-@Suite("Whether the subscriptions as of an event are still known")
-struct SubscriptionLogTests {
-    /// Records as (offset, whether it is younger than the compaction's lag).
-    private func log(_ records: [(Int64, Bool)], _ range: Range<Int64>) -> SubscriptionLog {
-        var log = SubscriptionLog(bounds: [0: range], youngFrom: 1_000)
-        for (offset, isYoung) in records { log.note(partition: 0, offset: offset, timestamp: isYoung ? 2_000 : 500) }
-        log.finish(bounds: [0: range])
-        return log
-    }
-
-    private func isExact(_ log: SubscriptionLog, _ position: Int64) -> Bool {
-        log.problem(at: [position], topic: "s", lag: 0) == nil
-    }
-
-    @Test("if nothing is missing, everything is exact, however old")
-    func whole() {
-        let log = log([(0, false), (1, false), (2, true)], 0..<3)
-        #expect((0...3).allSatisfy { isExact(log, $0) })
-        #expect(log.problem(at: [], topic: "s", lag: 0) == nil)
-    }
-
-    @Test("if something is missing, it is exact after the last old record, and after a gap that follows one")
-    func compacted() {
-        let log = log([(3, false), (4, false), (9, true), (11, true)], 0..<12)
-        #expect(!isExact(log, 4) && !isExact(log, 8) && isExact(log, 9) && isExact(log, 12))
-        #expect(log.problem(at: [], topic: "s", lag: 0)?.contains("stood at offset 0") == true)
-        let young = self.log([(0, false), (1, true), (5, true)], 0..<6)
-        #expect(!isExact(young, 0) && isExact(young, 1) && isExact(young, 3))
-        let end = self.log([(1, false)], 0..<8)
-        #expect(!isExact(end, 2) && isExact(end, 8))
-    }
-
-    @Test("a topic that begins later, or has another number of partitions, is refused")
-    func cut() {
-        #expect(!isExact(log([(5, true)], 5..<6), 6))
-        #expect(log([(0, true)], 0..<1).problem(at: [1, 1], topic: "s", lag: 0)?.contains("partitions") == true)
     }
 }

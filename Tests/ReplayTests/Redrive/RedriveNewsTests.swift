@@ -1,4 +1,5 @@
 import CarillonTesting
+import Digests
 import Events
 import Extraction
 import FanOut
@@ -159,7 +160,7 @@ import Testing
     @Test("a push that another re-drive has sent since is not sent again, and by --include-sent is")
     func sentMeanwhile() throws {
         let toy = try toy()
-        let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
         try index.flush()
         let planned = try plan(toy, dispatched: index)
         let again = try plan(toy)
@@ -199,6 +200,47 @@ import Testing
         try toy.subscribe("token-3", to: "p2", app: nil)
         #expect(try plan(toy).reasons() == [nil, nil, nil])
         #expect(try plan(toy, table: table).reasons() == [nil, nil, .unsubscribed])
+    }
+
+    @Test("of a request: a newer push with its collapse key to the same device replaces it, and nothing else does")
+    func newerRequest() throws {
+        var toy = try ToyPipeline { $0.maxDevicesPerEvent = 10 }
+        for user in ["1", "2"] { try toy.subscribe("token-\(user)", toAudience: "user/\(user)") }
+        func ask(_ id: String, _ audience: String, _ key: String?, _ toy: inout ToyPipeline) throws {
+            toy.pass(ToyPipeline.minute)
+            let key = key.map { #","collapse_key":"\#($0)""# } ?? ""
+            let value =
+                #"{"request_id":"\#(id)","requested_at":\#(toy.clock),"audience":\#(audience)\#(key),"message":{"title":"T"}}"#
+            toy.ask(SampleRecord(value: value))
+            try toy.transact([0, 0, 0], requests: [9])
+        }
+        try ask("a", #"["user/1","user/2"]"#, "score", &toy)
+        try ask("b", #""user/1""#, nil, &toy)
+        let planned = try plan(toy)
+        #expect(try planned.entries.count == 3 && planned.reasons() == [nil, nil, nil])
+        let before = toy.pushes.count
+        try ask("c", #""user/1""#, "another", &toy)
+        try ask("d", #""user/2""#, nil, &toy)
+        for record in toy.pushes[before...] { try note(record, planned) }
+        #expect(try planned.reasons() == [nil, nil, nil])
+        // From before the plan's end: another re-drive has sent it.
+        for record in toy.pushes[..<before] { try note(record, planned) }
+        #expect(try planned.reasons() == [nil, nil, nil])
+        let last = toy.pushes.count
+        try ask("e", #""user/2""#, "score", &toy)
+        for record in toy.pushes[last...] { try note(record, planned) }
+        let replaced = try planned.entries.filter {
+            try planned.news.reason(against: $0, now: planned.now) == .replaced
+        }
+        #expect(replaced.map { String(decoding: $0.record.key, as: UTF8.self) } == [SHA256.hex(of: "token-2")])
+        // One of several audiences is enough.
+        let known = toy.subscriptions.count
+        try toy.subscribe("token-1", toAudience: "user/1", app: nil)
+        for change in toy.subscriptions[known...] {
+            try ToyPipeline.withRecord(change) { try planned.news.note($0, at: change.time) }
+        }
+        try planned.news.flush()
+        #expect(try planned.reasons().filter { $0 == .unsubscribed }.count == 2)
     }
 
     @Test("expires-at and --max-age count at the clock of the slice, not of the plan")

@@ -1,4 +1,6 @@
 import CarillonTesting
+import Digests
+import Events
 import Extraction
 import Pipeline
 import StateStore
@@ -20,14 +22,14 @@ struct RedriveTests {
 
     /// The list of a re-drive over a dispatch topic that holds these records; nil: what was sent does not matter.
     private func select(
-        _ toy: borrowing ToyPipeline, dispatched: [RenderedRecord]?, ranges: [Int32: Range<Int64>]? = nil,
+        _ toy: borrowing ToyPipeline, dispatched: [RenderedRecord]?, ranges: [SourcePartition: Range<Int64>]? = nil,
         piece: Int = 7, _ adjust: (inout RedriveRules) -> Void = { _ in }
     ) throws -> Selection {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy)
         var index: DispatchIndex?
         if let dispatched {
-            let filled = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events")
+            let filled = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
             for (offset, record) in dispatched.enumerated() {
                 try record.withDispatchRecord { record in
                     try filled.append(
@@ -138,6 +140,55 @@ struct RedriveTests {
             #expect(rest.entries.map(\.key) == first.entries[(index + 1)...].map(\.key))
             #expect(rest.plan.devices == first.entries.count - index - 1)
         }
+    }
+
+    @Test("of requests each missed push is sent once: not what is sent, expired, or replaced under its collapse key")
+    func requests() throws {
+        var toy = try ToyPipeline()
+        for user in ["1", "2"] { try toy.subscribe("token-\(user)", toAudience: "user/\(user)") }
+        func ask(_ id: String, _ more: String = "", audience: String = #"["user/1","user/2"]"#) throws {
+            toy.pass(ToyPipeline.minute)
+            let value =
+                #"{"request_id":"\#(id)","requested_at":1751871600000,"audience":\#(audience)\#(more),"message":{"title":"T"}}"#
+            toy.ask(SampleRecord(value: value))
+            try toy.transact([0, 0, 0], requests: [9])
+        }
+        try ask("a")
+        try ask("b", #","collapse_key":"score""#)
+        try ask("c", #","collapse_key":"score""#, audience: #""user/1""#)
+        try ask("d", #","expires_at":1751875200000"#, audience: #""user/1""#)
+        // A producer that sends a request twice.
+        try ask("a")
+        let sent = toy.pushes
+        #expect(sent.count == 8)
+        let found = try select(toy, dispatched: []) { $0.now = 1_751_875_200_000 }
+        // Of b the push to the other device, of c and of the second a all.
+        let sources = found.records.compactMap { $0.header("source")?.suffix(1) }
+        #expect(sources == ["1", "2", "4", "4"])
+        #expect(String(decoding: found.records[0].key, as: UTF8.self) == SHA256.hex(of: "token-2"))
+        #expect(found.omitted(.replaced) == 3 && found.omitted(.expired) == 1 && found.plan.devices == 4)
+        let some = try select(toy, dispatched: [sent[4], sent[6]])
+        #expect(some.omitted(.alreadySent) == 2 && some.plan.devices == 3)
+        let one = try select(toy, dispatched: []) { $0.filter.requests = ["b"] }
+        #expect(one.plan.devices == 1 && one.omitted(.replaced) == 1)
+        let range = try select(toy, dispatched: [], ranges: [SourcePartition(.requests, 0): 3..<4])
+        #expect(range.records == [sent[5]])
+    }
+
+    @Test("a list over both topics is in the order of the topics, and continues after any push")
+    func both() throws {
+        let toy = try ToyPipeline.lived(seed: 46, requests: true)
+        let first = try select(toy, dispatched: nil) { $0.now = 0 }
+        let sources = first.entries.map(\.place.partition.source)
+        #expect(sources == sources.sorted { $0.rawValue < $1.rawValue } && Set(sources) == [.orders, .requests])
+        let index = try #require(sources.firstIndex(of: .requests)) + 3
+        let rest = try select(toy, dispatched: nil) {
+            $0.now = 0
+            $0.sentUpTo = first.entries[index].key
+        }
+        #expect(rest.entries.map(\.key) == first.entries[(index + 1)...].map(\.key))
+        let none = try select(toy, dispatched: toy.pushes) { $0.now = 0 }
+        #expect(none.plan.devices == 0 && none.omitted(.alreadySent) == first.plan.devices)
     }
 
     @Test("what is older than the limit, by the time of its event or when its timer was due, is left out and counted")

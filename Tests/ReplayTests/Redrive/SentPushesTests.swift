@@ -7,7 +7,7 @@ import Testing
 @Suite("A re-drive knows the messages that devices have, whatever their source")
 struct SentPushesTests {
     private func index(_ records: [RenderedRecord], _ sent: SentPushes? = nil) throws -> DispatchIndex {
-        let index = try DispatchIndex(store: MemoryStore(), eventsTopic: "orders.events", sent: sent)
+        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics, sent: sent)
         for (offset, record) in records.enumerated() {
             try record.withDispatchRecord { record in
                 try index.append(

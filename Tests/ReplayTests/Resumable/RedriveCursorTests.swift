@@ -1,4 +1,5 @@
 import KafkaClient
+import Pipeline
 import Testing
 
 @testable import Replay
@@ -29,7 +30,7 @@ struct RedriveCursorTests {
         #expect(RedriveCursor(cursor.text + " later=1") == cursor)
         #expect(
             try OwnedPosition(.init(offset: 12, text: cursor.text), owner: "12345678-1234").committed().metadata.utf8
-                .count < 400)
+                .count < 500)
         var first = RedriveCursor()
         first.request = "x"
         #expect(RedriveCursor(first.text) == first)
@@ -49,6 +50,14 @@ struct RedriveCursorTests {
         }
     }
 
+    private func place(_ partition: Int32, of topic: String = "orders.events") -> TopicPartition {
+        TopicPartition(topic: topic, partition: partition)
+    }
+
+    private func resume(_ positions: [TopicPartition: RedrivePosition]) throws -> RedriveResume? {
+        try RedriveResume(positions, of: ToyPipeline.topics, id: "x")
+    }
+
     @Test("positions of pipelines, of other commands and of other versions are no re-drive's")
     func positions() throws {
         let own = OwnedPosition(.init(offset: 7, text: cursor.text), owner: "me")
@@ -61,7 +70,7 @@ struct RedriveCursorTests {
         #expect(throws: ReplayRefusal.self) {
             try OwnedPosition(.init(offset: 1, text: String(repeating: "x", count: 4_096)), owner: "me").committed()
         }
-        #expect(throws: ReplayRefusal.self) { try RedriveResume([0: .init(offset: 1, text: "of=another")], id: "x") }
+        #expect(throws: ReplayRefusal.self) { try resume([place(0): .init(offset: 1, text: "of=another")]) }
     }
 
     @Test("the counts of the partition with the most pushes are current; each range is its partition's own")
@@ -72,14 +81,19 @@ struct RedriveCursorTests {
         other.sent = 4_500
         other.key = [9]
         let found = try #require(
-            try RedriveResume([0: .init(offset: 1, text: one.text), 1: .init(offset: 1, text: other.text)], id: "x"))
+            try resume([place(0): .init(offset: 1, text: one.text), place(1): .init(offset: 1, text: other.text)]))
         #expect(found.cursor == other && found.ranges == [0: one.range, 1: 0..<3])
         one.sent = 4_500
         one.isDone = true
         let done = try #require(
-            try RedriveResume([0: .init(offset: 1, text: one.text), 1: .init(offset: 1, text: other.text)], id: "x"))
+            try resume([place(0): .init(offset: 1, text: one.text), place(1): .init(offset: 1, text: other.text)]))
         #expect(done.cursor.isDone)
-        #expect(try RedriveResume([:], id: "x") == nil)
+        let both = try resume([
+            place(0): .init(offset: 1, text: one.text),
+            place(0, of: "notifications.requests"): .init(offset: 1, text: other.text),
+        ])
+        #expect(both?.ranges == [0: one.range, SourcePartition(.requests, 0): 0..<3])
+        #expect(try resume([:]) == nil)
         var request = RedriveRequest()
         request.digest = "other"
         #expect(throws: ReplayRefusal.self) { try found.check(request, id: "x") }

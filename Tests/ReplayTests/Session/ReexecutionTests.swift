@@ -34,6 +34,43 @@ struct ReexecutionTests {
         try check(toy, piece: 7, seed: seed)
     }
 
+    @Test("requests beside events, judged by their transaction's clock, in any pieces", arguments: UInt64(0)..<5)
+    func requests(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed, requests: true)
+        #expect(toy.output.suppressed.contains { $0.reason == .expired }, "seed \(seed)")
+        #expect(toy.pushes.contains { $0.header("source")?.hasPrefix("notifications.requests/1/") == true })
+        for piece in [1, 7, 1_000] { try check(toy, piece: piece, seed: seed) }
+        // With rules that hold whole transactions of events.
+        let whole = try ToyPipeline.lived(seed: seed, orders: 5, requests: true) {
+            $0.orders.superseding = [.orderStatusChanged]
+        }
+        try check(whole, piece: 5, seed: seed)
+    }
+
+    @Test("with another clock in the journal other requests expire: the clock is the journal's")
+    func clock() throws {
+        let toy = try ToyPipeline.lived(seed: 1, requests: true)
+        var steps = toy.journal
+        for index in steps.indices where steps[index].partition.source == .requests { steps[index].clock += 86_400_000 }
+        let run = try ReplayRun(toy, steps: steps)
+        let again = try run.perform(toy, try run.plan(toy), into: RecordingSink())
+        let expired = { (sink: RecordingSink) in sink.suppressed.count { $0.reason == .expired } }
+        #expect(expired(again) > expired(toy.output))
+    }
+
+    @Test("a topic without requests in the settings: their part of the journal is another pipeline's")
+    func withoutRequests() throws {
+        let toy = try ToyPipeline.lived(seed: 2, requests: true)
+        let run = try ReplayRun(toy, steps: toy.journal.filter { $0.partition.source == .orders })
+        var configuration = toy.configuration
+        configuration.topics.requests = ""
+        let ranges = toy.logs.indices.map { (SourcePartition(.orders, Int32($0)), 0..<Int64(toy.logs[$0].count)) }
+        let plan = try run.plan(toy, Dictionary(uniqueKeysWithValues: ranges))
+        let again = try run.perform(toy, plan, configuration: configuration, into: RecordingSink())
+        let orders = toy.pushes.filter { $0.header("source")?.hasPrefix("notifications.requests/") != true }
+        #expect(sorted(again.pushes) == sorted(orders))
+    }
+
     @Test("offsets that an operator has moved, back and on", arguments: UInt64(0)..<5)
     func jumps(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed, jumps: true)
@@ -57,7 +94,10 @@ struct ReexecutionTests {
         for start in stride(from: Int64(0), to: 300, by: 37) {
             let ranges = Dictionary(
                 uniqueKeysWithValues: toy.logs.indices.map { partition in
-                    (Int32(partition), (start..<start + 37).clamped(to: 0..<Int64(toy.logs[partition].count)))
+                    (
+                        SourcePartition(.orders, Int32(partition)),
+                        (start..<start + 37).clamped(to: 0..<Int64(toy.logs[partition].count))
+                    )
                 })
             sink = try run.perform(toy, try run.plan(toy, ranges), into: sink)
         }
@@ -162,6 +202,40 @@ struct ReexecutionTests {
         #expect(!status.isEmpty && status.count < toy.pushes.count)
     }
 
+    @Test("a filter selects requests by id, audience, kind and the order that they carry")
+    func requestFilters() throws {
+        var toy = try ToyPipeline()
+        for user in ["1", "2"] { try toy.subscribe("token-\(user)", toAudience: "user/\(user)") }
+        try toy.subscribe("token-1", to: "p1")
+        let app = #""app":{"title":"T","body":"B","data":{"type":"NewBill","order_type":"food","order_id":"o7"}}"#
+        let message = #""message":{"title":"T"}"#
+        for (id, audience, content) in [
+            ("r1", #""user/1""#, app), ("r2", #""user/2""#, message), ("r3", #"["user/2","place/p1"]"#, message),
+        ] {
+            toy.ask(SampleRecord(value: #"{"request_id":"\#(id)","audience":\#(audience),\#(content)}"#))
+        }
+        let order =
+            #"{"event_id":"1","event_type":"ORDER_CREATED","order":{"id":"o7","place_id":"p1","status":"pending"}}"#
+        toy.append(SampleRecord(key: "o7", value: order), to: 0)
+        toy.pass(ToyPipeline.minute)
+        try toy.transact([1, 0, 0], requests: [3, 0])
+        let run = try ReplayRun(toy)
+        let plan = try run.plan(toy)
+        func sources(_ change: (inout FilterRules) -> Void) throws -> [String] {
+            var filter = FilterRules()
+            change(&filter)
+            return try run.perform(toy, plan, filter: filter, into: RecordingSink()).pushes
+                .compactMap { $0.header("source")?.replacing("notifications.", with: "") }.sorted()
+        }
+        #expect(try sources { $0.requests = ["r2"] } == ["requests/0/1"])
+        #expect(try sources { $0.orders = ["o7"] } == ["orders.events/0/0", "requests/0/0"])
+        #expect(try sources { $0.places = ["p1"] } == ["orders.events/0/0", "requests/0/2", "requests/0/2"])
+        #expect(try sources { $0.types = ["app"] } == ["requests/0/0"])
+        #expect(try sources { $0.types = ["event_order_created"] } == ["orders.events/0/0"])
+        #expect(try sources { $0.statuses = ["pending"] } == ["orders.events/0/0"])
+        #expect(FilterRules.typeName("message") == "message" && FilterRules.typeName("broadcasts") == nil)
+    }
+
     @Test("a plan counts what would be written")
     func plan() throws {
         let toy = try ToyPipeline.lived(seed: 6)
@@ -211,5 +285,22 @@ struct ReexecutionTests {
         configuration.rendering.timeToLive = .seconds(60)
         let report = try replay.diff(with: configuration)
         #expect(report.unequal == 4 && report.missing + report.extra == 0)
+        // Beside lines of requests, in their envelope; without --topic a bare line is an event.
+        let request = #"{"request_id":"r","requested_at":1763719200000,"audience":"place/p1","message":{"title":"T"}}"#
+        let envelope =
+            #"{"topic":"notifications.requests","partition":1,"offset":5,"ts":1763719200000,"payload":"#
+            + #""\#(request.replacing("\"", with: "\\\""))"}"#
+        let both = try write("both.jsonl", envelope + "\n")
+        var of = context
+        of.configuration.topics = ToyPipeline.topics
+        var mixed = try FileReplay(of, ReplayRequest(), files: [events, both], subscriptions: subscriptions)
+        #expect(try mixed.run(into: PlanSink()).plan.byType["message"]?.devices == 1)
+        #expect(mixed.input.done == [0: 0..<2, SourcePartition(.requests, 1): 0..<6])
+        var only = ReplayRequest()
+        only.sources = [.requests]
+        let bare = try write("bare.jsonl", request + "\n")
+        var alone = try FileReplay(of, only, files: [bare, both], subscriptions: subscriptions)
+        let rendered = try alone.run(into: RecordingSink()).pushes.compactMap { $0.header("source") }
+        #expect(rendered == ["notifications.requests/0/0", "notifications.requests/1/5"])
     }
 }

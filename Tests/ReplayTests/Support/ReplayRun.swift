@@ -1,3 +1,4 @@
+import Events
 import FanOut
 import Pipeline
 import Replay
@@ -24,11 +25,16 @@ struct ReplayRun {
         try history.flush()
     }
 
-    func plan(_ toy: borrowing ToyPipeline, _ ranges: [Int32: Range<Int64>]? = nil, isCut: Bool = false) throws
+    func plan(_ toy: borrowing ToyPipeline, _ ranges: [SourcePartition: Range<Int64>]? = nil, isCut: Bool = false)
+        throws
         -> ReplayInput
     {
-        var all: [Int32: Range<Int64>] = [:]
-        for (partition, log) in toy.logs.enumerated() { all[Int32(partition)] = 0..<Int64(log.count) }
+        var all: [SourcePartition: Range<Int64>] = [:]
+        for source in SourceKind.allCases {
+            for (partition, log) in toy.logs(of: source).enumerated() {
+                all[SourcePartition(source, Int32(partition))] = 0..<Int64(log.count)
+            }
+        }
         return try ReplayPlanner(journal: journal, isCut: isCut).plan(ranges ?? all)
     }
 
@@ -45,13 +51,18 @@ struct ReplayRun {
             var pass = try Reexecution(
                 configuration ?? toy.configuration, spans: spans, journal: journal,
                 history: try history.makeReader(view), filter: filter, until: until, sink: sink)
-            let longest = toy.logs.map(\.count).max() ?? 0
+            let longest = (toy.logs + toy.requests).map(\.count).max() ?? 0
             for start in stride(from: 0, to: longest, by: piece) {
-                for partition in toy.logs.indices where start < toy.logs[partition].count {
-                    let end = min(start + piece, toy.logs[partition].count)
-                    let batch = toy.batch(partition, start..<end)
-                    try pass.take(batch)
-                    if end == toy.logs[partition].count { try pass.reach(Int32(partition), Int64(end)) }
+                for source in SourceKind.allCases {
+                    let logs = toy.logs(of: source)
+                    for partition in logs.indices where start < logs[partition].count {
+                        let end = min(start + piece, logs[partition].count)
+                        let batch = toy.batch(partition, start..<end, of: source)
+                        try pass.take(batch)
+                        if end == logs[partition].count {
+                            try pass.reach(SourcePartition(source, Int32(partition)), Int64(end))
+                        }
+                    }
                 }
             }
             sink = try pass.finish()

@@ -44,23 +44,36 @@ extension RecordingSink: ReplaySink {
     }
 }
 
+/// In these tests a number is a partition of the orders.
+extension SourcePartition: ExpressibleByIntegerLiteral {
+    public init(integerLiteral number: Int32) { self.init(.orders, number) }
+}
+
 /// A pipeline without Kafka that does what a worker does: transactions over several partitions, ticks, a table that
 /// changes between them, offset jumps; and the logs that it writes.
 struct ToyPipeline: ~Copyable {
     static let morning: Int64 = 1_751_871_600_000
     static let minute: Int64 = 60_000
     static let partitions: Int32 = 3
+    static let requestPartitions: Int32 = 2
+    static var topics: PipelineConfiguration.Topics {
+        var topics = PipelineConfiguration.Topics()
+        topics.requests = "notifications.requests"
+        return topics
+    }
 
     let configuration: PipelineConfiguration
     private let table: SubscriptionTable
     private var core: PipelineCore
     private let memory = Memory()
     private(set) var logs: [[SampleRecord]] = Array(repeating: [], count: Int(partitions))
+    private(set) var requests: [[SampleRecord]] = Array(repeating: [], count: Int(requestPartitions))
     private(set) var subscriptions: [LoggedSubscription] = []
     private(set) var journal: [JournalStep] = []
     private(set) var output = RecordingSink()
     private(set) var pushes: [RenderedRecord] = []
     private var committed = [Int](repeating: 0, count: Int(partitions))
+    private var committedRequests = [Int](repeating: 0, count: Int(requestPartitions))
     private var watermarks = [TimerWatermark](repeating: TimerWatermark(morning - 1), count: Int(partitions))
     private(set) var clock = morning
 
@@ -69,6 +82,7 @@ struct ToyPipeline: ~Copyable {
         configuration.orders.horizon = .seconds(86_400)
         configuration.orders.terminalRetention = .seconds(6 * 3_600)
         configuration.maxDevicesPerEvent = 4
+        configuration.topics = Self.topics
         try adjust(&configuration)
         let table = SubscriptionTable.inMemory(partitions: 2)
         let core = try PipelineCore(configuration, recipients: .table(table))
@@ -87,14 +101,35 @@ struct ToyPipeline: ~Copyable {
         logs[partition].append(event)
     }
 
+    /// The same for a request, with any key.
+    mutating func ask(_ request: SampleRecord, to partition: Int = 0) {
+        var request = request
+        request.key = request.key ?? "key"
+        request.timestamp = request.timestamp ?? EventTime(milliseconds: clock)
+        requests[partition].append(request)
+    }
+
+    func logs(of source: SourceKind) -> [[SampleRecord]] {
+        switch source {
+        case .orders: logs
+        case .requests: requests
+        }
+    }
+
     mutating func pass(_ time: Int64) { clock += time }
 
-    /// A subscription, or an unsubscription, in the topic and in the table.
+    /// A subscription to a place, or an unsubscription, in the topic and in the table.
     mutating func subscribe(
         _ token: String, to place: String, lastSeen: Int64? = nil, app: String? = "com.example.shop"
     ) throws {
+        try subscribe(token, toAudience: "place/\(place)", lastSeen: lastSeen, app: app)
+    }
+
+    mutating func subscribe(
+        _ token: String, toAudience audience: String, lastSeen: Int64? = nil, app: String? = "com.example.shop"
+    ) throws {
         let partition = token.utf8.reduce(0) { $0 + Int($1) } % 2
-        var subscription = Subscription(audience: "place/\(place)", token: token, platform: .fcm, app: app ?? "")
+        var subscription = Subscription(audience: audience, token: token, platform: .fcm, app: app ?? "")
         subscription.lastSeenAt = lastSeen.map(EventTime.init(milliseconds:))
         let change = LoggedSubscription(
             partition: Int32(partition), offset: table.appliedOffsets[partition], time: clock, key: subscription.key,
@@ -120,8 +155,9 @@ struct ToyPipeline: ~Copyable {
         }
     }
 
-    /// One transaction: the given number of records of each partition, then a tick in the given partitions.
-    mutating func transact(_ counts: [Int], ticks: Set<Int> = []) throws {
+    /// One transaction: the given number of events of each partition and of requests, then a tick in the given
+    /// partitions.
+    mutating func transact(_ counts: [Int], requests asked: [Int] = [], ticks: Set<Int> = []) throws {
         var batch = EventBatch(.orders, topic: configuration.topics.events)
         var ends = committed
         for (partition, count) in counts.enumerated() {
@@ -129,7 +165,8 @@ struct ToyPipeline: ~Copyable {
             fill(&batch, partition, committed[partition]..<ends[partition])
         }
         var sink = RecordingSink()
-        try core.beginTransaction(clock: 0)
+        try core.beginTransaction(clock: clock)
+        try transact(requests: asked, into: &sink)
         var next = 0
         while next < batch.records.count {
             let end = core.extract(&batch, from: next)
@@ -145,12 +182,13 @@ struct ToyPipeline: ~Copyable {
             guard ends[partition] != committed[partition] || watermarks[partition] != before else { continue }
             journal.append(
                 JournalStep(
-                    partition: Int32(partition), from: Int64(committed[partition]), to: Int64(ends[partition]),
+                    partition: SourcePartition(.orders, Int32(partition)), from: Int64(committed[partition]),
+                    to: Int64(ends[partition]),
                     watermarkBefore: before, watermarkAfter: watermarks[partition],
                     until: ticks.contains(partition) ? clock - 1_000 : nil, clock: clock, table: core.tableOffsets,
                     rules: configuration.rulesHash, group: configuration.groupID, cluster: "toy",
                     dispatch: configuration.topics.dispatch,
-                    first: fingerprint(partition, committed[partition]..<ends[partition]),
+                    first: fingerprint(logs[partition], committed[partition]..<ends[partition]),
                     place: Coordinates(partition: 0, offset: Int64(journal.count))))
         }
         core.endTransaction()
@@ -160,10 +198,32 @@ struct ToyPipeline: ~Copyable {
         pushes += sink.pushes
     }
 
+    private mutating func transact(requests counts: [Int], into sink: inout RecordingSink) throws {
+        for (partition, count) in counts.enumerated() {
+            let range =
+                committedRequests[
+                    partition]..<min(
+                    requests[partition].count, committedRequests[partition] + count)
+            guard !range.isEmpty else { continue }
+            var batch = batch(partition, range, of: .requests)
+            _ = core.extract(&batch, from: 0)
+            _ = try core.emit(batch, batch.records.indices, limit: .max, into: &sink)
+            committedRequests[partition] = range.upperBound
+            journal.append(
+                JournalStep(
+                    partition: SourcePartition(.requests, Int32(partition)), from: Int64(range.lowerBound),
+                    to: Int64(range.upperBound), watermarkBefore: TimerWatermark(0), watermarkAfter: TimerWatermark(0),
+                    clock: clock, table: core.tableOffsets, rules: configuration.rulesHash,
+                    group: configuration.groupID, cluster: "toy", dispatch: configuration.topics.dispatch,
+                    first: fingerprint(requests[partition], range),
+                    place: Coordinates(partition: 0, offset: Int64(journal.count))))
+        }
+    }
+
     /// The first record of a range.
-    private func fingerprint(_ partition: Int, _ range: Range<Int>) -> RecordFingerprint? {
+    private func fingerprint(_ log: [SampleRecord], _ range: Range<Int>) -> RecordFingerprint? {
         guard let offset = range.first else { return nil }
-        let event = logs[partition][offset]
+        let event = log[offset]
         return Array((event.key ?? "").utf8).withUnsafeBytes {
             RecordFingerprint(offset: Int64(offset), timestamp: event.timestamp?.milliseconds, key: $0)
         }
@@ -202,15 +262,15 @@ struct ToyPipeline: ~Copyable {
     }
 
     /// Records of a partition, as a consumer would return them.
-    func batch(_ partition: Int, _ range: Range<Int>) -> EventBatch {
-        var batch = EventBatch(.orders, topic: configuration.topics.events)
+    func batch(_ partition: Int, _ range: Range<Int>, of source: SourceKind = .orders) -> EventBatch {
+        var batch = EventBatch(source, topic: configuration.topics.topic(of: source))
         fill(&batch, partition, range)
         return batch
     }
 
     private func fill(_ batch: inout EventBatch, _ partition: Int, _ range: Range<Int>) {
         for offset in range {
-            var event = logs[partition][offset]
+            var event = logs(of: batch.source)[partition][offset]
             event.headers = [("traceparent", "00-\(event.key ?? "")-\(offset)")]
             memory.append(event, partition: Int32(partition), offset: Int64(offset), to: &batch)
         }
@@ -220,12 +280,15 @@ struct ToyPipeline: ~Copyable {
 extension ToyPipeline {
     /// A day in the life, from a seed.
     static func lived(
-        seed: UInt64, jumps: Bool = false, orders: Int = 40,
+        seed: UInt64, jumps: Bool = false, orders: Int = 40, requests: Bool = false,
         _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
     ) throws -> ToyPipeline {
         var toy = try ToyPipeline(adjust)
         var random = SeededGenerator(seed: seed)
+        // Of its own, so that a day without requests stays what it is.
+        var requestRandom = SeededGenerator(seed: seed &+ 1_000)
         for place in 0..<6 { try toy.subscribe("token-\(place)", to: "p\(place)") }
+        for user in 0..<4 where requests { try toy.subscribe("token-\(user)", toAudience: "user/\(user)") }
         for index in 0..<300 {
             toy.pass(Int64.random(in: 0...(12 * minute), using: &random))
             let order = Int.random(in: 0..<orders, using: &random)
@@ -245,19 +308,43 @@ extension ToyPipeline {
                     "token-\(token)", to: "p\(place)", lastSeen: seen,
                     app: isGone ? nil : "com.example.shop\(index)")
             }
+            if requests { toy.ask(request(index, at: toy.clock, &requestRandom), to: index % 2) }
             guard Int.random(in: 0..<100, using: &random) < 35 else { continue }
             let ticks = (0..<Int(partitions)).filter { _ in Int.random(in: 0..<2, using: &random) == 0 }
             let counts = (0..<Int(partitions)).map { _ in Int.random(in: 0..<12, using: &random) }
-            try toy.transact(counts, ticks: Set(ticks))
+            try toy.transact(
+                counts, requests: (0..<2).map { _ in Int.random(in: 0..<8, using: &requestRandom) }, ticks: Set(ticks))
             if jumps, Int.random(in: 0..<20, using: &random) == 0 {
                 let partition = Int.random(in: 0..<Int(partitions), using: &random)
                 toy.jump(partition, to: Int.random(in: 0...toy.logs[partition].count, using: &random))
             }
         }
         toy.pass(5 * minute)
-        try toy.transact([1_000, 1_000, 1_000], ticks: [0, 1, 2])
+        try toy.transact([1_000, 1_000, 1_000], requests: [1_000, 1_000], ticks: [0, 1, 2])
         try toy.transact([0, 0, 0], ticks: [0, 1, 2])
         return toy
+    }
+
+    /// One that is sent, expires, is repeated, goes to nobody, or is wrong.
+    private static func request(
+        _ index: Int, at time: Int64, _ random: inout SeededGenerator
+    ) -> SampleRecord {
+        let identity = Int.random(in: 0..<8, using: &random) == 0 ? index - 2 : index
+        let user = Int.random(in: 0..<6, using: &random)
+        let content =
+            Bool.random(using: &random)
+            ? #""app":{"title":"T\#(index)","body":"B","data":{"type":"NewBill"}}"#
+            : #""message":{"title":"T\#(index)","body":"B"}"#
+        let audience =
+            Int.random(in: 0..<3, using: &random) == 0 ? #"["user/\#(user)","place/p1"]"# : #""user/\#(user)""#
+        let expiry =
+            Int.random(in: 0..<3, using: &random) == 0
+            ? #","expires_at":\#(time + Int64.random(in: -5...60, using: &random) * minute)"# : ""
+        let key = Int.random(in: 0..<4, using: &random) == 0 ? #","collapse_key":"k\#(user)""# : ""
+        var value =
+            #"{"request_id":"r\#(identity)","requested_at":\#(time),"audience":\#(audience)\#(expiry)\#(key),\#(content)}"#
+        if Int.random(in: 0..<15, using: &random) == 0 { value = value.replacing(#""body":"B""#, with: #""body":7"#) }
+        return SampleRecord(key: "user/\(user)", value: value, at: EventTime(milliseconds: time))
     }
 
     private static func event(

@@ -1,0 +1,50 @@
+import Deliveries
+import Subscriptions
+
+/// What became of pushes, counted. A pure value; its size does not depend on the number of outcomes.
+package struct DeliverySummary: Sendable {
+    /// What outcomes are told apart by.
+    package struct Group: Hashable, Sendable {
+        package var lane: String
+        package var credential: String?
+        package var platform: Platform
+        package var app: String?
+        package var outcome: DeliveryOutcome
+        package var status: Int?
+        package var reason: String?
+    }
+
+    package struct Tally: Equatable, Sendable {
+        package var count = 0
+        package var attempts = 0
+        /// From the first to the last request, of those that had one.
+        package var time = DeliveryHistogram()
+
+        mutating func note(_ record: DeliveryRecord) {
+            count += 1
+            attempts += record.attempts
+            if let first = record.firstSentAt, let last = record.lastSentAt { time.note(last - first) }
+        }
+    }
+
+    /// More are counted together: providers' reasons are theirs to invent.
+    package static let mostGroups = 1_000
+
+    package private(set) var groups: [Group: Tally] = [:]
+    package private(set) var total = Tally()
+    /// Of the groups for which there was no room.
+    package private(set) var others = Tally()
+    /// Records that are no outcomes.
+    package var unreadable = 0
+
+    package init() {}
+
+    package mutating func note(_ record: DeliveryRecord) {
+        total.note(record)
+        let group = Group(
+            lane: record.lane, credential: record.credential, platform: record.platform, app: record.app,
+            outcome: record.outcome, status: record.status, reason: record.reason)
+        guard groups[group] != nil || groups.count < Self.mostGroups else { return others.note(record) }
+        groups[group, default: Tally()].note(record)
+    }
+}

@@ -1,0 +1,62 @@
+import Deliveries
+import JSONReader
+import KafkaClient
+
+extension KafkaLog {
+    /// Reads outcomes from ranges of the topic that has them.
+    ///
+    /// - Parameters:
+    ///   - isWanted: whether to parse a record.
+    ///   - take: receives each outcome, in offset order of each partition.
+    ///   - progress: the number of records so far, and the fraction that was read.
+    /// - Returns: how many of the wanted records are no outcomes.
+    @discardableResult
+    func readDeliveries(
+        _ ranges: [Int32: Range<Int64>], of topic: String, where isWanted: (RecordView) -> Bool = { _ in true },
+        take: (DeliveryRecord, RecordView) throws -> Void, progress: (Int, Double) -> Void
+    ) throws -> Int {
+        var reader = JSONReader()
+        var unreadable = 0
+        try read(ranges, of: topic, headers: false) { records, indices in
+            for index in indices {
+                let record = records[index]
+                guard isWanted(record) else { continue }
+                guard let value = record.value.flatMap({ try? reader.parse($0) }),
+                    let outcome = try? DeliveryRecord(value)
+                else {
+                    unreadable += 1
+                    continue
+                }
+                try take(outcome, record)
+            }
+        } progress: {
+            progress($0, $1)
+        }
+        return unreadable
+    }
+
+    /// Counts the outcomes from a time on.
+    ///
+    /// - Parameters:
+    ///   - from: milliseconds since 1970.
+    ///   - to: nil: the end of the topic.
+    package mutating func summarize(
+        _ topic: String, from: Int64, to: Int64?, progress: (Int, Double) -> Void
+    ) throws -> DeliverySummary {
+        let bounds = try bounds(of: topic)
+        let starts = try offsets(of: topic, at: bounds.mapValues { _ in from })
+        let ends = try to.map { time in try offsets(of: topic, at: bounds.mapValues { _ in time }) }
+        var ranges: [Int32: Range<Int64>] = [:]
+        for (partition, bound) in bounds {
+            let end = min(ends?[partition] ?? bound.upperBound, bound.upperBound)
+            ranges[partition] = min(starts[partition] ?? bound.lowerBound, end)..<end
+        }
+        var summary = DeliverySummary()
+        summary.unreadable = try readDeliveries(ranges, of: topic) { outcome, _ in
+            summary.note(outcome)
+        } progress: {
+            progress($0, $1)
+        }
+        return summary
+    }
+}

@@ -1,0 +1,76 @@
+import Deliveries
+import KafkaClient
+
+/// What became of the pushes of explanations at their providers.
+struct PushOutcomes {
+    private let topic: String
+    private var devices: Set<String> = []
+    private var places: Set<Coordinates> = []
+    private var found: [Coordinates: DeliveryRecord] = [:]
+
+    /// - Parameter topic: the dispatch topic, where the pushes are.
+    init(of explanations: [Explanation], in topic: String) {
+        self.topic = topic
+        for push in explanations.flatMap(\.pushes) where !push.allPlaces.isEmpty {
+            devices.insert(push.device)
+            places.formUnion(push.allPlaces)
+        }
+    }
+
+    /// The partitions of their outcomes: those of the dispatch topic with the same numbers.
+    var partitions: Set<Int32> { Set(places.map(\.partition)) }
+
+    /// Whether an outcome with this key may be of one of them; cheaper than to parse its value.
+    func wants(_ key: UnsafeRawBufferPointer?) -> Bool {
+        key.map { devices.contains(String(decoding: $0, as: UTF8.self)) } ?? false
+    }
+
+    mutating func note(_ outcome: DeliveryRecord) {
+        let place = Coordinates(partition: outcome.partition, offset: outcome.offset)
+        if outcome.topic == topic, places.contains(place) { found[place] = outcome }
+    }
+
+    /// Call it when all outcomes were noted.
+    func add(to explanations: inout [Explanation]) {
+        for index in explanations.indices {
+            for push in explanations[index].pushes.indices {
+                let places = explanations[index].pushes[push].allPlaces
+                explanations[index].pushes[push].outcomes = places.reduce(into: [:]) { $0[$1] = found[$1] }
+            }
+        }
+    }
+}
+
+extension ReplaySession {
+    /// Adds what became of the pushes; a note says if that is not known.
+    mutating func addOutcomes(to explanations: inout [Explanation]) throws {
+        var outcomes = PushOutcomes(of: explanations, in: configuration.topics.dispatch)
+        let partitions = outcomes.partitions
+        guard !partitions.isEmpty else { return }
+        let topic = configuration.topics.deliveries
+        do {
+            let ranges = try written(to: topic).range.filter { partitions.contains($0.key) }
+            try log.readDeliveries(ranges, of: topic) { [outcomes] in
+                outcomes.wants($0.key)
+            } take: { outcome, _ in
+                outcomes.note(outcome)
+            } progress: {
+                context.progress(.outcomes, $0, $1)
+            }
+        } catch let error as KafkaError where error.leavesOutcomesUnknown {
+            input.notes.append("what became of the pushes at their providers is not known: \(error)")
+            return
+        }
+        outcomes.add(to: &explanations)
+    }
+}
+
+extension KafkaError {
+    /// `carillon deliver` is optional, and so are its topic and the permission to read it.
+    fileprivate var leavesOutcomesUnknown: Bool {
+        switch kind {
+        case .unknownTopicOrPartition, .authorization: true
+        default: false
+        }
+    }
+}
