@@ -6,6 +6,7 @@ let package = Package(
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "Pipeline", targets: ["Pipeline"]),
+        .library(name: "Delivery", targets: ["Delivery"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
@@ -16,6 +17,9 @@ let package = Package(
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CTLS", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // Small machinery: each stands alone.
@@ -26,6 +30,7 @@ let package = Package(
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
+        .target(name: "HTTPClient", dependencies: ["CCurl"]),
         .target(name: "Arguments"),
 
         // The stages, in the order of the flow: pure and synchronous. Only the stores on disk do I/O.
@@ -38,21 +43,38 @@ let package = Package(
             dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload", "StateStore"]),
         .target(name: "FanOut", dependencies: ["Events", "NotificationPayload", "Subscriptions"]),
         .target(
-            name: "DispatchRecords", dependencies: ["Digests", "Events", "NotificationPayload", "Subscriptions"]),
+            name: "DispatchRecords",
+            dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload", "Subscriptions"]),
+
+        // What became of a push, and which lane sends it.
+        .target(
+            name: "Deliveries",
+            dependencies: [
+                "Digests", "DispatchRecords", "Events", "JSONReader", "NotificationPayload", "Subscriptions",
+            ]),
 
         // The flow on Kafka: core, workers, follower, configuration.
         .target(
             name: "Pipeline",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient",
-                "NotificationPayload", "OrderState", "StateStore", "Subscriptions", "Telemetry",
+                "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader",
+                "KafkaClient", "NotificationPayload", "OrderState", "StateStore", "Subscriptions", "Telemetry",
+            ]),
+
+        // The sender of what the pipeline writes: lanes, transactions, HTTP.
+        .target(
+            name: "Delivery",
+            dependencies: [
+                "Deliveries", "Digests", "Events", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload",
+                "Pipeline", "Subscriptions", "Telemetry",
             ]),
 
         // What did happen, and what would: without what delivers.
         .target(
             name: "Replay",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient",
+                "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader",
+                "KafkaClient",
                 "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
             ]),
 
@@ -64,6 +86,9 @@ let package = Package(
                 "OrderState", "Pipeline", "Subscriptions",
             ]),
 
+        // The providers of push services, played on loopback: for tests and demonstrations.
+        .target(name: "ProviderStandIn", dependencies: ["CNGHTTP2", "CTLS", "Digests", "JSONReader"]),
+
         // What monitoring asks.
         .target(name: "Console", dependencies: ["HTTPServer", "Pipeline", "Telemetry"]),
 
@@ -71,8 +96,9 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Console", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "HTTPServer",
-                "KafkaClient", "OrderState", "Pipeline", "Replay", "Subscriptions", "Telemetry",
+                "Arguments", "Console", "Deliveries", "Delivery", "Digests", "DispatchRecords", "Events", "Extraction",
+                "FanOut", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline",
+                "ProviderStandIn", "Replay", "Subscriptions", "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -84,12 +110,18 @@ let package = Package(
             dependencies: [
                 "CarillonTesting", "Events", "FanOut", "NotificationPayload", "OrderState", "Subscriptions",
             ], path: "Tests/StageSupport"),
+        // Both providers as a program, for the end-to-end tests.
+        .executableTarget(
+            name: "provider-stand-in", dependencies: ["Digests", "ProviderStandIn"],
+            path: "Tests/ProviderStandInServer"),
         .testTarget(name: "NotificationPayloadTests", dependencies: ["NotificationPayload", "TestSupport"]),
         .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
+        .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "EventsTests", dependencies: ["Digests", "Events"]),
         .testTarget(
@@ -114,15 +146,29 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "KafkaClient",
-                "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore", "Subscriptions",
-                "Telemetry", "TestSupport",
+                "CarillonTesting", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
+                "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore",
+                "Subscriptions", "Telemetry", "TestSupport",
+            ]),
+        .testTarget(name: "DigestsTests", dependencies: ["COpenSSL", "Digests", "TestSupport"]),
+        .testTarget(
+            name: "DeliveriesTests",
+            dependencies: [
+                "CarillonTesting", "Deliveries", "DispatchRecords", "JSONReader", "NotificationPayload",
+                "Subscriptions", "TestSupport",
+            ]),
+        .testTarget(
+            name: "DeliveryTests",
+            dependencies: [
+                "Deliveries", "Delivery", "Digests", "Events", "JSONReader", "KafkaClient",
+                "Pipeline", "ProviderStandIn", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "carillon", "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
-                "KafkaClient", "OrderState", "Pipeline", "Replay", "StateStore", "Subscriptions", "TestSupport",
+                "carillon", "CarillonTesting", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction",
+                "FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "Replay",
+                "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "CarillonTestingTests",
@@ -131,18 +177,28 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "Arguments", "carillon", "Events", "FanOut", "KafkaClient", "NotificationPayload", "Pipeline",
-                "Subscriptions", "TestSupport",
+                "Arguments", "carillon", "Deliveries", "Events", "FanOut", "KafkaClient", "NotificationPayload",
+                "Pipeline", "Replay", "Subscriptions", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
 
+// Set by whoever measures: CARILLON_BENCHMARKS=1 swift build -c release --product HTTPClientBenchmark.
+if Context.environment["CARILLON_BENCHMARKS"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "HTTPClientBenchmark", dependencies: ["HTTPClient", "ProviderStandIn"],
+            path: "Benchmarks/HTTPClientBenchmark"))
+}
+
 // Scripts/fuzz sets it. Programs without a main of their own: only the fuzzer's flags link them.
 if Context.environment["CARILLON_FUZZING"] != nil {
     package.targets += [
-        .target(name: "FuzzSupport", dependencies: ["NotificationPayload"], path: "Tests/Fuzzing/FuzzSupport"),
+        .target(
+            name: "FuzzSupport", dependencies: ["Events", "FanOut", "NotificationPayload", "Subscriptions"],
+            path: "Tests/Fuzzing/FuzzSupport"),
         .executableTarget(
             name: "FuzzEvents", dependencies: ["Events", "Extraction", "FuzzSupport"], path: "Tests/Fuzzing/FuzzEvents"),
         .executableTarget(
@@ -151,6 +207,14 @@ if Context.environment["CARILLON_FUZZING"] != nil {
                 "DispatchRecords", "Events", "Extraction", "FanOut", "FuzzSupport", "JSONReader", "OrderState",
                 "Pipeline", "Subscriptions",
             ], path: "Tests/Fuzzing/FuzzEnvelopes"),
+        .executableTarget(
+            name: "FuzzRequests",
+            dependencies: [
+                "DispatchRecords", "Events", "Extraction", "FanOut", "FuzzSupport", "JSONReader", "NotificationPayload",
+                "OrderState", "Pipeline", "Subscriptions",
+            ], path: "Tests/Fuzzing/FuzzRequests"),
+        .executableTarget(
+            name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),
         .executableTarget(
             name: "FuzzSubscriptions", dependencies: ["Events", "FanOut", "FuzzSupport", "Subscriptions"],
             path: "Tests/Fuzzing/FuzzSubscriptions"),

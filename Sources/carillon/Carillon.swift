@@ -16,9 +16,12 @@ struct Carillon: ParsableCommand {
         ],
         version: Version.text,
         subcommands: [
-            RunCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self, SubscribeCommand.self,
-            UnsubscribeCommand.self, SubscriptionsCommand.self, OrdersCommand.self, ScheduleCommand.self,
-            ReplayCommand.self, ExplainCommand.self, OffsetsCommand.self, TableCommand.self, CheckConfigCommand.self,
+            RunCommand.self, DeliverCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self,
+            SubscribeCommand.self,
+            UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self, OrdersCommand.self,
+            ScheduleCommand.self,
+            ReplayCommand.self, ExplainCommand.self, DeliveriesCommand.self, OffsetsCommand.self, TableCommand.self,
+            CheckConfigCommand.self,
             CompletionCommand.self,
         ])
 }

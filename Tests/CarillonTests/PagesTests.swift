@@ -12,7 +12,8 @@ struct PagesTests {
     @Test("docs/topics.md has every topic, with its partitions and its settings")
     func topics() throws {
         let lines = try Page("docs/topics.md").lines()
-        for topic in TopicPlan.all(.init(), .init()) {
+        let retries = DeliveryConfiguration().retryTopics(of: PipelineConfiguration.Topics().dispatch)
+        for topic in TopicPlan.all(.init(), .init(retryTopics: retries)) {
             let row = try #require(lines.first { $0.hasPrefix("| `\(topic.name)` | \(topic.partitions) | ") })
             for property in topic.properties {
                 #expect(row.contains("`\(property.key)=\(property.value)`"), "\(topic.name)")

@@ -1,3 +1,4 @@
+import Deliveries
 import Events
 import FanOut
 import Foundation
@@ -64,5 +65,32 @@ struct SchemaTests {
         let file = "notifications.subscriptions.value"
         #expect(try words(file, "platform") == Platform.allCases.map(\.rawValue))
         #expect(try words(file, "environment") == PushEnvironment.allCases.map(\.rawValue))
+    }
+
+    @Test("of outcomes: outcomes, platforms and environments")
+    func outcomes() throws {
+        let file = "notifications.deliveries.value"
+        #expect(try words(file, "outcome") == DeliveryOutcome.allCases.map(\.rawValue))
+        #expect(try words(file, "platform") == Platform.allCases.map(\.rawValue))
+        #expect(try words(file, "environment") == PushEnvironment.allCases.map(\.rawValue))
+    }
+
+    @Test("of retries: the headers of dispatch, and what a retry notes")
+    func retries() throws {
+        func properties(_ file: String) throws -> [String: Any] {
+            let text = try Page("Schemas/\(file).schema.json").text()
+            let root = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+            return try #require(root?["properties"] as? [String: Any])
+        }
+        let retry = try properties("notifications.dispatch.retry.headers")
+        let dispatch = try properties("notifications.dispatch.headers")
+        #expect(Set(retry.keys) == Set(dispatch.keys).union(["\(RetryNote.header)"]))
+        let note = try #require(retry["\(RetryNote.header)"] as? [String: Any])
+        let pattern = try Regex(try #require(note["pattern"] as? String))
+        for time in [nil, 1_751_875_338_000] as [Int64?] {
+            let note = RetryNote(
+                offset: 0, attempts: 0, used: 71_000, firstSentAt: time, lastSentAt: time, notBefore: time)
+            #expect(note.text.contains(pattern), "\(note.text)")
+        }
     }
 }

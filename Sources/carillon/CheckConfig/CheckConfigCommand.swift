@@ -6,7 +6,10 @@ struct CheckConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
         abstract: "Show every setting, its value and where it came from; secrets are redacted.",
-        discussion: "Ends with 78 and a line for each problem if the configuration cannot be used.",
+        discussion: """
+            Ends with 78 and a line for each problem if the configuration cannot be used. With delivery.credentials the \
+            files of the credentials are read and checked, too; 'carillon deliver --check' asks the providers.
+            """,
         examples: [
             ("carillon check-config --config carillon.properties", "The settings that 'run' would use."),
             ("carillon check-config --kafka-config ~/.config/kcat.conf --json", "The same as one JSON document."),
@@ -18,9 +21,17 @@ struct CheckConfigCommand: ParsableCommand {
 
     func run() async throws {
         let loaded = options.load()
-        Terminal.write(
-            json ? try JSONOutput.text(ConfigurationReport(loaded), keys: .useDefaultKeys) : Self.text(loaded))
-        _ = try loaded.checked()
+        let credentials = (try? loaded.checked()).map { CredentialsCheck($0.delivery) }
+        let problems = loaded.problems + (credentials?.problems ?? [])
+        let warnings = credentials?.warnings ?? []
+        if json {
+            let report = ConfigurationReport(loaded, problems, warnings)
+            Terminal.write(try JSONOutput.text(report, keys: .useDefaultKeys))
+        } else {
+            Terminal.write(Self.text(loaded))
+            for warning in warnings { Terminal.complain("carillon: warning: \(warning)\n") }
+        }
+        guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }
 
     static func text(_ loaded: LoadedConfiguration) -> String {
@@ -44,10 +55,12 @@ private struct ConfigurationReport: Encodable {
     var settings: [Entry]
     var ignoredVariables: [String]
     var problems: [String]
+    var warnings: [String]
 
-    init(_ loaded: LoadedConfiguration) {
+    init(_ loaded: LoadedConfiguration, _ problems: [ConfigurationProblem], _ warnings: [String]) {
         settings = loaded.settings.map { Entry(key: $0.key, value: $0.value, source: $0.source.description) }
         ignoredVariables = loaded.ignoredVariables
-        problems = loaded.problems.map(\.description)
+        self.problems = problems.map(\.description)
+        self.warnings = warnings
     }
 }

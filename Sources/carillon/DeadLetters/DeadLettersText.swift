@@ -13,13 +13,9 @@ struct DeadLettersText {
         func count(_ number: Int, _ unit: String) -> String { "\(count(number)) \(unit)\(number == 1 ? "" : "s")" }
         var lines = [
             "\(count(plan.found, "dead letter")) in \(topics.deadLetters) → \(count(plan.events, "event")) to put back into "
-                + "\(topics.events)", "",
+                + Self.targets(topics), "",
         ]
-        var table = TextTable(["CODE", "DEAD LETTERS", "PUT BACK"])
-        for (code, number) in plan.byCode.sorted(by: { $0.key < $1.key }) {
-            table.append([code, count(number.found), count(number.selected)])
-        }
-        if !plan.byCode.isEmpty { lines.append(table.text) }
+        if !plan.byTopic.isEmpty { lines.append(table.text) }
         let types = plan.byType.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             .map { "\(count($0.value)) \($0.key.trimmingPrefix("event_"))" }
         if !types.isEmpty { lines.append("to put back: \(types.joined(separator: ", "))") }
@@ -34,6 +30,25 @@ struct DeadLettersText {
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// The topics that dead letters can be put back into.
+    static func targets(_ topics: PipelineConfiguration.Topics) -> String {
+        topics.sources.map(topics.topic(of:)).joined(separator: " and ")
+    }
+
+    /// By code; where requests are read as well, by topic and code.
+    private var table: TextTable {
+        let hasRequests = !configuration.topics.requests.isEmpty
+        var table = TextTable((hasRequests ? ["TOPIC"] : []) + ["CODE", "DEAD LETTERS", "PUT BACK"])
+        let groups = hasRequests ? plan.byTopic.sorted { $0.key < $1.key } : [(key: "", value: plan.byCode)]
+        for (topic, codes) in groups {
+            for (code, number) in codes.sorted(by: { $0.key < $1.key }) {
+                let counts = [number.found, number.selected].map(ProgressLine.grouped)
+                table.append((hasRequests ? [topic] : []) + [code] + counts)
+            }
+        }
+        return table
+    }
+
     /// For a person, after a number.
     static func sentence(
         of reason: DeadLetterLeft, _ stillDead: [String: Int], _ configuration: PipelineConfiguration
@@ -44,7 +59,7 @@ struct DeadLettersText {
                 + stillDead.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         case .untried: "whose event alone does not show whether it would be accepted now (--code puts them back)"
         case .truncated: "that hold only the beginning of their value (--repaired)"
-        case .otherTopic: "of timers, or of another topic than \(configuration.topics.events)"
+        case .otherTopic: "of timers, or of another topic than \(targets(configuration.topics))"
         case .foreign: "that no Carillon pipeline wrote"
         case .tooOld: "happened longer ago than --max-age"
         case .putBack: "were put back before"
@@ -52,6 +67,7 @@ struct DeadLettersText {
         case .moved:
             "whose key may have moved since partitions were added, and not by murmur2: its partition now is unknown"
         case .refused: "whose event the broker rejects"
+        case .expired: "whose request has expired"
         case .passed: "that this run already skipped"
         }
     }
@@ -81,6 +97,8 @@ struct DeadLettersText {
         var events: Int
         var done: Int
         var byCode: [String: Count]
+        /// By topic, then by code.
+        var byTopic: [String: [String: Count]]
         var byType: [String: Int]
         var left: [String: Int]
         var stillDead: [String: Int]
@@ -94,9 +112,12 @@ struct DeadLettersText {
                 time: TimeText.iso8601(example.time), code: example.code, orderID: example.order,
                 at: "\(configuration.topics.deadLetters)/\(example.place.partition)/\(example.place.offset)")
         }
+        func counts(_ codes: [String: DeadLetterPlan.Count]) -> [String: Document.Count] {
+            codes.mapValues { .init(deadLetters: $0.found, putBack: $0.selected) }
+        }
         return Document(
             id: id, deadLetters: plan.found, events: plan.events, done: plan.done,
-            byCode: plan.byCode.mapValues { .init(deadLetters: $0.found, putBack: $0.selected) }, byType: plan.byType,
+            byCode: counts(plan.byCode), byTopic: plan.byTopic.mapValues(counts), byType: plan.byType,
             left: Dictionary(uniqueKeysWithValues: plan.left.map { ($0.key.rawValue, $0.value) }),
             stillDead: plan.stillDead, first: plan.first.map(example), last: plan.last.map(example))
     }

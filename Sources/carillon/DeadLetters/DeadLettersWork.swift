@@ -23,11 +23,11 @@ struct DeadLettersWork {
         try show(try run.plan())
     }
 
-    /// Puts back the confirmed events.
+    /// Puts back the confirmed events, requests among them.
     func perform() throws {
         Terminal.complain("Dead letters, \(id). If interrupted, resume with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
-            id: id, from: configuration.topics.deadLetters, to: configuration.topics.events, context,
+            id: id, from: [configuration.topics.deadLetters], to: configuration.topics.events, context,
             tell: { Terminal.complain("carillon: \($0)\n") })
         var run = try DeadLetterRedrive(context, request, id: id)
         let before = try run.resume(try producer.takeOver())
@@ -110,7 +110,7 @@ struct DeadLettersWork {
         let events = outcome.putBack == 1 ? "1 event" : "\(Self.count(outcome.putBack)) events"
         Terminal.write(
             isNew
-                ? "Put \(events) back into \(configuration.topics.events), by \(id).\n"
+                ? "Put \(events) back into \(DeadLettersText.targets(configuration.topics)), by \(id).\n"
                 : "\(id) was finished before. Nothing was put back now.\n")
         for reason in DeadLetterLeft.allCases {
             guard let count = result.tally.left[reason] else { continue }

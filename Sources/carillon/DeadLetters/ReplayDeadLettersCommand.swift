@@ -8,11 +8,11 @@ import Replay
 struct ReplayDeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
-        abstract: "Put dead letters back into the events after a repair. Notifies people.",
+        abstract: "Put dead letters back into their topic after a repair. Notifies people.",
         discussion: """
-            Tries every dead letter of an event with the present settings. Those that would be accepted now are written \
-            back unchanged to the events topic, to the partition of their key, and the running pipeline processes them \
-            like any other event. To put back what the settings alone cannot repair, name its code with --code, or give \
+            Tries every dead letter of an event or a request with the present settings. Those that would be accepted now \
+            are written back unchanged to the topic they came from, to the partition of their key, and the running \
+            pipeline processes them like any other. Requests count as events here. To put back what the settings alone cannot repair, name its code with --code, or give \
             the repaired value with --repaired. Each is put back once, even across crashes: resume with the same --id.
             """,
         examples: [
@@ -119,7 +119,9 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 
     /// Identifies the options: a resumed run must have the same ones.
     private func digest(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) -> String {
-        var parts = ["dead-letters", configuration.rulesHash, configuration.topics.events]
+        var parts =
+            ["dead-letters", configuration.rulesHash]
+            + configuration.topics.sources.map(configuration.topics.topic(of:))
         parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(ReplayOptions.maxAge(maxAge) ?? 0)"]
         parts += [code.sorted().joined(separator: ","), partition.sorted().map(String.init).joined(separator: ",")]
         parts.append(includeLate ? "include-late" : "")

@@ -21,31 +21,35 @@ struct Demo {
             instanceID: "demo", workers: workers)
         configuration.from = .earliest
         configuration.sessionTimeout = .seconds(6)
+        configuration.topics.requests = "notifications.requests"
         self.configuration = configuration
         logger = Logger(label: "carillon", level: logLevel)
         let topics = configuration.topics
         try cluster.createTopic(topics.events, partitions: Self.partitions)
+        try cluster.createTopic(topics.requests, partitions: Self.partitions)
         try cluster.createTopic(topics.subscriptions, partitions: 2)
         try cluster.createTopic(topics.dispatch, partitions: Self.partitions)
         try cluster.createTopic(topics.deadLetters, partitions: 1)
         try cluster.createTopic(topics.journal, partitions: 1)
     }
 
-    /// Runs the pipeline until every event has been committed.
+    /// Runs the pipeline until every event and every request has been committed.
     ///
-    /// - Returns: the pipeline's numbers, and the seconds from the first event written to the last one committed.
+    /// - Returns: the pipeline's numbers, and the seconds from the first event written to the last record committed.
     func run(
-        subscribers: [ProducerRecord], events: [ProducerRecord]
+        subscribers: [ProducerRecord], events: [ProducerRecord], requests: [ProducerRecord]
     ) async throws -> (reading: PipelineMeter.Reading, seconds: Double) {
         defer { try? FileManager.default.removeItem(atPath: configuration.stateDirectory) }
         try write(subscribers, to: configuration.topics.subscriptions)
         let pipeline = NotificationPipeline(configuration: configuration, logger: logger)
         let running = Task { try await pipeline.run() }
-        try await wait("the workers to join", for: running) { pipeline.meter.reading.partitions == Self.partitions }
+        let partitions = Self.partitions * configuration.topics.sources.count
+        try await wait("the workers to join", for: running) { pipeline.meter.reading.partitions == partitions }
         let start = ContinuousClock.now
         try write(events, to: configuration.topics.events)
+        try write(requests, to: configuration.topics.requests)
         try await wait("the events to be committed", for: running) {
-            pipeline.meter.reading.counts.events >= events.count
+            pipeline.meter.reading.counts.events >= events.count + requests.count
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         pipeline.shutdown()
@@ -57,6 +61,19 @@ struct Demo {
     func outcome() throws -> [String] {
         try read(configuration.topics.dispatch, partitions: Self.partitions).map(DemoLines.push)
             + read(configuration.topics.deadLetters, partitions: 1).map(DemoLines.deadLetter)
+    }
+
+    /// Sends what is in the dispatch topic to stand-ins of the providers.
+    ///
+    /// - Returns: a line for each request, and then for each outcome.
+    func deliver() async throws -> [String] {
+        let pushes = try read(configuration.topics.dispatch, partitions: Self.partitions)
+        let delivery = try DemoDelivery(configuration, pushes: pushes, logger: logger)
+        for topic in delivery.topics { try cluster.createTopic(topic, partitions: Self.partitions) }
+        try write(DemoDelivery.living(pushes), to: delivery.topics[0])
+        let requests = try await delivery.run(pushes: pushes.count)
+        return requests
+            + (try read(configuration.topics.deliveries, partitions: Self.partitions).map(DemoLines.delivery))
     }
 
     private func write(_ records: [ProducerRecord], to topic: String) throws {

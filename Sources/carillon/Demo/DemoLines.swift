@@ -1,25 +1,52 @@
+import Deliveries
 import DispatchRecords
 import Events
 import Foundation
+import JSONReader
 import KafkaClient
+import NotificationPayload
 import OrderState
 import Pipeline
 
 /// Records of the pipeline's topics as lines for a person. Tokens are never shown.
 enum DemoLines {
-    /// `push  fcm  device 3fa94c11  order_status_changed  order 742ba33c…  pending → processing  2025-07-07 14:00–16:00`
+    /// `push  fcm  device 3fa94c11  order_status_changed  order 742ba33c…  pending → processing  2025-07-07 14:00–16:00`,
+    /// `push  apns  device 5c775c46  message  "On its way: Tap to track it"  opens https://…`
     static func push(_ record: ConsumerRecord) -> String {
         let headers = values(record.headers)
         let device = String(decoding: (record.key ?? []).prefix(8), as: UTF8.self)
-        let data = payload(of: record)
-        var parts = [
-            "push", headers[DispatchHeader.platform.text] ?? "?", "device \(device)",
-            (data["event_type"] ?? "?").replacingOccurrences(of: "event_", with: ""),
-            "order \(data["visible_id"] ?? "") at place \((data["place_id"] ?? "").prefix(8))",
-        ]
-        if let new = data["new_status"] { parts.append("\(data["previous_status"] ?? "?") → \(new)") }
-        parts.append("\(data["delivery_date"] ?? "?") \(data["start_time"] ?? "?")–\(data["end_time"] ?? "?")")
+        let parts = ["push", headers[DispatchHeader.platform.text] ?? "?", "device \(device)"] + content(of: record)
         return parts.joined(separator: "  ")
+    }
+
+    /// What the device's app makes of it, as the library for apps reads it.
+    private static func content(of record: ConsumerRecord) -> [String] {
+        let value = PushValue(json: record.value ?? [])
+        // FCM has the push in `message`, APNs in `payload`.
+        let push = ReceivedNotification(json: (value?["message"] ?? value?["payload"])?.json ?? "")
+        switch push {
+        case .order(let order):
+            let payload = order.payload
+            var parts = [
+                payload.eventType.replacingOccurrences(of: "event_", with: ""),
+                "order \(payload.visibleID) at place \(payload.placeID.prefix(8))",
+            ]
+            if let change = payload.statusChange { parts.append("\(change.previous) → \(change.new)") }
+            return parts + ["\(payload.deliveryDate) \(payload.startTime)–\(payload.endTime)"]
+        case .app(let app): return ["app \(app.type)", text(app.title, app.body)] + link(of: push)
+        case .message(let message): return ["message", text(message.title, message.body)] + link(of: push)
+        case .broadcast(let broadcast): return ["broadcast \(broadcast.notificationID)"]
+        case .unknown: return ["?"]
+        }
+    }
+
+    private static func text(_ title: String?, _ body: String?) -> String {
+        let shown = [title, body].compactMap { $0 }
+        return shown.isEmpty ? "(silent)" : "\"\(shown.joined(separator: ": "))\""
+    }
+
+    private static func link(of push: ReceivedNotification) -> [String] {
+        push.deepLink().map { ["opens \($0)"] } ?? []
     }
 
     /// `dead letter  invalid_json  orders.events/2/5: the value ends in the middle`
@@ -30,29 +57,37 @@ enum DemoLines {
             + "\(error("topic"))/\(error("partition"))/\(error("offset")): \(error("exception.message"))"
     }
 
+    /// `outcome  fcm  device 3fa94c11  accepted  200  after 1 request`
+    static func delivery(_ record: ConsumerRecord) -> String {
+        var reader = JSONReader()
+        let value = (record.value ?? []).withUnsafeBytes { bytes in
+            (try? reader.parse(bytes)).flatMap { try? DeliveryRecord($0) }
+        }
+        guard let value else { return "outcome  ?" }
+        let requests = value.attempts == 1 ? "1 request" : "\(value.attempts) requests"
+        let parts: [String?] = [
+            "outcome", value.platform.rawValue, "device \(value.device.prefix(8))", value.outcome.rawValue,
+            value.status.map(String.init), value.reason, "after \(requests)",
+        ]
+        return parts.compactMap { $0 }.joined(separator: "  ")
+    }
+
     private static func values(_ headers: [RecordHeader]) -> [String: String] {
         Dictionary(
             headers.map { ($0.name, String(decoding: $0.value ?? [], as: UTF8.self)) }, uniquingKeysWith: { $1 })
-    }
-
-    /// The fields that the app gets: FCM has them in `message.data.default`, APNs in `payload.default`.
-    private static func payload(of record: ConsumerRecord) -> [String: String] {
-        func object(_ data: Data) -> [String: Any]? { try? JSONSerialization.jsonObject(with: data) as? [String: Any] }
-        let value = object(Data(record.value ?? [])) ?? [:]
-        let message = (value["message"] as? [String: Any])?["data"] as? [String: Any]
-        let text = (message ?? value["payload"] as? [String: Any])?["default"] as? String
-        return text.flatMap { object(Data($0.utf8))?["data"] as? [String: String] } ?? [:]
     }
 }
 
 /// The closing lines of the demo.
 enum DemoSummary {
-    static func text(_ reading: PipelineMeter.Reading, seconds: Double) -> String {
+    /// - Parameter requests: how many of the records were requests.
+    static func text(_ reading: PipelineMeter.Reading, requests: Int, seconds: Double) -> String {
         let counts = reading.counts
+        let asked = requests == 0 ? "" : " and \(requests) requests"
         var lines = [
-            "\(counts.events) events gave \(counts.notifications) notifications and \(counts.dispatches) pushes; "
+            "\(counts.events - requests) events\(asked) gave \(counts.notifications) notifications and \(counts.dispatches) pushes; "
                 + "dead-lettered: \(counts.deadLetters); in \(String(format: "%.2f", seconds)) s "
-                + "(\(Int(Double(counts.events) / max(seconds, 0.001))) events/s)."
+                + "(\(Int(Double(counts.events) / max(seconds, 0.001))) records/s)."
         ]
         let reasons = SuppressionReason.allCases.filter { counts.suppressed($0) > 0 }
         lines += reasons.map { "notified nobody: \(counts.suppressed($0)) × \($0.label)" }

@@ -8,12 +8,13 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Say why somebody was notified, or was not.",
         discussion: """
-            Replays the events with the orders and the subscriptions as they were, and explains for each what became of it, \
-            by which rules, in which transaction, and where its records are. Needs the settings of 'carillon run'; writes \
+            Replays events and requests with the orders and the subscriptions as they were, and explains for each what \
+            became of it, by which rules, in which transaction, and where its records are. Needs the settings of 'carillon run'; writes \
             nothing. --at selects an hour before and after the time.
             """,
         examples: [
             ("carillon explain --order 4711", "Everything that an order gave, and why some of it gave nothing."),
+            ("carillon explain --request invoice-2026-17", "What became of a request."),
             ("carillon explain --message-id msg-1725707721000-k3j9x2a1b", "Where a push comes from."),
             (
                 "carillon explain --device-token-file token.txt --place 42 --at 2026-11-21T14:00:00Z",
@@ -32,8 +33,8 @@ struct ExplainCommand: ParsableCommand {
 
     func validate() -> [String] {
         var problems: [String] = []
-        if selection.order.isEmpty, messageID == nil, deviceTokenFile == nil {
-            problems.append("nothing to explain: give --order, --message-id or --device-token-file")
+        if selection.order.isEmpty, selection.request.isEmpty, messageID == nil, deviceTokenFile == nil {
+            problems.append("nothing to explain: give --order, --request, --message-id or --device-token-file")
         }
         if !selection.source.isEmpty { problems.append("--source: files do not say why something was sent") }
         if messageID != nil, deviceTokenFile != nil {
@@ -47,7 +48,7 @@ struct ExplainCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        var request = selection.request(view: .asOfEvent, now: WallClock.now)
+        var request = try selection.request(view: .asOfEvent, now: WallClock.now, configuration.topics)
         if let time = at.flatMap(TimeText.milliseconds) {
             request.from = time - 3_600_000
             request.to = time + 3_600_000
@@ -58,7 +59,7 @@ struct ExplainCommand: ParsableCommand {
             return (session.input, explanations)
         }
         input.tell()
-        let texts = explanations.map { ExplanationText($0, configuration.topics) }
+        let texts = explanations.map { ExplanationText($0, configuration.topics, configuration.deepLinks) }
         if json { return Terminal.write(try texts.map { try JSONOutput.text($0.document) }.joined()) }
         Terminal.write(texts.map(\.text).joined(separator: "\n"))
         if texts.isEmpty { Terminal.write("Nothing of it is in the range.\n") }

@@ -1,4 +1,5 @@
 import Events
+import NotificationPayload
 import Pipeline
 import Replay
 
@@ -6,15 +7,17 @@ import Replay
 struct ExplanationText {
     private let explanation: Explanation
     private let topics: PipelineConfiguration.Topics
+    private let links: DeepLinks
 
-    init(_ explanation: Explanation, _ topics: PipelineConfiguration.Topics) {
+    init(_ explanation: Explanation, _ topics: PipelineConfiguration.Topics, _ links: DeepLinks = DeepLinks()) {
         self.explanation = explanation
         self.topics = topics
+        self.links = links
     }
 
     var text: String {
         var lines = ["\(time ?? "?")  \(subject): \(outcome)"]
-        lines.append("  \(explanation.isTimer ? "timer at     " : "event        ")\(source)")
+        lines.append("  \(label)\(source)")
         if let status = explanation.reading.status { lines.append("  status       \(status)") }
         if let subscribed = subscribedText { lines.append("  subscribed   \(subscribed)") }
         if !explanation.sources.isEmpty {
@@ -37,7 +40,9 @@ struct ExplanationText {
             }
             let told = push.places.isEmpty && !again.isEmpty ? again : [place] + again
             lines.append("  \(push.messageID) to \(push.device.prefix(12))… \(told.joined(separator: ", "))")
+            lines += PushOutcomeText(push, topics).lines.map { "    \($0)" }
         }
+        lines += opened.map { "  a tap opens  \($0)" }
         let others = explanation.devices - explanation.pushes.count
         if !explanation.pushes.isEmpty, others > 0 {
             lines.append("  and to \(others) \(others == 1 ? "device" : "devices") more")
@@ -45,9 +50,34 @@ struct ExplanationText {
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// The URL that the app makes of a push, with the templates of `deep-link.food` and `deep-link.d2d`.
+    private func url(_ push: Explanation.Push) -> String? { push.deepLink.flatMap { links.url(for: $0) } }
+
+    /// Each URL once: of a list of orders there are several.
+    private var opened: [String] {
+        explanation.pushes.compactMap(url).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
     private var time: String? { explanation.time.map(TimeText.iso8601) }
 
+    private var isRequest: Bool {
+        switch explanation.event.partition.source {
+        case .orders: false
+        case .requests: true
+        }
+    }
+
+    private var label: String {
+        isRequest ? "request      " : explanation.isTimer ? "timer at     " : "event        "
+    }
+
     private var subject: String {
+        if isRequest {
+            let audiences = explanation.reading.audiences
+            let others = audiences.count > 1 ? " and \(audiences.count - 1) more" : ""
+            return "request" + (explanation.reading.requestID.map { " \($0)" } ?? "")
+                + (audiences.first.map { " to \($0)\(others)" } ?? "")
+        }
         let unknown = explanation.isTimer ? "a timer" : "an event"
         let type = explanation.reading.types.first.map { String($0.trimmingPrefix("event_")) } ?? unknown
         let order = explanation.order.map { " of order \($0)" } ?? ""
@@ -56,7 +86,9 @@ struct ExplanationText {
     }
 
     private var source: String {
-        "\(explanation.isTimer ? "schedule" : topics.events)/\(explanation.event.partition)/\(explanation.event.offset)"
+        let partition = explanation.event.partition
+        let topic = explanation.isTimer ? EventBatch.scheduleTopic : topics.topic(of: partition.source)
+        return "\(topic)/\(partition.number)/\(explanation.event.offset)"
     }
 
     private var outcome: String {
@@ -110,6 +142,10 @@ struct ExplanationText {
             var device: String
             var at: [String]
             var redriven: [Redriven]
+            /// What became of its records at the provider; absent if that is not known.
+            var outcomes: [PushOutcomeText.Document]?
+            /// The URL that a tap opens.
+            var opens: String?
         }
 
         struct Transaction: Encodable {
@@ -128,6 +164,9 @@ struct ExplanationText {
         var orderID: String?
         var placeID: String?
         var status: String?
+        var requestID: String?
+        /// Of a request.
+        var audiences: [String]?
         var outcome: String
         var reason: String?
         var message: String?
@@ -157,6 +196,7 @@ struct ExplanationText {
         return Document(
             source: source, timer: explanation.isTimer, time: time, eventType: explanation.reading.types.first,
             orderID: explanation.order, placeID: explanation.reading.places.first, status: explanation.reading.status,
+            requestID: explanation.reading.requestID, audiences: isRequest ? explanation.reading.audiences : nil,
             outcome: outcome, reason: reason, message: message, deadLetter: place, devices: explanation.devices,
             pushes: explanation.pushes.map { push in
                 .init(
@@ -164,7 +204,7 @@ struct ExplanationText {
                     at: push.places.map { "\(topics.dispatch)/\($0.partition)/\($0.offset)" },
                     redriven: push.redriven.map { each in
                         .init(id: each.id, at: "\(topics.dispatch)/\(each.place.partition)/\(each.place.offset)")
-                    })
+                    }, outcomes: PushOutcomeText(push, topics).documents, opens: url(push))
             }, fields: explanation.sources, subscribed: subscribedText,
             settledTimers: Dictionary(uniqueKeysWithValues: explanation.settled.map { ($0.key.label, $0.value) }),
             redrives: explanation.redrives,

@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// The group's position in each partition of the events topic, and the bounds of the log.
+/// The group's position in each partition of a topic, and the bounds of the log.
 struct GroupPositions: Sendable {
     struct Partition: Sendable {
         var id: TopicPartition

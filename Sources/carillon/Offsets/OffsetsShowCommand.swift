@@ -1,4 +1,5 @@
 import Arguments
+import Events
 import KafkaClient
 import Pipeline
 
@@ -6,7 +7,7 @@ import Pipeline
 struct OffsetsShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the group's offsets, its lag, and what each commit carries.",
+        abstract: "Show the group's offsets in each topic that it reads, its lag, and what each commit carries.",
         examples: [
             ("carillon offsets show -b localhost:9092", "Of the default group."),
             ("carillon offsets show --group carillon-eu --json", "Of another group, as one JSON document."),
@@ -20,11 +21,15 @@ struct OffsetsShowCommand: ParsableCommand {
         var consumer = try Consumer(
             assigning: configuration.kafka, group: configuration.groupID,
             logger: configuration.clientSink)
-        let positions = try consumer.explaining { consumer throws(KafkaError) in
-            try GroupPositions(
-                of: configuration.topics.events, consumer, timeout: configuration.transactionTimeout + .seconds(10))
+        var rows: [PositionRow] = []
+        for source in configuration.topics.sources {
+            let positions = try consumer.explaining { consumer throws(KafkaError) in
+                try GroupPositions(
+                    of: configuration.topics.topic(of: source), consumer,
+                    timeout: configuration.transactionTimeout + .seconds(10))
+            }
+            rows += positions.partitions.map { PositionRow($0, of: source) }
         }
-        let rows = positions.partitions.map(PositionRow.init)
         Terminal.write(json ? try JSONOutput.text(rows, keys: .useDefaultKeys) : Self.text(rows))
     }
 
@@ -55,7 +60,7 @@ private struct PositionRow: Encodable {
     var partitions: Int32?
     var newestRecord: String?
 
-    init(_ position: GroupPositions.Partition) {
+    init(_ position: GroupPositions.Partition, of source: SourceKind) {
         topic = position.id.topic
         partition = position.id.partition
         start = position.start.value
@@ -63,7 +68,11 @@ private struct PositionRow: Encodable {
         committed = position.committed?.offset.value
         lag = committed.map { max(0, position.end.value - $0) }
         let metadata = position.metadata
-        watermark = metadata?.watermark.text
+        // Requests have no timers.
+        switch source {
+        case .orders: watermark = metadata?.watermark.text
+        case .requests: watermark = nil
+        }
         partitions = metadata?.partitions
         newestRecord = metadata.flatMap { $0.newestTimestamp > 0 ? TimeText.iso8601($0.newestTimestamp) : nil }
     }

@@ -14,6 +14,8 @@ struct RedriveOptions: ParsableArguments {
     @Option(help: "Leave out what is older, by the event's time: 1h by default.", valueName: "duration")
     var maxAge: String?
     @Flag(help: "Send again what was dispatched already.") var includeSent: Bool
+    @Flag(help: "Send again what was dispatched and then refused or given up, by topic.deliveries; nothing else.")
+    var undelivered: Bool
     @Option(help: "The id to resume under; a new one by default.", valueName: "name") var id: String?
 
     static let defaultMaxDevices = 10_000
@@ -38,9 +40,12 @@ struct RedriveOptions: ParsableArguments {
         if let confirmDevices, confirmDevices < 0 {
             problems.append("--confirm-devices \(confirmDevices) is not allowed; it must be 0 or more")
         }
+        if undelivered, includeSent { problems.append("--undelivered and --include-sent cannot be used together") }
         if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }
         return problems
     }
+
+    var choice: RedriveChoice { undelivered ? .undelivered : includeSent ? .all : .missed }
 
     /// Nil if the text is no duration.
     var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
@@ -64,6 +69,10 @@ enum RedriveDigest {
         parts += list("place", selection.place) + list("type", selection.type) + list("status", selection.status)
         parts += [selection.subscriptions?.rawValue ?? "both", "\(redrive.maxAgeMilliseconds ?? 0)"]
         parts.append(redrive.includeSent ? "include-sent" : "")
+        if !configuration.topics.requests.isEmpty { parts += ["requests", configuration.topics.requests] }
+        if !selection.topic.isEmpty { parts += list("topic", selection.topic) }
+        if !selection.request.isEmpty { parts += list("request", selection.request) }
+        if redrive.undelivered { parts += ["undelivered", configuration.topics.deliveries] }
         if let ungrouped = selection.journalV1 { parts += ["journal-v1", ungrouped.rawValue] }
         return of(parts)
     }

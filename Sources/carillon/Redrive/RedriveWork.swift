@@ -19,10 +19,11 @@ struct RedriveWork {
     /// Sends the confirmed pushes.
     func perform() throws {
         Terminal.complain("Re-drive \(id). If interrupted, resume with:\n  \(resumingLine)\n")
+        let topics = context.configuration.topics
         var producer = try RedriveProducer(
-            id: id, from: context.configuration.topics.events, to: context.configuration.topics.dispatch, context,
+            id: id, from: topics.sources.map { topics.topic(of: $0) }, to: topics.dispatch, context,
             tell: { Terminal.complain("carillon: \($0)\n") })
-        let resume = try RedriveResume(try producer.takeOver(), id: id)
+        let resume = try RedriveResume(try producer.takeOver(), of: topics, id: id)
         try resume?.check(request, id: id)
         if let cursor = resume?.cursor, cursor.isDone { return try finish(cursor, isNew: false) }
         var session = try RedriveSession(context, request, id: id, resuming: resume)

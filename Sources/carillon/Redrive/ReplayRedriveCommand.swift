@@ -10,8 +10,9 @@ struct ReplayRedriveCommand: ParsableCommand {
         abstract: "Send the pushes of past events that nobody was sent. Notifies people.",
         discussion: """
             Shows a plan first, and sends it after the number of its devices is typed, or given with --confirm-devices. \
-            Of each order only the latest notification is sent, and nothing that was already dispatched. After an \
-            interruption, resume with the same options and the same --id.
+            Of each order only the latest notification is sent, and nothing that was already dispatched; with --undelivered \
+            only what was dispatched, and then refused or given up. After an interruption, resume with the same options and \
+            the same --id.
             """,
         examples: [
             ("carillon replay redrive --from -1h --dry-run", "What would be sent, and what is left out."),
@@ -22,6 +23,10 @@ struct ReplayRedriveCommand: ParsableCommand {
             (
                 "carillon replay redrive --from -1h --i-understand-this-notifies-people --confirm-devices 312",
                 "From a script, with the number of a --dry-run."
+            ),
+            (
+                "carillon replay redrive --from -1h --undelivered --dry-run",
+                "What the providers refused, or was given up, and has not expired."
             ),
         ])
 
@@ -44,9 +49,9 @@ struct ReplayRedriveCommand: ParsableCommand {
         let now = WallClock.now
         let id = RedriveOptions.replayID(redrive.id, now: now)
         var request = RedriveRequest()
-        request.replay = selection.request(view: .both, now: now)
+        request.replay = try selection.request(view: .both, now: now, configuration.topics)
         request.maxAge = redrive.maxAgeMilliseconds ?? 0
-        request.includesSent = redrive.includeSent
+        request.choice = redrive.choice
         request.digest = RedriveDigest.make(selection, redrive, configuration)
         try ReplayWork.withContext(configuration, now: now) { context in
             let work = RedriveWork(

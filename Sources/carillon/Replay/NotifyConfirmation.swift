@@ -1,15 +1,31 @@
 import Foundation
 
-/// The second confirmation of a command that notifies people: the number that its plan reported, typed or given as an
-/// option.
+/// The second confirmation of a command that notifies people, or deletes what they asked for: the number that its plan
+/// reported, typed or given as an option.
 struct NotifyConfirmation {
+    /// What is done once it is confirmed.
+    enum Deed {
+        case notify, delete
+
+        var warning: String {
+            switch self {
+            case .notify: "This notifies people."
+            case .delete: "This deletes subscriptions."
+            }
+        }
+    }
+
+    var deed = Deed.notify
     /// The number to be confirmed.
     var count: Int
     /// `devices` or `events`.
     var unit: String
-    /// The option that gives the number, such as `--confirm-devices`.
+    /// The option that takes the place of typing it: `--confirm-devices`, which gives the number, or `--yes`, which does
+    /// not.
     var option: String
-    /// The value of that option.
+    /// Whether that option gives the number.
+    var optionHasNumber = true
+    /// The number that it gave.
     var given: Int?
     /// Whether a person can be prompted.
     var isTerminal = Terminal.inputIsTerminal
@@ -17,32 +33,41 @@ struct NotifyConfirmation {
     /// Prompts, unless the number was given.
     ///
     /// - Parameter readLine: returns the typed line; nil at the end of the input.
-    /// - Throws: exit code 78 and the reason, unless the number is right.
+    /// - Throws: the reason, unless the number is right: exit code 78, or 64 where only a flag without a number is missing.
     func check(
         ask: (String) -> Void = Terminal.complain, readLine: () -> String?
     ) throws(CommandFailure) {
         let number = ProgressLine.grouped(count)
         if let given {
             guard given == count else {
-                throw Self.refusal("\(option) \(given) is not the number of \(unit), which is \(number)")
+                throw refusal("\(option) \(given) is not the number of \(unit), which is \(number)")
             }
             return
         }
         guard isTerminal else {
-            throw Self.refusal("there is no terminal to type the number of \(unit): give \(option) \(count)")
+            guard optionHasNumber else {
+                throw CommandFailure(
+                    .usage,
+                    "there is no terminal to confirm the number of \(unit), which is \(number): give \(option); nothing "
+                        + "was sent")
+            }
+            throw refusal("there is no terminal to type the number of \(unit): give \(option) \(count)")
         }
-        ask("This notifies people. Type the number of \(unit) to continue: ")
+        ask("\(deed.warning) Type the number of \(unit) to continue: ")
         guard let line = readLine() else {
-            throw Self.refusal("the number of \(unit) was not typed")
+            throw refusal("the number of \(unit) was not typed")
         }
         let typed = line.trimmingCharacters(in: .whitespacesAndNewlines)
         guard typed == String(count) || typed == number else {
-            throw Self.refusal("what was typed is not the number of \(unit), which is \(number)")
+            throw refusal("what was typed is not the number of \(unit), which is \(number)")
         }
     }
 
-    private static func refusal(_ reason: String) -> CommandFailure {
-        CommandFailure(.configuration, "\(reason); nothing was sent")
+    private func refusal(_ reason: String) -> CommandFailure {
+        switch deed {
+        case .notify: CommandFailure(.configuration, "\(reason); nothing was sent")
+        case .delete: CommandFailure(.configuration, "\(reason); nothing was deleted")
+        }
     }
 }
 

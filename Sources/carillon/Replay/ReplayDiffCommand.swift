@@ -43,7 +43,8 @@ struct ReplayDiffCommand: ParsableCommand {
         let now = WallClock.now
         let other = try withConfig.map { try options.checked(needsBroker: needsBroker, inPlaceOfConfig: $0) }
         // A device that has unsubscribed since was sent its pushes all the same.
-        let request = selection.request(view: other == nil ? .asOfEvent : .both, now: now)
+        let request = try selection.request(
+            view: other == nil ? .asOfEvent : .both, now: now, configuration.topics)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
         var foreign = 0
         let (input, report) =

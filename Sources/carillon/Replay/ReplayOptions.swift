@@ -1,4 +1,5 @@
 import Arguments
+import Events
 import FanOut
 import Foundation
 import Pipeline
@@ -6,23 +7,27 @@ import Replay
 import Subscriptions
 import Synchronization
 
-/// The events to replay; each of the replay commands has these options as a group.
+/// The events and requests to replay; each of the replay commands has these options as a group.
 struct ReplayOptions: ParsableArguments {
     @Option(help: "From the first record at this time, or so long ago.", valueName: "time|-2h") var from: String?
     @Option(help: "To the last record before this time, or so long ago.", valueName: "time|-2h") var to: String?
     @Option(help: "These offsets, the second one not included; either may be left out.", valueName: "a..b")
     var offsets: String?
-    @Option(help: "Only this partition.", valueName: "n") var partition: [Int] = []
-    @Option(help: "Only this order.", valueName: "id") var order: [String] = []
-    @Option(help: "Only this place.", valueName: "id") var place: [String] = []
-    @Option(help: "Only this event type, such as ORDER_CREATED.", valueName: "type") var type: [String] = []
+    @Option(help: "Only topic.events or topic.requests, by its name; both by default.", valueName: "name")
+    var topic: [String] = []
+    @Option(help: "Only this partition, of each topic.", valueName: "n") var partition: [Int] = []
+    @Option(help: "Only this order, and requests that carry its id.", valueName: "id") var order: [String] = []
+    @Option(help: "Only this place, and requests to it.", valueName: "id") var place: [String] = []
+    @Option(help: "Only requests with this request_id or message id.", valueName: "id") var request: [String] = []
+    @Option(help: "Only this event type, such as ORDER_CREATED; of requests, app or message.", valueName: "type")
+    var type: [String] = []
     @Option(help: "Only events with this status.", valueName: "status") var status: [String] = []
     @Option(
         help: "Who is notified: who was subscribed then, who is now, or who was and still is.",
         completion: .list(SubscriptionHistory.View.allCases.map(\.rawValue)))
     var subscriptions: SubscriptionHistory.View?
     @Option(
-        help: "Events from a file of JSON lines as kcat -J prints them, in place of Kafka; approximate.",
+        help: "Events and requests from a file of JSON lines as kcat -J prints them, in place of Kafka; approximate.",
         valueName: "file", completion: .file)
     var source: [String] = []
     @Option(help: "The subscriptions that go with --source.", valueName: "file", completion: .file)
@@ -64,8 +69,12 @@ struct ReplayOptions: ParsableArguments {
     /// - Parameters:
     ///   - view: used if `--subscriptions` does not say.
     ///   - now: milliseconds since 1970.
-    func request(view: SubscriptionHistory.View, now: Int64) -> ReplayRequest {
+    /// - Throws: if `--topic` is neither of the pipeline's.
+    func request(
+        view: SubscriptionHistory.View, now: Int64, _ topics: PipelineConfiguration.Topics
+    ) throws(CommandFailure) -> ReplayRequest {
         var request = ReplayRequest()
+        request.sources = try sources(of: topics)
         request.from = from.flatMap { Self.time($0, now: now) }
         request.to = to.flatMap { Self.time($0, now: now) }
         request.offsets = offsets.flatMap(Self.range)
@@ -74,10 +83,24 @@ struct ReplayOptions: ParsableArguments {
         request.filter.places = Set(place)
         request.filter.types = Set(type.compactMap(FilterRules.typeName))
         request.filter.statuses = Set(status)
+        request.filter.requests = Set(self.request)
         request.view = subscriptions ?? view
         request.ignoresJournal = noJournal
         request.ungrouped = journalV1
         return request
+    }
+
+    private func sources(of topics: PipelineConfiguration.Topics) throws(CommandFailure) -> Set<SourceKind>? {
+        guard !topic.isEmpty else { return nil }
+        var sources: Set<SourceKind> = []
+        for name in topic {
+            guard let source = topics.source(of: name) else {
+                let names = topics.sources.map { topics.topic(of: $0) }.joined(separator: " or ")
+                throw CommandFailure(.usage, "--topic \(name) is not allowed; it must be \(names)")
+            }
+            sources.insert(source)
+        }
+        return sources
     }
 
     /// An ISO time, or one so long before `now`: `-90s`, `-15m`, `-2h`, `-1d`.

@@ -18,7 +18,7 @@ struct ReplayPlanCommand: ParsableCommand, ReplayUse {
 
     func run() async throws {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty)
-        let request = selection.request(view: .both, now: WallClock.now)
+        let request = try selection.request(view: .both, now: WallClock.now, configuration.topics)
         let (input, plan) = try ReplayWork.perform(self, configuration, request, from: selection)
         let text = PlanText(input: input, plan: plan)
         if json { return Terminal.write(try JSONOutput.text(text.document)) }

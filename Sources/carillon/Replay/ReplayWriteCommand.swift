@@ -29,7 +29,7 @@ struct ReplayWriteCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty || output.hasPrefix("topic:"))
         let now = WallClock.now
-        let request = selection.request(view: .both, now: now)
+        let request = try selection.request(view: .both, now: now, configuration.topics)
         let began = ContinuousClock.now
         let writing = Writing(output: output, explains: explain, configuration: configuration, now: now)
         let (input, count) = try ReplayWork.perform(writing, configuration, request, from: selection)

@@ -1,3 +1,4 @@
+import Delivery
 import FanOut
 import Foundation
 import HTTPServer
@@ -18,6 +19,8 @@ extension CommandFailure {
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
         case let error as ReplayRefusal: self.init(.configuration, error.description)
         case let error as RedriveTakenOver: self.init(.inUse, error.description)
+        case let error as ReaperTakenOver: self.init(.inUse, error.description)
+        case is ReaperStopped: self.init(.notInTime, "stopped; the next run finishes what is open")
         case is ReplayStopped: self.init(.notInTime, "stopped; nothing was changed, start it again")
         case let error as FileError: self.init(.usage, error.description)
         case let error as Subscription.Invalid: self.init(.usage, lines: error.problems)

@@ -28,6 +28,17 @@ struct TopicWriter: ~Copyable {
         try takeFailures()
     }
 
+    /// Writes a record, and waits until it is written.
+    ///
+    /// - Returns: where it is; nil if the broker did not say.
+    mutating func writeAndLocate(
+        key: String, value: [UInt8]
+    ) throws(KafkaError) -> (partition: Int32, offset: Int64)? {
+        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic, tag: Producer.timedTag)
+        try finish()
+        return producer.takeAppendPlace()
+    }
+
     /// Waits until everything is written.
     mutating func finish(timeout: Duration = .seconds(60)) throws(KafkaError) {
         try producer.flush(timeout: timeout)

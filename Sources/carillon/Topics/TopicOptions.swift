@@ -4,7 +4,7 @@ import Pipeline
 
 /// What `topics create` and `topics check` share.
 struct TopicOptions: ParsableArguments {
-    @Option(help: "Partitions of events, subscriptions and dispatch; 12 for new topics.", valueName: "n")
+    @Option(help: "Partitions of the topics that grow with the load; 12 for new topics.", valueName: "n")
     var partitions: Int?
     @Option(help: "Copies of each record; 3 for new topics, fewer on fewer brokers.", valueName: "n")
     var replicationFactor: Int?
@@ -22,10 +22,13 @@ struct TopicOptions: ParsableArguments {
         _ configuration: PipelineConfiguration, _ admin: borrowing Admin
     ) throws(KafkaError) -> (plan: [TopicPlan], existing: [String: TopicDescription]) {
         let names = configuration.topics
-        let described = try admin.describe(topics: TopicPlan.all(names, .init()).map(\.name), timeout: .seconds(30))
+        var premises = TopicPlan.Premises()
+        if !configuration.delivery.credentials.isEmpty {
+            premises.retryTopics = configuration.delivery.retryTopics(of: names.dispatch)
+        }
+        let described = try admin.describe(topics: TopicPlan.all(names, premises).map(\.name), timeout: .seconds(30))
         let existing = Dictionary(described.map { ($0.name, $0) }) { first, _ in first }
 
-        var premises = TopicPlan.Premises()
         if let partitions { premises.partitions = partitions }
         if let replicationFactor {
             premises.replicationFactor = replicationFactor
@@ -38,6 +41,9 @@ struct TopicOptions: ParsableArguments {
         let events = existing[names.events]?.configuration
         if let retention = events?["retention.ms"].flatMap(Int64.init) { premises.eventsRetention = retention }
         if let bytes = events?["max.message.bytes"].flatMap(Int64.init) { premises.eventsMaxMessageBytes = bytes }
+        premises.dispatchPartitions = existing[names.dispatch].map { Int($0.partitions) }
+        let dispatch = existing[names.dispatch]?.configuration
+        if let retention = dispatch?["retention.ms"].flatMap(Int64.init) { premises.dispatchRetention = retention }
         return (TopicPlan.all(names, premises), existing)
     }
 }

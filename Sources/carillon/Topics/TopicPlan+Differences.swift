@@ -3,10 +3,17 @@ import KafkaClient
 extension TopicPlan {
     /// The differences of an existing topic from the plan, one line each.
     ///
-    /// Partitions and replication factor are compared only if they were requested: a topic may well have more.
+    /// Partitions and replication factor are compared only if they were requested, because a topic may well have more;
+    /// partitions always, where they must be those of another topic.
     func differences(from found: TopicDescription, partitions: Int?, replicationFactor: Int?) -> [String] {
         var lines: [String] = []
-        if let partitions, found.partitions != Int32(partitions) {
+        if let partitionsOf {
+            if found.partitions != Int32(self.partitions) {
+                lines.append(
+                    "\(name): partitions is \(found.partitions), not \(self.partitions) as of \(partitionsOf): a record "
+                        + "stays in the partition of its number")
+            }
+        } else if let partitions, found.partitions != Int32(partitions) {
             lines.append("\(name): partitions is \(found.partitions), not \(partitions)")
         }
         if let replicationFactor, found.replicationFactor != Int32(replicationFactor) {

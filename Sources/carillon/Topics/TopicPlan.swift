@@ -6,12 +6,12 @@ struct TopicPlan: Sendable {
     enum Role: String, CaseIterable, Sendable {
         case events, requests, subscriptions, dispatch
         case deadLetters = "dead-letters"
-        case journal
+        case journal, deliveries, retry
 
         /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
-            case .events, .requests, .subscriptions, .dispatch: true
+            case .events, .requests, .subscriptions, .dispatch, .deliveries, .retry: true
             case .deadLetters, .journal: false
             }
         }
@@ -52,6 +52,8 @@ struct TopicPlan: Sendable {
     var partitions: Int
     var replicationFactor: Int
     var properties: [Property]
+    /// The topic that it must have as many partitions as, whatever else is asked for.
+    var partitionsOf: String?
 
     var newTopic: NewTopic {
         NewTopic(
@@ -63,7 +65,7 @@ struct TopicPlan: Sendable {
 extension TopicPlan {
     /// What the plan depends on.
     struct Premises: Sendable {
-        /// The topics that grow with the load: events, subscriptions and dispatch.
+        /// The topics that grow with the load.
         var partitions = 12
         var replicationFactor = 3
         /// `retention.ms` of the events topic; -1 is unlimited.
@@ -73,13 +75,20 @@ extension TopicPlan {
         var eventsLeastRetention: Int64? = 28 * day
         /// `max.message.bytes` of the events topic; Kafka's default.
         var eventsMaxMessageBytes: Int64 = 1_048_588
+        /// The names of the retry topics; nil where `carillon deliver` has no credentials, and needs no topics.
+        var retryTopics: [String]?
+        /// The partitions of the dispatch topic; nil if there is none yet.
+        var dispatchPartitions: Int?
+        /// `retention.ms` of the dispatch topic; -1 is unlimited.
+        var dispatchRetention: Int64 = 3 * day
     }
 
     static let day: Int64 = 86_400_000
 
-    /// The plan of every topic; requests have one where they are read.
+    /// The plan of every topic; requests have one where they are read, and what delivery needs where it has credentials.
     static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
         standard(names, premises) + (names.requests.isEmpty ? [] : [requests(names, premises)])
+            + (premises.retryTopics.map { delivery(names, $0, premises) } ?? [])
     }
 
     private static func requests(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> TopicPlan {
@@ -152,7 +161,7 @@ extension TopicPlan {
         ]
     }
 
-    private static func make(
+    static func make(
         _ role: Role, _ name: String, _ partitions: Int, _ premises: Premises, _ properties: [Property]
     ) -> TopicPlan {
         let replicas = Property(

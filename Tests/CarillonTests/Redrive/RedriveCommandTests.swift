@@ -57,6 +57,7 @@ import Testing
             (["--i-understand-this-notifies-people", "--no-journal"], "--no-journal"),
             (["--i-understand-this-notifies-people", "--source", "f", "--subscriptions-file", "g"], "--source"),
             (["--i-understand-this-notifies-people", "--max-devices", "0"], "--max-devices"),
+            (["--i-understand-this-notifies-people", "--undelivered", "--include-sent"], "--undelivered"),
             (["--i-understand-this-notifies-people", "--rate", "0"], "--rate"),
             (["--i-understand-this-notifies-people", "--max-age", "soon"], "--max-age"),
             (["--i-understand-this-notifies-people", "--id", "a b"], "--id"),
@@ -87,7 +88,8 @@ import Testing
         let others = try [
             ["--from", "-2h"], ["--to", "-2h"], ["--offsets", "1..2"], ["--partition", "1"], ["--order", "1"],
             ["--place", "1"], ["--type", "ORDER_CREATED"], ["--status", "1"], ["--status", "1", "--status", "2"],
-            ["--subscriptions", "now"], ["--max-age", "61m"], ["--include-sent"], ["--set", "notification.ttl=30m"],
+            ["--subscriptions", "now"], ["--max-age", "61m"], ["--include-sent"], ["--undelivered"],
+            ["--undelivered", "--set", "topic.deliveries=another"], ["--set", "notification.ttl=30m"],
             ["--group", "another"], ["--set", "topic.dispatch=another"], ["--set", "topic.events=another"],
         ].map(digest)
         #expect(Set(others + [plain]).count == others.count + 1)

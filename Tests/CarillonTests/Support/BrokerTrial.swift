@@ -12,8 +12,12 @@ struct BrokerTrial {
     var events: String { "\(unique).events" }
 
     func carillon(_ words: String..., group: String? = nil) throws -> CommandProcess {
+        try carillon(words: words, group: group)
+    }
+
+    func carillon(words: [String], group: String? = nil) throws -> CommandProcess {
         var names: [String] = []
-        for topic in ["events", "subscriptions", "dispatch", "dead-letters", "journal"] {
+        for topic in ["events", "subscriptions", "dispatch", "dead-letters", "journal", "deliveries"] {
             names += ["--set", "topic.\(topic)=\(unique).\(topic)"]
         }
         return try CommandProcess.run(

@@ -12,6 +12,8 @@ import Testing
         return names
     }
 
+    private let retryTopics = ["notifications.dispatch.retry.10s", "notifications.dispatch.retry.1m"]
+
     private func plan(_ role: TopicPlan.Role, _ premises: TopicPlan.Premises = .init()) throws -> TopicPlan {
         try #require(TopicPlan.all(names, premises).first { $0.role == role })
     }
@@ -23,7 +25,9 @@ import Testing
     @Test("there is a plan for each topic, and what is created passes the check")
     func roundTrip() {
         for replicationFactor in 1...3 {
-            for topic in TopicPlan.all(namesWithRequests, .init(replicationFactor: replicationFactor)) {
+            for topic in TopicPlan.all(
+                namesWithRequests, .init(replicationFactor: replicationFactor, retryTopics: retryTopics))
+            {
                 let found = TopicDescription(
                     name: topic.name, partitions: Int32(topic.partitions),
                     replicationFactor: Int32(topic.replicationFactor), configuration: topic.newTopic.configuration)
@@ -32,8 +36,12 @@ import Testing
                         == [])
             }
         }
-        #expect(Set(TopicPlan.all(names, .init()).map(\.role)) == Set(TopicPlan.Role.allCases).subtracting([.requests]))
-        #expect(Set(TopicPlan.all(namesWithRequests, .init()).map(\.role)) == Set(TopicPlan.Role.allCases))
+        let roles = Set(TopicPlan.Role.allCases)
+        #expect(
+            Set(TopicPlan.all(names, .init()).map(\.role)) == roles.subtracting([.requests, .deliveries, .retry]))
+        #expect(
+            Set(TopicPlan.all(namesWithRequests, .init()).map(\.role)) == roles.subtracting([.deliveries, .retry]))
+        #expect(Set(TopicPlan.all(namesWithRequests, .init(retryTopics: retryTopics)).map(\.role)) == roles)
     }
 
     @Test("docs/kafka.md 20: a dead letter has room for the largest event and 64 KiB of headers")
@@ -115,5 +123,70 @@ import Testing
         #expect(
             dispatch.differences(from: found(dispatch, "-1"), partitions: nil, replicationFactor: nil)
                 == ["notifications.dispatch: retention.ms is -1, more than 259200000: 3 days; the records hold tokens"])
+    }
+
+    @Test("the topics of delivery have the partitions of dispatch, whatever is asked for")
+    func deliveryPartitions() throws {
+        let planned = TopicPlan.all(names, .init(partitions: 24, retryTopics: retryTopics, dispatchPartitions: 6))
+            .filter { $0.partitionsOf == names.dispatch }
+        #expect(planned.map(\.name) == ["notifications.deliveries"] + retryTopics)
+        for topic in planned {
+            #expect(topic.partitions == 6 && topic.role.growsWithLoad)
+            func differences(_ partitions: Int32) -> [String] {
+                let found = TopicDescription(
+                    name: topic.name, partitions: partitions, replicationFactor: 3,
+                    configuration: topic.newTopic.configuration)
+                return topic.differences(from: found, partitions: 24, replicationFactor: nil)
+            }
+            #expect(differences(6) == [])
+            #expect(
+                differences(24) == [
+                    "\(topic.name): partitions is 24, not 6 as of notifications.dispatch: a record stays in the partition "
+                        + "of its number"
+                ])
+        }
+        #expect(TopicPlan.all(names, .init(partitions: 24, retryTopics: retryTopics)).last?.partitions == 24)
+    }
+
+    @Test("what waits for another attempt is kept as long as dispatch, and has the broker's time")
+    func retries() throws {
+        let premises = TopicPlan.Premises(retryTopics: retryTopics, dispatchRetention: 7_200_000)
+        let topic = try plan(.retry, premises)
+        #expect(topic.newTopic.configuration["retention.ms"] == "7200000")
+        let found = TopicDescription(
+            name: topic.name, partitions: 12, replicationFactor: 3,
+            configuration: [
+                "retention.ms": "3600000", "message.timestamp.type": "CreateTime", "cleanup.policy": "compact",
+            ])
+        #expect(
+            topic.differences(from: found, partitions: nil, replicationFactor: nil) == [
+                "\(retryTopics[0]): cleanup.policy is compact, not delete: what waits is sent once, and nothing replaces it",
+                "\(retryTopics[0]): retention.ms is 3600000, less than 7200000: as long as notifications.dispatch: what "
+                    + "waits is nowhere else",
+                "\(retryTopics[0]): message.timestamp.type is CreateTime, not LogAppendTime: a push is due when the topic's "
+                    + "delay has passed since the broker appended it",
+            ])
+    }
+
+    @Test("outcomes are kept for 30 days, and never shorter than the pushes")
+    func outcomes() throws {
+        func retention(_ dispatch: Int64) throws -> String? {
+            try settings(.deliveries, .init(retryTopics: retryTopics, dispatchRetention: dispatch))["retention.ms"]
+        }
+        #expect(try retention(259_200_000) == "2592000000")
+        #expect(try retention(5_184_000_000) == "5184000000")
+        #expect(try retention(-1) == "-1")
+        let topic = try plan(.deliveries, .init(retryTopics: retryTopics))
+        func differences(_ retention: String) -> [String] {
+            let found = TopicDescription(
+                name: topic.name, partitions: 12, replicationFactor: 3, configuration: ["retention.ms": retention])
+            return topic.differences(from: found, partitions: nil, replicationFactor: nil)
+        }
+        #expect(differences("259200000") == [])
+        #expect(
+            differences("259199999") == [
+                "notifications.deliveries: retention.ms is 259199999, less than 259200000: 30 days to look at them; a push "
+                    + "of notifications.dispatch without an outcome counts as a defect"
+            ])
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 @Suite(.enabled(if: BrokerTrial.isThere, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
@@ -20,5 +22,28 @@ struct TopicsCommandTests {
         #expect(other.status == 1)
         #expect(other.output.contains("\(trial.events): partitions is 2, not 3\n"))
         #expect(try trial.carillon("topics", "create").output.contains("exists"))
+    }
+
+    @Test("with credentials the topics of delivery are created, too: with as many partitions as the dispatch topic")
+    func delivery() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let list = #"[{"name":"shop","provider":"fcm","service_account":"shop.json"}]"#
+        try Data(list.utf8).write(to: URL(fileURLWithPath: "\(folder.path)/list.json"))
+        let credentials = ["--set", "delivery.credentials=@\(folder.path)/list.json", "--set", "delivery.retry=2s,1m"]
+        func topics(_ words: String...) throws -> CommandProcess {
+            try trial.carillon(words: ["topics"] + words + credentials)
+        }
+        #expect(try trial.carillon("topics", "create", "--partitions", "2").status == 0)
+        #expect(try topics("check").errors.contains("3 differences"))
+        // The number that is asked for is not that of the dispatch topic, which there is.
+        let created = try topics("create", "--partitions", "3")
+        #expect(created.status == 0, "\(created.errors)")
+        let words = created.output.split(separator: "\n").map { $0.split(separator: " ").prefix(4).map(String.init) }
+        for name in ["deliveries", "dispatch.retry.2s", "dispatch.retry.1m"] {
+            #expect(words.contains(["\(trial.unique).\(name)", "2", "1", "created"]), "\(created.output)")
+        }
+        let checked = try topics("check", "--partitions", "2")
+        #expect(checked.status == 0, "\(checked.output)")
     }
 }

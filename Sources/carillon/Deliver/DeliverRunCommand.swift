@@ -1,0 +1,112 @@
+import Arguments
+import Console
+import Delivery
+import Foundation
+import KafkaClient
+import Pipeline
+import Telemetry
+
+/// `carillon deliver run`
+struct DeliverRunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Send pushes to FCM and APNs until SIGTERM or SIGINT.",
+        discussion: """
+            Reads the dispatch topic, sends each record's message with the lifetime that is left, and writes one outcome for \
+            each to notifications.deliveries. The first signal waits up to 15 s for the last answers and commits them; a \
+            second one ends the process at once. Exit codes: 0 drained, or finished below a cut; 3 instance in use; 64 \
+            usage; 70 a defect; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
+            """,
+        examples: [
+            ("carillon deliver --config carillon.properties --from latest", "The first start, from now on."),
+            ("carillon deliver --config carillon.properties --from-group sender", "In place of another sender."),
+            ("carillon deliver --config carillon.properties --lane apns", "One lane in a process of its own."),
+            ("carillon deliver --config carillon.properties --check", "Whether the providers accept the credentials."),
+        ])
+
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @Option(help: "Only this lane; repeatable. All lanes by default.", valueName: "name") var lane: [String] = []
+    @Option(
+        help: "Where a lane's first start begins: earliest, latest or an ISO time.", valueName: "position",
+        completion: .list(["earliest", "latest"]))
+    var from: String?
+    @Option(help: "The same: where this group is, the sender that it replaces.", valueName: "group")
+    var fromGroup: String?
+    @Option(help: "http, where to serve /metrics, /live and /ready; nowhere by default.", valueName: "host:port")
+    var http: String?
+
+    @Flag(
+        help: "Ask the providers whether they accept each credential, notify nobody, and end; 1 if one is not accepted."
+    )
+    var check: Bool
+
+    func validate() -> [String] {
+        from != nil && fromGroup != nil ? ["--from and --from-group: only one of the two can say where to begin"] : []
+    }
+
+    func run() async throws {
+        var flags: [ConfigurationLoader.Flag] = []
+        if let from { flags.append(.init(name: "--from", key: "from", value: from)) }
+        if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
+        let configuration = try options.checked(adding: flags, needsBroker: !check)
+        if check { return try checkCredentials(configuration) }
+        let logger = configuration.makeLogger()
+        logger.info(
+            "\(Version.text) delivers",
+            [
+                "librdkafka": LibraryVersions.librdkafka, "group": configuration.groupID,
+                "instance": configuration.instanceID,
+                "credentials": "\(configuration.delivery.credentials.count)",
+            ])
+        let metrics = Metrics()
+        let service = DeliveryService(
+            configuration: configuration, lanes: lane,
+            start: fromGroup.map { .group($0) } ?? configuration.from.map { .position($0) }, logger: logger,
+            metrics: metrics)
+        let console = try serve(service, metrics, at: configuration.http, logger)
+        let signals = Signals {
+            service.shutdown()
+        } again: {
+            logger.warning("stopped at once: what was in flight is sent again")
+            exit(ExitCode.notInTime.rawValue)
+        }
+        defer {
+            signals.cancel()
+            console?.stop()
+        }
+        try await service.run()
+    }
+
+    private func checkCredentials(_ configuration: PipelineConfiguration) throws {
+        guard !configuration.delivery.credentials.isEmpty else {
+            throw CommandFailure(.configuration, "delivery.credentials is not set: there is nothing to check")
+        }
+        let trials = try CredentialTrial.run(configuration, logger: configuration.makeLogger())
+        var table = TextTable(["CREDENTIAL", "ENVIRONMENT", "RESULT"])
+        var failed = 0
+        for trial in trials {
+            let result =
+                switch trial.outcome {
+                case .accepted: "accepted"
+                case .refused(let reason): "not accepted: \(reason)"
+                case .failed(let reason): "not known: \(reason)"
+                }
+            if trial.outcome != .accepted { failed += 1 }
+            table.append([trial.credential, trial.environment?.rawValue ?? "-", result])
+        }
+        Terminal.write(table.text)
+        guard failed == 0 else { throw CommandFailure(.difference, "\(failed) of \(trials.count) are not accepted") }
+    }
+
+    private func serve(
+        _ service: DeliveryService, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
+    ) throws -> ConsoleServer? {
+        guard let address else { return nil }
+        let console = try ConsoleServer(
+            at: address, metrics: metrics,
+            build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka],
+            unready: { service.readiness.reasons })
+        logger.info("serves http://\(address)/metrics, /live and /ready")
+        return console
+    }
+}

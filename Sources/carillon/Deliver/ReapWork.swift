@@ -1,0 +1,69 @@
+import Delivery
+
+/// The work of `carillon deliver reap`: the plan, the confirmation, the deleting, and the reports.
+struct ReapWork {
+    let reaper: Reaper
+    let isYes: Bool
+    /// The number given as an option instead of being typed.
+    let confirmed: Int?
+    let isJSON: Bool
+    let isStopped: () -> Bool
+
+    /// Shows what would be deleted.
+    func plan() throws -> ReapPlan {
+        let lines = ReplayProgress()
+        defer { lines.clear() }
+        let plan = try reaper.plan(until: isStopped) { lines.show("records", $0, $1) }
+        lines.clear()
+        let text = ReapText(plan: plan)
+        Terminal.write(isJSON ? try JSONOutput.text(text.document) : text.text)
+        return plan
+    }
+
+    func perform() throws {
+        let plan = try plan()
+        let approval = try approval(of: plan)
+        let report = try reaper.perform(plan, approval, until: isStopped)
+        Terminal.write(isJSON ? try JSONOutput.text(ReapOutcome(report)) : ReapText.sentence(report))
+        guard report.held.isEmpty else {
+            // What was deleted now is not in the next plan.
+            let left = plan.devices(.everything) - report.devices
+            throw CommandFailure(
+                .configuration,
+                "too many devices of \(report.held.joined(separator: ", ")) are dead, and none of them was deleted: look at "
+                    + "its answers, then confirm the number with --confirm-devices \(left)")
+        }
+    }
+
+    private func approval(of plan: ReapPlan) throws -> ReapApproval {
+        if isYes { return .withinLimit }
+        let count = plan.devices(.everything)
+        if count == 0, plan.held.isEmpty, confirmed == nil { return .withinLimit }
+        do {
+            try NotifyConfirmation(
+                deed: .delete, count: count, unit: "devices", option: "--confirm-devices", given: confirmed
+            ).check { TypedLine.read(isStopped: isStopped) }
+        } catch {
+            if isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was deleted") }
+            throw error
+        }
+        return .everything
+    }
+}
+
+/// What a run has deleted, as JSON.
+struct ReapOutcome: Encodable {
+    var devices: Int
+    var subscriptions: Int
+    var restored: Int
+    var held: [String]
+    var hasMore: Bool
+
+    init(_ report: ReapReport) {
+        devices = report.devices
+        subscriptions = report.subscriptions
+        restored = report.restored
+        held = report.held
+        hasMore = report.hasMore
+    }
+}

@@ -1,0 +1,122 @@
+import Arguments
+import FanOut
+import Foundation
+import KafkaClient
+import Pipeline
+import Subscriptions
+
+/// `carillon notify`
+struct NotifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notify",
+        abstract: "Ask the pipeline to notify users, places, channels or single devices.",
+        discussion: """
+            Writes one request to topic.requests, after the pipeline's own rules have accepted it. Before that it reads \
+            the subscriptions and counts the devices; above 100 it asks for their number.
+            """,
+        examples: [
+            (
+                "carillon notify --audience user/17 --app-type NewBill --title Bill --body 23.40",
+                "An app notification."
+            ),
+            (
+                "carillon notify --audience channel/news --message message.json --expires-in 2h --collapse-key news",
+                "A message from a file."
+            ),
+            (
+                "carillon notify --audience user/17 --app-type Generic --title Sent --body Track "
+                    + "--data order_type=food --data order_id=4711 --dry-run",
+                "What each provider would get; the app opens a link."
+            ),
+            (
+                "echo '{\"title\":\"Hello\"}' | carillon notify --audience user/17 --message - --yes --json",
+                "From a script: no count, no question."
+            ),
+        ])
+
+    /// Above so many devices it asks.
+    static let mostWithoutAsking = 100
+
+    @OptionGroup(title: "Request") var request: NotifyOptions
+    @Flag(help: "Write nothing; show the records that each provider would get, with a made-up token.") var dryRun: Bool
+    @Flag(help: "Do not count the devices, and do not ask.") var yes: Bool
+    @Flag(help: "Print the outcome as JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checked(needsBroker: !(dryRun && yes))
+        guard !configuration.topics.requests.isEmpty else {
+            throw CommandFailure(
+                .configuration,
+                "topic.requests is not set, so nothing reads requests: set it to their topic, such as "
+                    + "notifications.requests")
+        }
+        let now = WallClock.now
+        let draft = try request.draft(now: now, newID: UUID().uuidString.lowercased())
+        let trial = RequestTrial(configuration: configuration, key: draft.key, value: draft.encoded(), now: now)
+        let unsent = try trial.check(.resolver(NoDevices()))
+        let reach = yes ? nil : try count(draft, trial)
+        if dryRun { return try show(draft, trial, reach) }
+        if let reach { try confirm(reach) }
+        var writer = try TopicWriter(configuration.topics.requests, configuration)
+        let place = try writer.writeAndLocate(key: draft.key, value: trial.value)
+        let outcome = NotifyOutcome(
+            requestID: draft.id, messageID: unsent.messageID, topic: configuration.topics.requests,
+            partition: place?.partition, offset: place?.offset, devices: reach?.count)
+        Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
+    }
+
+    /// Counts the devices, and says so if there are none.
+    private func count(_ draft: RequestDraft, _ trial: RequestTrial) throws -> RequestReach {
+        let table = try SubscribedDevices.read(draft.audiences, trial.configuration, now: trial.now)
+        let reach = try trial.check(.table(table))
+        if reach.count == 0 {
+            let reason =
+                reach.isStale
+                ? "every device was last seen longer ago than subscriptions.max-age"
+                : "no device is subscribed to \(draft.audiences.joined(separator: ", "))"
+            Terminal.complain("carillon: \(reason): nobody is notified now\n")
+        }
+        return reach
+    }
+
+    private func confirm(_ reach: RequestReach) throws(CommandFailure) {
+        guard reach.count > Self.mostWithoutAsking else { return }
+        Terminal.complain("\(reach.text)\n")
+        let confirmation = NotifyConfirmation(
+            count: reach.count, unit: "devices", option: "--yes", optionHasNumber: false)
+        try confirmation.check { TypedLine.read(isStopped: { false }) }
+    }
+
+    /// Writes what `carillon render` would, for one device of each provider.
+    private func show(_ draft: RequestDraft, _ trial: RequestTrial, _ reach: RequestReach?) throws {
+        var writer = RecordLineWriter(
+            descriptor: STDOUT_FILENO, topics: trial.configuration.topics, explains: false)
+        for platform in Platform.allCases {
+            try trial.run(.resolver(SampleDevice(platform: platform)), into: &writer)
+        }
+        try writer.flush()
+        let devices = reach.map { "It would reach \($0.text). " } ?? ""
+        Terminal.complain("\(devices)Nothing was sent.\n")
+    }
+}
+
+/// What was written, and under which ids it can be found.
+private struct NotifyOutcome: Encodable {
+    var requestID: String
+    var messageID: String
+    var topic: String
+    var partition: Int32?
+    var offset: Int64?
+    /// Nil if they were not counted.
+    var devices: Int?
+
+    var text: String {
+        var lines = [
+            "request   \(requestID)", "message   \(messageID)",
+            "record    \(topic)" + (partition.map { "/\($0)" } ?? "") + (offset.map { "/\($0)" } ?? ""),
+        ]
+        if let devices { lines.append("devices   \(ProgressLine.grouped(devices))") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

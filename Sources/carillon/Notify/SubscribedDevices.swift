@@ -1,0 +1,53 @@
+import Events
+import KafkaClient
+import Pipeline
+import Subscriptions
+
+/// The present subscriptions to some audiences, as a pipeline that has read the topic to its end has them.
+enum SubscribedDevices {
+    /// Larger transactions of the table are faster, and take more memory.
+    private static let flushCount = 20_000
+
+    /// Reads the topic of subscriptions from its beginning to its present end, with progress on a terminal.
+    ///
+    /// Records that are no subscriptions are skipped, as in the pipeline. Memory grows with the devices of the audiences.
+    static func read(
+        _ audiences: [String], _ configuration: PipelineConfiguration, now: Int64
+    ) throws -> SubscriptionTable {
+        let table = SubscriptionTable.inMemory()
+        let wanted = Set(audiences.map { Array($0.utf8) })
+        var position = TablePosition.beginning(at: [0], time: EventTime(milliseconds: now))
+        position.isWhole = true
+        var changes = SubscriptionChanges()
+        var progress = ProgressLine(unit: "subscriptions")
+        defer { progress.clear() }
+        var count = 0
+        var fraction = 0.0
+        try TopicReader.readAll(
+            configuration.topics.subscriptions, settings: configuration.kafka, logger: configuration.clientSink
+        ) { record in
+            count += 1
+            if count % 1_024 == 0 { progress.show(count, fraction: fraction) }
+            guard let key = record.key, wanted.contains(audience(of: key)) else { return }
+            key.withUnsafeBytes { key in
+                withOptionalBytes(record.value) { value in
+                    changes.append(SubscriptionRecord(partition: 0, offset: 0, key: key, value: value))
+                }
+            }
+            if changes.count >= flushCount { _ = try table.apply(&changes, position) }
+        } progress: {
+            fraction = $0
+            progress.show(count, fraction: $0)
+        }
+        _ = try table.apply(&changes, position)
+        return table
+    }
+
+    /// What is before `|<SHA-256 of the token>`; empty if there is no room for that.
+    private static func audience(of key: [UInt8]) -> [UInt8] { Array(key.dropLast(65)) }
+
+    private static func withOptionalBytes(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Void) {
+        guard let bytes else { return body(nil) }
+        bytes.withUnsafeBytes(body)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("check-config and the credentials of delivery")
+struct CredentialsCheckTests {
+    private let folder = TemporaryFolder()
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+    }
+
+    private func write(_ name: String, _ contents: [UInt8]) throws {
+        try Data(contents).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
+    }
+
+    /// `check-config` with this list of credentials.
+    private func check(_ list: String, _ words: String...) throws -> CommandProcess {
+        try write("list.json", Array(list.utf8))
+        let arguments = [
+            "check-config", "-b", "localhost:9092", "--set", "delivery.credentials=@\(folder.path)/list.json",
+        ]
+        return try CommandProcess.run(arguments + words, environment: ["HOME": "/home/x"])
+    }
+
+    private struct Report: Decodable {
+        var problems: [String]
+        var warnings: [String]
+    }
+
+    private func report(_ result: CommandProcess) throws -> Report {
+        try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+    }
+
+    private let apns =
+        #"{"name":"team","provider":"apns","key_file":"team.p8","key_id":"KEYID123AB","team_id":"TEAMID123A"}"#
+
+    @Test("files that can be used are no problem, and one credential a lane is no warning")
+    func fine() throws {
+        try write("shop.json", TestCredentials.serviceAccount())
+        try write("team.p8", TestKeys.p256)
+        let result = try check(#"[{"name":"shop","provider":"fcm","service_account":"shop.json"},\#(apns)]"#)
+        #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+        #expect(result.output.contains("delivery.credentials"))
+    }
+
+    @Test("each file that cannot be used: the credential, the file and what is wrong, and nothing of the file; 78")
+    func problems() throws {
+        try write("shop.json", TestCredentials.serviceAccount(["private_key": "SECRET-1"]))
+        try write("token", Array("SECRET-2 SECRET-3".utf8))
+        let list = """
+            [{"name":"shop","provider":"fcm","service_account":"shop.json","apps":["a"]},
+             {"name":"other","provider":"fcm","token_file":"token","project_id":"p","apps":["b"]},\(apns)]
+            """
+        let lines = [
+            "delivery.credentials: credential 'shop': \(folder.path)/shop.json: private_key is not a private key in PEM",
+            "delivery.credentials: credential 'other': \(folder.path)/token: it has more than a token",
+            "delivery.credentials: credential 'team': \(folder.path)/team.p8: there is no such file",
+        ]
+        let result = try check(list)
+        #expect(result.status == 78)
+        for line in lines {
+            #expect(result.errors.contains(line))
+        }
+        #expect(!(result.output + result.errors).contains("SECRET"))
+        let machine = try check(list, "--json")
+        #expect(machine.status == 78)
+        #expect(try report(machine).problems.count == 3)
+        #expect(!(machine.output + machine.errors).contains("SECRET"))
+    }
+
+    @Test("a lane with several credentials, and one without any, is warned of")
+    func warnings() throws {
+        try write("shop.json", TestCredentials.serviceAccount())
+        let list = """
+            [{"name":"shop","provider":"fcm","service_account":"shop.json","apps":["com.shop"]},
+             {"name":"rest","provider":"fcm","service_account":"shop.json"}]
+            """
+        let warnings = [
+            "lane 'apns' has no credential: what it reads is refused (no_credential)",
+            "lane 'fcm' has the credentials 'shop', 'rest': a paused credential stops its lane; delivery.lanes can give "
+                + "each a lane of its own",
+        ]
+        let result = try check(list)
+        #expect(result.status == 0)
+        #expect(result.errors == warnings.map { "carillon: warning: \($0)\n" }.joined())
+        let machine = try check(list, "--json")
+        #expect(machine.status == 0 && machine.errors.isEmpty)
+        #expect(try report(machine).warnings == warnings)
+        let apart = try check(list, "--set", "delivery.lanes=shop:fcm/com.shop,fcm:fcm,apns:apns", "--json")
+        #expect(try report(apart).warnings == [warnings[0]])
+    }
+
+    @Test("without credentials nothing is said of delivery")
+    func none() throws {
+        let result = try CommandProcess.run(["check-config", "-b", "localhost:9092"], environment: ["HOME": "/home/x"])
+        #expect(result.status == 0 && result.errors.isEmpty)
+    }
+}
