@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -27,18 +28,23 @@ COPIES = 3
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def devices_of(place, number):
+    """The COPIES devices of a place."""
+    for copy in range(COPIES):
+        yield subscription(
+            place,
+            f"device-{number:08}-{copy}-" + hashlib.sha512(f"{number} {copy}".encode()).hexdigest(),
+            environment="production",
+            locale="en-GB",
+            registered_at="2026-02-01T00:00:00Z",
+            last_seen_at="2026-02-28T00:00:00Z",
+        )
+
+
 def subscriptions(places):
-    """COPIES devices for each of the loader's places."""
-    for place in range(places):
-        for copy in range(COPIES):
-            yield subscription(
-                f"{place:08}-0000-4000-8000-000000000000",
-                f"device-{place:08}-{copy}-" + hashlib.sha512(f"{place} {copy}".encode()).hexdigest(),
-                environment="production",
-                locale="en-GB",
-                registered_at="2026-02-01T00:00:00Z",
-                last_seen_at="2026-02-28T00:00:00Z",
-            )
+    """Those of the loader's places."""
+    for number in range(places):
+        yield from devices_of(f"{number:08}-0000-4000-8000-000000000000", number)
 
 
 def cpu_seconds(pid):
@@ -53,6 +59,15 @@ def crossing(samples, at):
             share = (at - n0) / (n1 - n0)
             return t0 + share * (t1 - t0), c0 + share * (c1 - c0)
     raise Failure(f"no sample around {at:,} events")
+
+
+class Program(NamedTuple):
+    """What is measured: the limit, or a build of carillon with its settings, by how it moves one topic."""
+
+    name: str
+    build: str
+    input: str
+    settings: dict
 
 
 class Bench:
@@ -97,13 +112,13 @@ class Bench:
 
     def command(self, program, group, output, workers):
         options, bootstrap = self.options, self.cluster.bootstrap
-        if program == "limit":
+        if program.name == "limit":
             return [
-                options.limit,
+                program.build,
                 "run",
                 bootstrap,
                 group,
-                self.input,
+                program.input,
                 output["dispatch"],
                 str(options.events),
                 str(workers),
@@ -121,11 +136,28 @@ class Bench:
             "topic.dispatch": output["dispatch"],
             "topic.dead-letters": output["dead-letters"],
             "topic.journal": output["journal"],
-        }
-        build = options.against if program == "against" else options.carillon
-        return [build, "run", "--from", "earliest"] + [
+        } | program.settings
+        return [program.build, "run", "--from", "earliest"] + [
             part for key, value in settings.items() for part in ("--set", f"{key}={value}")
         ]
+
+    def interleave(self, programs, workers):
+        """Measures each in turn, several times; the medians by name."""
+        results = {program.name: [] for program in programs}
+        self.measure(programs[-1], workers)  # Not counted: it warms up the broker's JIT compiler.
+        for _ in range(self.options.runs):
+            for program in programs:
+                results[program.name].append(self.measure(program, workers))
+                rate, cpu, peak = results[program.name][-1]
+                print(f"  {program.name:15} {rate:9,.0f} events/s {cpu:6.2f} µs CPU a record {peak:7.0f} MB", flush=True)
+        medians = {name: [statistics.median(column) for column in zip(*rows)] for name, rows in results.items()}
+        print(
+            f"\n{workers} worker(s), {self.options.runs} runs of each, medians\n"
+            f"{'':15} {'events/s':>12} {'records/s':>12} {'µs CPU a record':>16} {'peak MB':>9}"
+        )
+        for name, (rate, cpu, peak) in medians.items():
+            print(f"{name:15} {rate:12,.0f} {rate * COPIES:12,.0f} {cpu:16.2f} {peak:9.0f}")
+        return medians
 
     def measure(self, program, workers):
         """One run: (events/s, CPU µs a record, peak MB)."""
@@ -147,7 +179,7 @@ class Bench:
                 start_new_session=True,
             )
         try:
-            samples = self.follow(process, group, log_path)
+            samples = self.follow(process, group, program.input, log_path)
             first, last = options.events // 10, options.events * 95 // 100
             (t0, c0), (t1, c1) = crossing(samples, first), crossing(samples, last)
             status = pathlib.Path(f"/proc/{process.pid}/status")
@@ -163,7 +195,7 @@ class Bench:
                 process.kill()
                 process.wait()
         self.check_output(output["dispatch"])
-        if program == "carillon" and self.runs == 1:
+        if program.name == "carillon" and self.runs == 1:
             self.value_bytes = self.average_value(output["dispatch"])
             print(f"carillon writes {self.value_bytes} B a record, and so does the limit", flush=True)
         for future in self.cluster.admin.delete_topics(list(output.values())).values():
@@ -174,7 +206,7 @@ class Bench:
     def read_peak(status):
         return next((int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")), 0)
 
-    def follow(self, process, group, log_path):
+    def follow(self, process, group, topic, log_path):
         """Samples of (time, committed events, CPU seconds) until everything is committed."""
         samples, self.peak_kb = [], 0
         deadline = time.monotonic() + self.options.deadline
@@ -184,7 +216,7 @@ class Bench:
                 self.peak_kb = max(self.peak_kb, self.read_peak(pathlib.Path(f"/proc/{process.pid}/status")))
             except (FileNotFoundError, ProcessLookupError, IndexError):
                 cpu = samples[-1][2] if samples else 0
-            done = sum(self.cluster.committed(group, self.input).values())
+            done = sum(self.cluster.committed(group, topic).values())
             samples.append((time.monotonic(), done, cpu))
             if done >= self.options.events:
                 return samples
@@ -212,6 +244,11 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def print_ratios(name, mine, other):
+    rate, cpu, peak = [one / two for one, two in zip(mine, other)]
+    print(f"{'to ' + name:15} {rate:12.2f} {rate:12.2f} {cpu:16.2f} {peak:9.2f}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.splitlines()[0])
     parser.add_argument("--limit", help=argparse.SUPPRESS, required=True)
@@ -227,29 +264,17 @@ def main():
     parser.add_argument("--deadline", type=int, default=120, help="seconds for one run")
     options = parser.parse_args()
     bench = Bench(options)
-    programs = ["limit"] if options.only_limit else ["limit", "carillon"]
+    programs = [Program("limit", options.limit, bench.input, {})]
     if options.against:
-        programs.insert(1, "against")
+        programs.append(Program("against", options.against, bench.input, {}))
+    if not options.only_limit:
+        programs.append(Program("carillon", options.carillon, bench.input, {}))
     try:
         bench.load()
         for workers in map(int, options.workers.split(",")):
-            results = {program: [] for program in programs}
-            bench.measure(programs[-1], workers)  # Not counted: it warms up the broker's JIT compiler.
-            for _ in range(options.runs):
-                for program in programs:
-                    results[program].append(bench.measure(program, workers))
-                    rate, cpu, peak = results[program][-1]
-                    print(f"  {program:8} {rate:9,.0f} events/s {cpu:6.2f} µs CPU a record {peak:7.0f} MB", flush=True)
-            medians = {program: [statistics.median(column) for column in zip(*rows)] for program, rows in results.items()}
-            print(
-                f"\n{workers} worker(s), {options.runs} runs of each, medians\n"
-                f"{'':10} {'events/s':>12} {'records/s':>12} {'µs CPU a record':>16} {'peak MB':>9}"
-            )
-            for program, (rate, cpu, peak) in medians.items():
-                print(f"{program:10} {rate:12,.0f} {rate * COPIES:12,.0f} {cpu:16.2f} {peak:9.0f}")
+            medians = bench.interleave(programs, workers)
             for program in programs[:-1]:
-                ratios = [mine / other for mine, other in zip(medians["carillon"], medians[program])]
-                print(f"{'to ' + program:10} {ratios[0]:12.2f} {ratios[0]:12.2f} {ratios[1]:16.2f} {ratios[2]:9.2f}\n", flush=True)
+                print_ratios(program.name, medians["carillon"], medians[program.name])
     except Failure as failure:
         print(f"FAILED: {failure}")
         return 1

@@ -6,7 +6,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python="$root/.build/python/bin/python"
 
 # What the build needs, and what only the tests need.
-build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev libmicrohttpd-dev pkg-config)
+build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev libmicrohttpd-dev
+    libcurl4-openssl-dev libnghttp2-dev pkg-config)
 swift_needed=6.2
 
 say() { printf '%s\n' "== $*" >&2; }
@@ -89,6 +90,14 @@ prepare_carillon() {
     swift build --package-path "$root" -c release --product carillon >&2 || return 1
     CARILLON=$(swift build --package-path "$root" -c release --show-bin-path)/carillon
     export CARILLON
+}
+
+# prepare_stand_in: sets $PROVIDER_STAND_IN, both providers as a program, unless it is set already.
+prepare_stand_in() {
+    [[ -z ${PROVIDER_STAND_IN:-} ]] || return 0
+    swift build --package-path "$root" -c release --product provider-stand-in >&2 || return 1
+    PROVIDER_STAND_IN=$(swift build --package-path "$root" -c release --show-bin-path)/provider-stand-in
+    export PROVIDER_STAND_IN
 }
 
 # Installs what a broker needs; returns 1 if KAFKA_HOME is not set.

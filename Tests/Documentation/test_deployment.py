@@ -1,6 +1,7 @@
-"""docker-compose.yml, Dockerfile, the systemd unit and the Kubernetes manifest: they parse, and every command line, variable,
+"""docker-compose.yml, Dockerfile, the systemd units and the Kubernetes manifests: they parse, and every command line, variable,
 path, port and exit code in them is one that the real program has."""
 
+import json
 import pathlib
 import re
 import shlex
@@ -18,8 +19,16 @@ OPERATIONS = ROOT / "docs/operations"
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 # The services that run Carillon.
 OURS = {name: service for name, service in COMPOSE.items() if service["image"] == "carillon"}
-MANIFEST = list(yaml.safe_load_all((OPERATIONS / "kubernetes.yaml").read_text()))
+MANIFESTS = {
+    name: list(yaml.safe_load_all((OPERATIONS / name).read_text())) for name in ("kubernetes.yaml", "kubernetes-deliver.yaml")
+}
+SECRETS = {
+    each["metadata"]["name"]: each["stringData"] for manifest in MANIFESTS.values() for each in manifest if each["kind"] == "Secret"
+}
 METRICS_PORT = 9464
+# Where a container has the credentials of delivery.
+CREDENTIALS = "/run/credentials"
+LAST_ANSWERS = 15
 
 
 def dockerfile():
@@ -28,10 +37,10 @@ def dockerfile():
     return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
 
 
-def unit():
-    """The systemd unit: the values of each name, in order."""
+def unit(name):
+    """A systemd unit: the values of each name, in order."""
     values = {}
-    for line in (OPERATIONS / "carillon.service").read_text().splitlines():
+    for line in (OPERATIONS / name).read_text().splitlines():
         if "=" in line and not line.startswith("#"):
             name, value = line.split("=", 1)
             values.setdefault(name, []).append(value)
@@ -47,6 +56,30 @@ def shutdown_timeout():
     return seconds(re.search(r"^shutdown\.timeout +(\S+)", output, re.M).group(1))
 
 
+def new_key(*options):
+    """A private key in PEM, as providers give it."""
+    return subprocess.run(["openssl", "genpkey", *options], capture_output=True, text=True, check=True).stdout
+
+
+def write_credentials(folder):
+    """The list of credentials of the Kubernetes manifest, and the files that it names."""
+    listed = SECRETS["carillon-delivery"]["credentials.json"]
+    (folder / "credentials.json").write_text(listed)
+    account = {
+        "type": "service_account",
+        "project_id": "shop",
+        "private_key_id": "1",
+        "private_key": new_key("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"),
+        "client_email": "sender@shop.iam.gserviceaccount.com",
+        "token_uri": "https://oauth2.googleapis.com/token",
+    }
+    for each in json.loads(listed):
+        if "service_account" in each:
+            (folder / each["service_account"]).write_text(json.dumps(account))
+        else:
+            (folder / each["key_file"]).write_text(new_key("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"))
+
+
 def documented_codes(restart):
     """The exit codes of docs/operating.md whose column "Restart?" is `restart`."""
     table = (ROOT / "docs/operating.md").read_text().split("## Exit codes")[1].split("\n\n")[1]
@@ -56,12 +89,21 @@ def documented_codes(restart):
 class Deployment(unittest.TestCase):
     """What all of them are asked."""
 
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        write_credentials(cls.folder)
+
+    def here(self, variables):
+        """The credentials are in a folder of ours."""
+        return {name: value.replace(CREDENTIALS, str(self.folder)) for name, value in (variables or {}).items()}
+
     def assert_runs(self, arguments, variables=None, **options):
-        self.assertEqual(program.problems(arguments, variables, **options), [], f"carillon {shlex.join(arguments)}")
+        self.assertEqual(program.problems(arguments, self.here(variables), **options), [], f"carillon {shlex.join(arguments)}")
 
     def assert_known(self, variables):
         """Every variable is a setting of ours or librdkafka's, with a value that is allowed."""
-        sources, ignored, problems = program.configuration(variables)
+        sources, ignored, problems = program.configuration(self.here(variables))
         self.assertEqual((ignored, problems), ([], []))
         self.assertEqual(sorted(source[1:] for source in sources.values() if source[1:] in variables), sorted(variables))
 
@@ -79,7 +121,7 @@ class Checks(Deployment):
 
 class Compose(Deployment):
     def test_commands_and_variables_are_the_program_s(self):
-        self.assertEqual(set(OURS), {"topics", "carillon"})
+        self.assertEqual(set(OURS), {"topics", "carillon", "deliver-topics", "deliver"})
         for name, service in OURS.items():
             with self.subTest(name):
                 self.assert_known(service["environment"])
@@ -92,13 +134,26 @@ class Compose(Deployment):
                 self.assertIn(other, COMPOSE, name)
             for mount in service.get("volumes", []):
                 source = mount.split(":")[0]
-                self.assertTrue((ROOT / source).is_dir() if source.startswith(".") else source in volumes, mount)
+                if source != "./credentials":
+                    self.assertTrue((ROOT / source).is_dir() if source.startswith(".") else source in volumes, mount)
         self.assertIn("healthcheck", COMPOSE["kafka"])
 
     def test_the_state_has_the_image_s_volume_and_time_to_drain(self):
         mounts = [mount.split(":")[1] for mount in COMPOSE["carillon"]["volumes"]]
         self.assertEqual(mounts, [rest for name, rest in dockerfile() if name == "VOLUME"])
         self.assertGreater(seconds(COMPOSE["carillon"]["stop_grace_period"]), shutdown_timeout())
+
+    def test_a_sender_runs_only_if_it_is_asked_for_and_may_only_read_its_credentials(self):
+        for name, service in OURS.items():
+            with self.subTest(name):
+                sends = name.startswith("deliver")
+                self.assertEqual(service.get("profiles"), ["deliver"] if sends else None)
+                self.assertEqual(CREDENTIALS in service["environment"].get("CARILLON_DELIVERY_CREDENTIALS", ""), sends)
+                self.assertEqual(f"./credentials:{CREDENTIALS}:ro" in service.get("volumes", []), sends)
+        # Neither the image nor a commit gets a key.
+        self.assertIn("credentials/", (ROOT / ".dockerignore").read_text().split())
+        self.assertIn("/credentials/", (ROOT / ".gitignore").read_text().split())
+        self.assertGreater(seconds(OURS["deliver"]["stop_grace_period"]), LAST_ANSWERS + shutdown_timeout())
 
     def test_clients_use_the_broker_s_listener_inside_the_network(self):
         listeners = dict(each.split("://") for each in COMPOSE["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(","))
@@ -109,8 +164,10 @@ class Compose(Deployment):
 
     def test_prometheus_scrapes_where_the_daemon_listens(self):
         settings = yaml.safe_load((OPERATIONS / "prometheus.yml").read_text())
-        self.assertEqual(settings["scrape_configs"][0]["static_configs"][0]["targets"], [f"carillon:{METRICS_PORT}"])
-        self.assertEqual(COMPOSE["carillon"]["environment"]["CARILLON_HTTP"], f"0.0.0.0:{METRICS_PORT}")
+        scraped = [target for job in settings["scrape_configs"] for each in job["static_configs"] for target in each["targets"]]
+        self.assertEqual(scraped, [f"carillon:{METRICS_PORT}", f"deliver:{METRICS_PORT}"])
+        for name in ("carillon", "deliver"):
+            self.assertEqual(COMPOSE[name]["environment"]["CARILLON_HTTP"], f"0.0.0.0:{METRICS_PORT}")
         self.assertIn("--config.file=/etc/prometheus/prometheus.yml", COMPOSE["prometheus"]["command"])
         for rules in settings.get("rule_files", []):
             self.assertTrue((OPERATIONS / rules).is_file(), rules)
@@ -175,46 +232,91 @@ def dockerfile_user():
     return int([rest for name, rest in dockerfile() if name == "USER"][-1].split(":")[0])
 
 
-class Unit(Deployment):
-    def arguments(self, folder):
-        path, *arguments = shlex.split(unit()["ExecStart"][0])
-        self.assertEqual(path, "/usr/local/bin/carillon")
-        return [word.replace("%d", folder) for word in arguments]
+class Units:
+    """What each of the systemd units is asked."""
 
-    def test_the_command_line_takes_the_file_beside_it(self):
-        self.assert_runs(self.arguments(str(OPERATIONS)))
-        credential = unit()["LoadCredential"][0].split(":")[0]
-        self.assertIn(f"%d/{credential}", unit()["ExecStart"][0])
+    name: str
+    port: int
+    time_to_drain = 0
+
+    @property
+    def unit(self):
+        return unit(self.name)
+
+    def arguments(self, folder):
+        path, *arguments = shlex.split(self.unit["ExecStart"][0])
+        self.assertEqual(path, "/usr/local/bin/carillon")
+        return [word.replace("%d", str(folder)) for word in arguments]
+
+    def test_the_command_line_takes_the_files_beside_it(self):
+        shutil.copy(OPERATIONS / "carillon.properties", self.folder)
+        self.assert_runs(self.arguments(self.folder))
+        for each in self.unit["LoadCredential"]:
+            name, path = each.split(":")
+            self.assertEqual(path, f"/etc/carillon/{name}")
+            self.assertTrue((self.folder / name).is_file(), name)
 
     def test_variables_are_the_program_s(self):
-        variables = dict(each.split("=", 1) for each in unit()["Environment"])
-        self.assert_known(variables | {"KAFKA_BOOTSTRAP_SERVERS": "kafka:9093"})
-        self.assertEqual(variables["CARILLON_HTTP"], f"127.0.0.1:{METRICS_PORT}")
+        variables = dict(each.split("=", 1) for each in self.unit["Environment"])
+        self.assert_known(variables | {"KAFKA_BOOTSTRAP_SERVERS": "kafka:9092"})
+        self.assertEqual(variables["CARILLON_HTTP"], f"127.0.0.1:{self.port}")
 
     def test_commands_in_its_comments_run(self):
-        commands = re.findall(r"^#\s+carillon (.*)", (OPERATIONS / "carillon.service").read_text(), re.M)
+        shutil.copy(OPERATIONS / "carillon.properties", self.folder)
+        commands = re.findall(r"^#\s+carillon (.*)", (OPERATIONS / self.name).read_text(), re.M)
         self.assertTrue(commands)
         for command in commands:
-            self.assert_runs(shlex.split(command.replace("/etc/carillon", str(OPERATIONS))))
+            self.assert_runs(shlex.split(command.replace("/etc/carillon", str(self.folder))))
 
     def test_it_does_not_restart_where_a_restart_cannot_help(self):
-        self.assertEqual([int(code) for code in unit()["RestartPreventExitStatus"][0].split()], documented_codes("no"))
+        self.assertEqual([int(code) for code in self.unit["RestartPreventExitStatus"][0].split()], documented_codes("no"))
 
     def test_there_is_time_to_drain(self):
-        self.assertGreater(seconds(unit()["TimeoutStopSec"][0]), shutdown_timeout())
+        self.assertGreater(seconds(self.unit["TimeoutStopSec"][0]), self.time_to_drain + shutdown_timeout())
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
     def test_systemd_takes_it(self):
         with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder) / "carillon.service"
-            copy.write_text((OPERATIONS / "carillon.service").read_text().replace("/usr/local/bin/carillon", program.carillon()))
+            copy = pathlib.Path(folder) / self.name
+            copy.write_text((OPERATIONS / self.name).read_text().replace("/usr/local/bin/carillon", program.carillon()))
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True, timeout=60)
-            self.assertEqual((done.returncode, "carillon.service" in done.stderr), (0, False), done.stderr)
+            self.assertEqual((done.returncode, self.name in done.stderr), (0, False), done.stderr)
 
 
-class Kubernetes(Deployment):
+class Unit(Units, Deployment):
+    name, port = "carillon.service", METRICS_PORT
+
+
+class DeliverUnit(Units, Deployment):
+    # Both may be on one machine.
+    name, port, time_to_drain = "carillon-deliver.service", METRICS_PORT + 1, LAST_ANSWERS
+
+    def test_every_file_of_the_list_is_a_credential_of_the_unit(self):
+        loaded = {each.split(":")[0] for each in self.unit["LoadCredential"]}
+        self.assertEqual(loaded, set(SECRETS["carillon-delivery"]) | {"carillon.properties"})
+
+    def test_it_is_confined_as_the_other_unit(self):
+        own = {
+            "Description",
+            "ExecStart",
+            "LoadCredential",
+            "Environment",
+            "TimeoutStopSec",
+            "StateDirectory",
+            "StateDirectoryMode",
+        }
+        units = [{key: value for key, value in unit(name).items() if key not in own} for name in (self.name, Unit.name)]
+        self.assertEqual(*units)
+
+
+class Manifests:
+    """What each of the Kubernetes manifests is asked."""
+
+    manifest: str
+    time_to_drain = 0
+
     def one(self, kind):
-        found = [each for each in MANIFEST if each["kind"] == kind]
+        found = [each for each in MANIFESTS[self.manifest] if each["kind"] == kind]
         self.assertEqual(len(found), 1, kind)
         return found[0]
 
@@ -228,12 +330,11 @@ class Kubernetes(Deployment):
 
     def variables(self):
         """As the first pod would get them."""
-        secret, values = self.one("Secret"), {}
+        values = {}
         for entry in self.container["env"]:
             source = entry.get("valueFrom", {})
             if "secretKeyRef" in source:
-                self.assertEqual(source["secretKeyRef"]["name"], secret["metadata"]["name"])
-                values[entry["name"]] = secret["stringData"][source["secretKeyRef"]["key"]]
+                values[entry["name"]] = SECRETS[source["secretKeyRef"]["name"]][source["secretKeyRef"]["key"]]
             elif "fieldRef" in source:
                 self.assertEqual(source["fieldRef"]["fieldPath"], "metadata.name")
                 values[entry["name"]] = self.one("StatefulSet")["metadata"]["name"] + "-0"
@@ -242,7 +343,7 @@ class Kubernetes(Deployment):
         return values
 
     def test_kubernetes_schemas_take_every_object(self):
-        for each in MANIFEST:
+        for each in MANIFESTS[self.manifest]:
             kubernetes_validate.validate(each, "1.31", strict=True)
         spoilt = yaml.safe_load(yaml.safe_dump(self.one("StatefulSet")))
         spoilt["spec"]["template"]["spec"]["containers"][0]["livenesProbe"] = {}
@@ -252,11 +353,14 @@ class Kubernetes(Deployment):
     def test_the_command_line_and_variables_are_the_program_s(self):
         self.assert_known(self.variables())
         self.assert_runs(self.container["args"], self.variables())
-        for variable in re.findall(r"kubectl set env \S+ (\w+)=(\w+)", (OPERATIONS / "kubernetes.yaml").read_text()):
+        for variable in re.findall(r"kubectl set env \S+ (\w+)=(\w+)", (OPERATIONS / self.manifest).read_text()):
             self.assert_known({"KAFKA_BOOTSTRAP_SERVERS": "kafka:9093"} | dict([variable]))
 
     def test_a_pod_s_name_is_its_slot(self):
-        self.assertEqual(self.variables()["CARILLON_INSTANCE_ID"], "carillon-0")
+        name = self.one("StatefulSet")["metadata"]["name"]
+        self.assertEqual(self.variables()["CARILLON_INSTANCE_ID"], f"{name}-0")
+        for named in re.findall(r"kubectl set env statefulset/(\S+)", (OPERATIONS / self.manifest).read_text()):
+            self.assertEqual(named, name)
 
     def test_probes_and_metrics_are_where_the_daemon_listens(self):
         ports = {each["name"]: each["containerPort"] for each in self.container["ports"]}
@@ -266,13 +370,9 @@ class Kubernetes(Deployment):
         self.assertEqual(probes, {"/live", "/ready", "metrics"})
         self.assertEqual(self.one("Service")["spec"]["ports"][0]["port"], METRICS_PORT)
 
-    def test_it_is_the_image_s_user_with_the_image_s_volume_and_time_to_drain(self):
+    def test_it_is_the_image_s_user_with_time_to_drain(self):
         self.assertEqual(self.pod["securityContext"]["runAsUser"], dockerfile_user())
-        mounts = {each["name"]: each["mountPath"] for each in self.container["volumeMounts"]}
-        self.assertEqual(list(mounts.values()), [rest for name, rest in dockerfile() if name == "VOLUME"])
-        claims = [each["metadata"]["name"] for each in self.one("StatefulSet")["spec"]["volumeClaimTemplates"]]
-        self.assertEqual(claims, list(mounts))
-        self.assertGreater(self.pod["terminationGracePeriodSeconds"], shutdown_timeout())
+        self.assertGreater(self.pod["terminationGracePeriodSeconds"], self.time_to_drain + shutdown_timeout())
 
     def test_labels_select_the_pods(self):
         labels = self.one("StatefulSet")["spec"]["template"]["metadata"]["labels"]
@@ -283,6 +383,35 @@ class Kubernetes(Deployment):
         ):
             self.assertEqual(selector, labels)
         self.assertEqual(self.one("StatefulSet")["spec"]["serviceName"], self.one("Service")["metadata"]["name"])
+
+
+class Kubernetes(Manifests, Deployment):
+    manifest = "kubernetes.yaml"
+
+    def test_it_has_the_image_s_volume(self):
+        mounts = {each["name"]: each["mountPath"] for each in self.container["volumeMounts"]}
+        self.assertEqual(list(mounts.values()), [rest for name, rest in dockerfile() if name == "VOLUME"])
+        claims = [each["metadata"]["name"] for each in self.one("StatefulSet")["spec"]["volumeClaimTemplates"]]
+        self.assertEqual(claims, list(mounts))
+
+
+class DeliverKubernetes(Manifests, Deployment):
+    manifest, time_to_drain = "kubernetes-deliver.yaml", LAST_ANSWERS
+
+    def test_its_only_volume_are_the_credentials_to_be_read_by_its_group(self):
+        (mount,), (volume,) = self.container["volumeMounts"], self.pod["volumes"]
+        self.assertEqual((mount["name"], mount["mountPath"], mount["readOnly"]), (volume["name"], CREDENTIALS, True))
+        self.assertEqual(volume["secret"], {"secretName": self.one("Secret")["metadata"]["name"], "defaultMode": 0o440})
+        self.assertEqual(self.pod["securityContext"]["fsGroup"], self.pod["securityContext"]["runAsGroup"])
+
+    def test_its_labels_are_not_those_of_the_pipeline(self):
+        labels = [
+            each["spec"]["selector"]["matchLabels"]
+            for manifest in MANIFESTS.values()
+            for each in manifest
+            if each["kind"] == "StatefulSet"
+        ]
+        self.assertNotEqual(*labels)
 
 
 if __name__ == "__main__":

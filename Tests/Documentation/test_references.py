@@ -122,11 +122,34 @@ class Links(unittest.TestCase):
                     missing.append(f"{page.relative_to(ROOT)}: {path}")
         self.assertEqual(missing, [])
 
+    def test_no_merge_is_unfinished(self):
+        for page in self.PAGES:
+            self.assertIsNone(re.search(r"^(<{7}|>{7}) ", page.read_text(), re.M), page)
+
+    def test_the_readme_is_read_at_once(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text().splitlines()), 150)
+
     def test_every_page_is_in_the_index(self):
         index = (DOCS / "README.md").read_text()
         for page in sorted(DOCS.glob("*.md")):
             if page.name != "README.md":
                 self.assertIn(f"({page.name})", index)
+
+    def test_every_test_that_the_documents_page_names_is_in_its_file(self):
+        page = (DOCS / "documents.md").read_text()
+        named = re.findall(r"\[\"([^\]]*)\"\]\(([^)]*)\)", page)
+        self.assertGreater(len(named), 30)
+        for title, target in named:
+            path = DOCS / target
+            wanted = f"def test_{title.replace(' ', '_')}(" if path.suffix == ".py" else title
+            with self.subTest(title):
+                self.assertIn(wanted, path.read_text())
+
+    def test_every_row_of_the_documents_page_has_a_test(self):
+        rows = [line for line in (DOCS / "documents.md").read_text().splitlines() if line.startswith("| ")]
+        without = [row for row in rows if "](../Tests/" not in row and not row.startswith("| Feature ")]
+        self.assertEqual(without, [])
+        self.assertGreater(len(rows), 40)
 
 
 if __name__ == "__main__":

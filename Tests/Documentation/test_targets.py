@@ -14,11 +14,14 @@ SYSTEM = {"Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchroniz
 
 # Each of Debian's C libraries has one door.
 DOORS = {
+    "CCurl": "HTTPClient",
     "CLMDB": "StateStore",
     "CMicrohttpd": "HTTPServer",
+    "CNGHTTP2": "ProviderStandIn",
     "COpenSSL": "Digests",
     "CRDKafka": "KafkaClient",
     "CSimdJSON": "JSONReader",
+    "CTLS": "ProviderStandIn",
 }
 
 # Pure: no thread, no clock, no log, no file.

@@ -40,7 +40,16 @@ def complaints(record, topic):
 
 def is_of_order(value):
     """Whether the value of a dispatch record is about an order, and not what a request asked for."""
-    return "default" in (value["message"]["data"] if "message" in value else value["payload"])
+    return "default" in (value["message"].get("data", {}) if "message" in value else value.get("payload", {}))
+
+
+def json_object(data):
+    """The object of a JSON text; None where there is none."""
+    try:
+        value = json.loads(data or b"")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _is_ours(name, topic):

@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import pathlib
 import random
 import unittest
 import warnings
@@ -12,6 +13,7 @@ from firebase_admin._messaging_encoder import MessageEncoder
 from pushes import generated
 
 from harness.harness import Harness
+from model.display import shown
 from model.records import Settings
 
 SEED = random.SystemRandom().randrange(10**6)
@@ -24,16 +26,23 @@ def encoded(push, settings):
     if notification.order_type:
         data |= {"order_type": notification.order_type, "order_id": notification.order_id}
     expires = notification.event_time // 1000 + settings.ttl_seconds
+    text = shown(notification.payload, device.locale, settings.display)
+    headers = {"apns-push-type": "background", "apns-priority": "5", "apns-expiration": str(expires)}
+    if text:
+        headers |= {"apns-push-type": "alert", "apns-priority": "10", "apns-collapse-id": notification.message_id}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Message.token, in favour of Message.fid.
         message = messaging.Message(
             token=device.token,
+            notification=messaging.Notification(*text) if text else None,
             data=data,
             android=messaging.AndroidConfig(
-                priority=settings.android_priority, ttl=datetime.timedelta(seconds=settings.ttl_seconds)
+                priority=settings.android_priority,
+                ttl=datetime.timedelta(seconds=settings.ttl_seconds),
+                notification=messaging.AndroidNotification(tag=notification.message_id) if text else None,
             ),
             apns=messaging.APNSConfig(
-                headers={"apns-push-type": "background", "apns-priority": "5", "apns-expiration": str(expires)},
+                headers=headers,
                 payload=messaging.APNSPayload(messaging.Aps(content_available=True)),
             ),
         )
@@ -51,6 +60,7 @@ class FirebaseAdmin(unittest.TestCase):
         for push in pushes:
             with self.subTest(seed=SEED, source=push.record.source):
                 self.assertEqual(json.loads(push.record.value), {"message": encoded(push, settings)})
+        return pushes
 
     def test_the_same_message_built_with_it_is_the_same_JSON(self):
         self.check(Settings("Europe/Berlin"))
@@ -58,6 +68,13 @@ class FirebaseAdmin(unittest.TestCase):
     def test_it_agrees_on_other_settings_too(self):
         settings = Settings("America/New_York", ttl_seconds=90, android_priority="normal")
         self.check(settings, "--set", "notification.ttl=90s", "--set", "notification.android-priority=normal")
+
+    def test_it_agrees_on_order_pushes_that_are_shown(self):
+        file = pathlib.Path(__file__).parents[2] / "Examples/display.json"
+        settings = Settings("Europe/Berlin", display=json.loads(file.read_text()))
+        pushes = self.check(settings, "--set", "display=on", "--set", f"display.templates=@{file}")
+        titles = {encoded(push, settings)["notification"]["title"].partition(" ")[0] for push in pushes}
+        self.assertEqual(titles, {"Order", "Bestellung"})
 
     def test_its_encoder_refuses_what_the_provider_refuses(self):
         """So that the comparison above says something: the encoder checks types, priorities and times."""

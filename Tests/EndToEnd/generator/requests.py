@@ -58,17 +58,18 @@ class Made(NamedTuple):
 
 
 class Requests:
-    """Requests of many kinds to these audiences."""
+    """Requests of many kinds to these audiences; the share `brief_rate` of the good ones expires about now."""
 
-    def __init__(self, seed, audiences, bad_rate=0.01):
+    def __init__(self, seed, audiences, bad_rate=0.01, brief_rate=0.0):
         self.chance = random.Random(f"requests {seed}")
-        self.audiences, self.bad_rate = audiences, bad_rate
+        self.audiences, self.bad_rate, self.brief_rate = audiences, bad_rate, brief_rate
         self.now = BASE_MS + 8 * 3_600_000
         self.bad = list(KINDS)
         self.past = []
 
-    def next(self):
-        self.now += self.chance.randrange(1, 20_000)
+    def next(self, now=None):
+        """The next request; `now` is in milliseconds, without it time passes with each request."""
+        self.now = self.now + self.chance.randrange(1, 20_000) if now is None else now
         if self.past and self.maybe(0.02):
             return self.chance.choice(self.past)
         # Every kind has its turn.
@@ -107,6 +108,9 @@ class Requests:
         if self.maybe(0.2) and "validUntil" not in body[kind]:
             # One in ten of them is in the past.
             body["expires_at"] = self.time(self.now + chance.randrange(-200_000, 2_000_000) * 1000)
+        if self.brief_rate and self.maybe(self.brief_rate):
+            body[kind].pop("validUntil", None)
+            body["expires_at"] = self.now + chance.randrange(-1_000, 5_000)
         if self.maybe(0.2) and "collapseKey" not in body[kind]:
             body["collapse_key"] = chance.choice(("bills", "two words", "schlüssel", "x" * 65))
         if self.maybe(0.3):
@@ -178,7 +182,8 @@ class Requests:
         if form == 0:
             return Input(key, b"\0\0\0\0\7" + value)
         if form in (1, 2):
-            names = {"ce_specversion": "1.0", "ce_id": self.uuid(), "ce_source": "/billing", "ce_time": iso(self.now)}
+            names = {"ce_specversion": "1.0", "ce_id": self.uuid(), "ce_source": "/billing", "ce_type": "com.example.request"}
+            names["ce_time"] = iso(self.now)
             return Input(key, value, tuple((name, text.encode()) for name, text in names.items()))
         if form in (3, 4, 5):
             envelope = {"specversion": "1.0", "id": self.uuid(), "source": "/billing", "type": "com.example.request"}

@@ -1,5 +1,6 @@
-"""Seeded subscriptions: which devices each place has at first, and how they change."""
+"""Seeded subscriptions: which devices each audience has at first, and how they change."""
 
+import hashlib
 import json
 import random
 import string
@@ -7,6 +8,7 @@ import uuid
 
 from generator.inputs import BASE_MS, DAY_MS, Input, compact, iso, subscription_key
 
+LOCALES = ("de-DE", "de_AT", "DE", "de-Latn-AT", "en-GB", "da-DK", "pt", "", None)
 TOKEN_ALPHABET = string.ascii_letters + string.digits + "-_"
 
 
@@ -25,14 +27,40 @@ def make_subscriptions(seed, places=2000, crowd=200):
             else:
                 device = _device(chance)
                 shared.append(device)
-            records.append(_subscription(place, device, chance))
+            records.append(_subscription(f"place/{place}", device, chance))
         if count and chance.random() < 0.05:
-            gone = _subscription(place, _device(chance), chance)
+            gone = _subscription(f"place/{place}", _device(chance), chance)
             records += [gone, Input(gone.key, None)]
-    broken = _subscription(names[1], _device(chance), chance)
+    broken = _subscription(f"place/{names[1]}", _device(chance), chance)
     records.append(Input(broken.key, b'{"audience": "pl'))
     records.append(Input(b"place/|nothing", b"[]"))
     return names, records
+
+
+def make_audiences(seed, places, count, now):
+    """Audiences of requests, and the records that subscribe their devices: users, channels, some of the places, and devices
+    alone. Many devices are in several audiences, as another app in each; some were last seen too long before `now` in one of
+    them, and recently in another. Nobody is in the last one."""
+    chance = random.Random(f"audiences {seed}")
+    audiences = [f"user/{number}" for number in range(count)]
+    audiences += [f"channel/{number}" for number in range(max(1, count // 10))]
+    audiences += [f"place/{place}" for place in places[1 : 1 + count // 4]]
+    records, alone = [], []
+    for _ in range(2 * count):
+        device = _device(chance)
+        own = device_audience(device[0])
+        if chance.random() < 0.2:
+            alone.append(own)
+            records.append(_subscription(own, device, chance, now))
+        for audience in chance.sample(audiences, chance.randrange(1, 4)):
+            token, platform, app, environment = device
+            app = f"{app}.{audience.partition('/')[0]}"
+            records.append(_subscription(audience, (token, platform, app, environment), chance, now))
+    return [*audiences, *alone, "user/nobody"], records
+
+
+def device_audience(token):
+    return f"device/{hashlib.sha256(token.encode()).hexdigest()}"
 
 
 def _device(chance):
@@ -43,18 +71,17 @@ def _device(chance):
     return token, "fcm", "com.example.shop", "production"
 
 
-def _subscription(place, device, chance):
+def _subscription(audience, device, chance, now=BASE_MS):
     token, platform, app, environment = device
-    audience = f"place/{place}"
     # One in thirty was last seen too long ago to be sent to.
-    seen = BASE_MS - chance.randrange(300, 400) * DAY_MS if chance.random() < 1 / 30 else BASE_MS - chance.randrange(DAY_MS)
+    seen = now - chance.randrange(300, 400) * DAY_MS if chance.random() < 1 / 30 else now - chance.randrange(DAY_MS)
     value = {
         "audience": audience,
         "token": token,
         "platform": platform,
         "app": app,
         "environment": environment,
-        "locale": chance.choice(("de-DE", "en-GB", "da-DK")),
+        "locale": chance.choice(LOCALES),
         "registered_at": iso(seen - 30 * DAY_MS),
         "last_seen_at": iso(seen),
     }
@@ -67,11 +94,14 @@ def well_formed(records):
 
 
 class SubscriptionChanges:
-    """Devices that subscribe, unsubscribe, return and change, after those of `make_subscriptions`."""
+    """Devices that subscribe, unsubscribe, return and change, after those of `make_subscriptions` and `make_audiences`.
 
-    def __init__(self, seed, places, subscriptions):
+    Half of the new ones are for the audiences of requests, where there are any: a list that grows with them.
+    """
+
+    def __init__(self, seed, places, subscriptions, audiences=(), now=BASE_MS):
         self.chance = random.Random(f"changes {seed}")
-        self.places = places
+        self.places, self.audiences, self.now = places, audiences, now
         self.live, self.gone = {}, {}
         for each in subscriptions:
             self._note(each)
@@ -90,12 +120,24 @@ class SubscriptionChanges:
         elif kind < 0.66:
             # Changes nothing: the table keeps what it has.
             return Input(self._any(self.live or self.gone), b'{"audience": 7}')
+        elif self.audiences and self.chance.random() < 0.5:
+            change = self._for_requests()
         else:
             # One in ten is for the place with the many devices.
             place = self.places[0] if self.chance.random() < 0.1 else self.chance.choice(self.places)
-            change = _subscription(place, _device(self.chance), self.chance)
+            change = _subscription(f"place/{place}", _device(self.chance), self.chance)
         self._note(change)
         return change
+
+    def _for_requests(self):
+        device = _device(self.chance)
+        if self.chance.random() < 0.1:
+            audience = device_audience(device[0])
+            self.audiences.append(audience)
+        else:
+            # Not those of single devices, to which no other may subscribe.
+            audience = self.chance.choice([each for each in self.audiences if not each.startswith("device/")])
+        return _subscription(audience, device, self.chance, self.now)
 
     def _note(self, change):
         if change.value is None:

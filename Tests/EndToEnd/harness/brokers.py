@@ -34,6 +34,10 @@ class Brokers:
         self.bootstrap = self._kafka("start", "--nodes", self.nodes, *self.options, *arguments)
         return self.bootstrap
 
+    def stop(self, *arguments):
+        """In order: a lone one is back sooner than after a kill."""
+        self._kafka("stop", *arguments)
+
     def kill(self, *arguments):
         self._kafka("kill", *arguments)
 

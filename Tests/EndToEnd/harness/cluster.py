@@ -144,6 +144,10 @@ class Cluster:
         found = answer(lambda: self.observers[group].committed(asked, timeout=10))
         return {each.partition: each.offset for each in found if each.offset >= 0}
 
+    def lag(self, group, topic):
+        """How many records of a topic the group has not committed."""
+        return sum(self.ends(topic).values()) - sum(self.committed(group, topic).values())
+
     def members(self, group):
         def ask():
             # A new client each time: one that has seen the coordinator die may wait for that connection for ever.

@@ -34,9 +34,14 @@ class Daemon:
         self.started_log_at = 0
         # For the next start: variables of the environment, such as CARILLON_FAULT and CARILLON_FAULT_SEED.
         self.variables = {}
-        self.arguments = [binary, "run", *flags(settings)]
-        if start_at:
-            self.arguments += ["--from", start_at]
+        self.binary, self.start_at = binary, start_at
+        self.configure(settings)
+
+    def configure(self, settings):
+        """The settings of the next start."""
+        self.arguments = [self.binary, "run", *flags(settings)]
+        if self.start_at:
+            self.arguments += ["--from", self.start_at]
 
     def start(self):
         self.started_log_at = self.log_path.stat().st_size

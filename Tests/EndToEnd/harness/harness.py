@@ -21,6 +21,8 @@ class Harness:
         # A build with the hooks of CARILLON_FAULT, and one of another version, where there are any.
         self.debug_carillon = variables.get("CARILLON_DEBUG") or None
         self.old_carillon = variables.get("CARILLON_OLD") or None
+        # Both providers as a program.
+        self.stand_in = variables.get("PROVIDER_STAND_IN") or None
         self.bootstrap = variables.get("KAFKA_BOOTSTRAP_SERVERS") or None
         self.kafka_home = variables.get("KAFKA_HOME") or None
         self.worlds = []

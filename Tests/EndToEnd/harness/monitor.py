@@ -9,11 +9,11 @@ from harness.cluster import Cluster
 
 
 class Monitor(threading.Thread):
-    """Samples the last stable offsets and the ends of some topics, twice a second, and the group's lag."""
+    """Samples the last stable offsets and the ends of some topics, twice a second, and the group's lag in its inputs."""
 
-    def __init__(self, bootstrap, topics, group, events):
+    def __init__(self, bootstrap, topics, group, inputs):
         super().__init__(name="monitor", daemon=True)
-        self.cluster, self.topics, self.group, self.events = Cluster(bootstrap), topics, group, events
+        self.cluster, self.topics, self.group, self.inputs = Cluster(bootstrap), topics, group, inputs
         self.samples = []
         self.lag = None
         self._halted = threading.Event()
@@ -22,8 +22,7 @@ class Monitor(threading.Thread):
         while not self._halted.wait(0.5):
             try:
                 self.samples.append((time.monotonic(), self._look()))
-                committed, ends = self.cluster.committed(self.group, self.events), self.cluster.ends(self.events)
-                self.lag = sum(ends.values()) - sum(committed.values())
+                self.lag = sum(self.cluster.lag(self.group, topic) for topic in self.inputs)
             except KafkaException:
                 self.note_outage()
 

@@ -19,18 +19,21 @@ def documents(world, *words, settings, expected=EXIT_DONE):
         raise Failure(f"carillon {' '.join(words)} ended with {code}, expected {expected}: {output[-800:]}{errors[-800:]}")
     if "-device-" in output + errors:
         raise Failure(f"a device's token is shown: {output}{errors}")
-    return [json.loads(line) for line in output.splitlines()], errors
+    # A request's text may have U+2028, at which splitlines() would split.
+    return [json.loads(line) for line in output.split("\n") if line], errors
 
 
 class ReplayProcess:
     """A `carillon replay` that runs beside the test."""
+
+    command = "replay"
 
     def __init__(self, world, *arguments, settings):
         self.errors, self.output = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         # Where it keeps what it has looked up.
         self.folder = tempfile.TemporaryDirectory(prefix="carillon-replay.")
         self.process = subprocess.Popen(
-            [world.harness.carillon, "replay", *arguments, *flags(settings)],
+            [world.harness.carillon, self.command, *arguments, *flags(settings)],
             stdin=subprocess.DEVNULL,
             stdout=self.output,
             stderr=self.errors,
@@ -45,17 +48,20 @@ class ReplayProcess:
         """Until it ends, with this exit code; what it said."""
         code = self.process.wait(seconds * PATIENCE)
         if code != expected:
-            raise Failure(f"carillon replay ended with {code}, expected {expected}: {self.said()}")
+            raise Failure(f"carillon {self.command} ended with {code}, expected {expected}: {self.said()}")
         return self.said()
 
     def said(self):
-        self.errors.seek(0)
-        return self.errors.read().decode()
+        return self._read(self.errors)
 
     def printed(self):
-        self.output.seek(0)
-        return self.output.read().decode()
+        return self._read(self.output)
+
+    @staticmethod
+    def _read(file):
+        # Not by seek(): the process writes at the same position.
+        return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode()
 
     def expect_running(self):
         if self.process.poll() is not None:
-            raise Failure(f"carillon replay ended with {self.process.returncode}: {self.said()}")
+            raise Failure(f"carillon {self.command} ended with {self.process.returncode}: {self.said()}")

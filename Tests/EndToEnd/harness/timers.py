@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from generator.inputs import Input, compact, iso, subscription
 from harness import offsets
 from harness.daemon import wait_for_daemons
-from harness.waiting import PATIENCE, Failure, pause
+from harness.waiting import PATIENCE, Failure, now_ms, pause
 from model.journal import watermarks_of
 from model.messages import payload_of
 from model.orders import Watermark, spread_of
@@ -23,10 +23,6 @@ PLACES = 24
 # Records have the time of the wall clock; timers fire by the time that has passed since the start. The clock may be set meanwhile.
 CLOCK_SLACK = 1000
 TYPES = ("event_timeslot_started", "event_unpicked_orders_reminder")
-
-
-def now_ms():
-    return int(time.time() * 1000)
 
 
 def make_schedule_world(harness, name, partitions=4, **events):

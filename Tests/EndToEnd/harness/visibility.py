@@ -1,4 +1,4 @@
-"""How long events have to wait while timers fire."""
+"""How long events have to wait while timers fire, or requests are processed."""
 
 import json
 import threading
@@ -13,10 +13,13 @@ from model.journal import watermarks_of
 
 class Visibility:
     """Sends an event now and then, and notes how long it takes until its pushes can be read: until the journal's entry about
-    it can, which is in the same transaction. It also collects the slices of ticks."""
+    it can, which is in the same transaction. It also collects the slices of ticks.
 
-    def __init__(self, world):
-        self.world, self.sent, self.seconds, self.slices, self.is_over = world, {}, [], [], threading.Event()
+    `rate` is in events a second, `most` of them in total. `first_entries` says when the first entry about a topic was read."""
+
+    def __init__(self, world, rate=5, most=1_000):
+        self.rate, self.most, self.first_entries = rate, most, {}
+        self.world, self.waiting, self.seconds, self.slices, self.is_over = world, {}, [], [], threading.Event()
         self.first_slice = None
         self.producer = world.cluster.producer(**{"linger.ms": 0})
         self.thread = threading.Thread(target=self._run)
@@ -26,9 +29,10 @@ class Visibility:
         return self
 
     def __exit__(self, *failure):
-        # Events that are on their way count, too.
+        # No more are sent; those that are on their way count, too.
+        self.most = 0
         deadline = time.monotonic() + 30 * PATIENCE
-        while len(self.seconds) < len(self.sent) and time.monotonic() < deadline and self.thread.is_alive():
+        while self.waiting and time.monotonic() < deadline and self.thread.is_alive():
             pause()
         self.is_over.set()
         self.thread.join()
@@ -46,9 +50,10 @@ class Visibility:
         reader.assign([TopicPartition(self.world.topics["journal"], 0, 0)])
         next_event, number = time.monotonic(), 0
         while not self.is_over.is_set():
-            if time.monotonic() > next_event and number < 1_000:
-                next_event, number = time.monotonic() + 0.2, number + 1
-                (key, value, _), _ = order_event(self.world, f"visible-{number}", self.world.places[0])
+            if time.monotonic() > next_event and number < self.most:
+                next_event, number = next_event + 1 / self.rate, number + 1
+                place = self.world.places[number % len(self.world.places)]
+                (key, value, _), _ = order_event(self.world, f"visible-{number}", place)
                 began = time.monotonic()
                 self.producer.produce(
                     self.world.topics["events"],
@@ -57,7 +62,7 @@ class Visibility:
                     on_delivery=lambda _, record, began=began: self._delivered(record, began),
                 )
             self.producer.poll(0)
-            message = reader.poll(0.02)
+            message = reader.poll(min(0.02, 1 / self.rate))
             if message is None or message.error():
                 continue
             entry = json.loads(message.value())
@@ -65,11 +70,13 @@ class Visibility:
             if self.slices and self.first_slice is None:
                 self.first_slice = time.monotonic()
             for span in entry["ranges"]:
-                for place in [each for each in self.sent if each[0] == span["partition"] and span["from"] <= each[1] < span["to"]]:
-                    if (began := self.sent[place]) is not None:
+                self.first_entries.setdefault(span["topic"], time.monotonic())
+                if span["topic"] != self.world.topics["events"]:
+                    continue
+                for offset in range(span["from"], span["to"]):
+                    if (began := self.waiting.pop((span["partition"], offset), None)) is not None:
                         self.seconds.append((began, time.monotonic() - began))
-                        self.sent[place] = None
         reader.close()
 
     def _delivered(self, record, began):
-        self.sent[record.partition(), record.offset()] = began
+        self.waiting[record.partition(), record.offset()] = began

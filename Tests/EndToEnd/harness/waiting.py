@@ -15,6 +15,11 @@ class Skipped(Exception):
     """What a test needs is not there; the text says what."""
 
 
+def now_ms():
+    """The time of the wall clock, in milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
 def pause(seconds=0.05):
     """Only between two looks at a condition that has a deadline."""
     threading.Event().wait(seconds)

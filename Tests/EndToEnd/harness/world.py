@@ -8,9 +8,10 @@ import time
 from dataclasses import dataclass
 
 from generator.events import Events, Mix
-from generator.subscriptions import SubscriptionChanges, make_subscriptions
+from generator.requests import Requests
+from generator.subscriptions import SubscriptionChanges, make_audiences, make_subscriptions
 from harness.daemon import Daemon, wait_for_daemons
-from harness.waiting import Failure
+from harness.waiting import Failure, now_ms
 from model.records import Settings
 from model.subscriptions import Subscriptions
 from model.tables import check_table
@@ -28,6 +29,8 @@ class Size:
     # The devices of the first place.
     crowd: int = 5
     poison_rate: float = 0.001
+    # How many users requests are for; without any there is no topic of requests.
+    users: int = 0
 
 
 class World:
@@ -41,7 +44,13 @@ class World:
         self.rules = Settings("Europe/Berlin", schedule=schedule)
         names, self.subscriptions = make_subscriptions(harness.seed, size.places, size.crowd)
         self.events = Events(harness.seed, names, Mix(size.poison_rate, slots_zone=self.rules.time_zone))
-        self.changes = SubscriptionChanges(harness.seed, names, self.subscriptions)
+        self.requests, audiences, now = None, (), now_ms()
+        if size.users:
+            self.topics["requests"] = f"{self.name}.requests"
+            audiences, subscribed = make_audiences(harness.seed, names, size.users, now)
+            self.subscriptions += subscribed
+            self.requests = Requests(harness.seed, audiences, bad_rate=0.02, brief_rate=0.15)
+        self.changes = SubscriptionChanges(harness.seed, names, self.subscriptions, audiences, now)
         self.daemons = []
 
     def settings(self, instance, **more):
@@ -77,6 +86,8 @@ class World:
                 self.topics["journal"]: (1, {"message.timestamp.type": "LogAppendTime"}),
             }
         )
+        if self.requests:
+            self.cluster.create_topics({self.topics["requests"]: (self.partitions, {})})
         self.cluster.produce(self.topics["subscriptions"], self.subscriptions)
         return self
 
@@ -95,6 +106,17 @@ class World:
     def produce(self, count, partition=-1):
         self.cluster.produce(self.topics["events"], [self.events.next() for _ in range(count)], partition)
 
+    def next_request(self):
+        return self.requests.next(now_ms()).input
+
+    def produce_requests(self, count):
+        self.cluster.produce(self.topics["requests"], [self.next_request() for _ in range(count)])
+
+    @property
+    def inputs(self):
+        """The topics of which the group commits offsets."""
+        return [self.topics[each] for each in ("events", "requests") if each in self.topics]
+
     @property
     def committed(self):
         return self.cluster.committed(self.name, self.topics["events"])
@@ -107,19 +129,22 @@ class World:
         return self.cluster.ends(self.topics[topic])
 
     def lag(self):
-        return sum(self.ends.values()) - sum(self.committed.values())
+        return self.cluster.lag(self.name, self.topics["events"])
 
     def wait_until_done(self, seconds=60):
         running = [each for each in self.daemons if each.is_running]
         wait_for_daemons(
-            "the group has committed to the end of every partition", lambda: self.committed == self.ends, running, seconds
+            "the group has committed to the end of every partition",
+            lambda: all(self.cluster.committed(self.name, topic) == self.cluster.ends(topic) for topic in self.inputs),
+            running,
+            seconds,
         )
 
     def verify(self, starts=None, **known):
-        """The verifier's report. `starts` are the first offsets of the partitions, where they are not those of the log; `known`
-        is what else is known of the run, by the names of `verify.Run`."""
+        """The verifier's report. `starts` are the first offsets of the events' partitions, where they are not those of the log;
+        `known` is what else is known of the run, by the names of `verify.Run`."""
         read, topic = self.cluster.read, self.topics["events"]
-        starts = starts or self.cluster.starts(topic)
+        firsts = {each: self.cluster.starts(each) for each in self.inputs} | ({topic: starts} if starts else {})
         run = Run(
             settings=self.rules,
             events=read(topic),
@@ -128,8 +153,9 @@ class World:
             dead_letters=read(self.topics["dead-letters"]),
             journal=read(self.topics["journal"]),
             dispatch_partitions=len(self.cluster.partitions(self.topics["dispatch"])),
-            starts={(topic, partition): at for partition, at in starts.items()},
-            ends={(topic, partition): at for partition, at in self.ends.items()},
+            starts={(each, partition): at for each, found in firsts.items() for partition, at in found.items()},
+            ends={(each, partition): at for each in self.inputs for partition, at in self.cluster.ends(each).items()},
+            requests=read(self.topics["requests"]) if self.requests else [],
             **known,
         )
         return verify(run)

@@ -1,6 +1,7 @@
 """The title and the body of an order push, by the templates of docs/rules.md, section 7.1."""
 
 import re
+import string
 
 from model.envelope import EVENT_TYPES
 
@@ -32,7 +33,8 @@ def _languages(locale, default):
 
 
 def _normal(language):
-    return language.lower().replace("_", "-")
+    """Only ASCII letters have a case here: the characters of a language tag."""
+    return language.translate(str.maketrans(string.ascii_uppercase + "_", string.ascii_lowercase + "-"))
 
 
 def _filled(template, payload):
@@ -43,6 +45,8 @@ def is_valid(templates):
     """Whether the pipeline starts with these templates."""
     try:
         languages = templates["languages"]
+        if len(set(map(_normal, languages))) < len(languages) or not all(map(_is_tag, languages)):
+            return False
         if _normal(templates["default"]) not in map(_normal, languages) or templates.keys() != {"default", "languages"}:
             return False
         return all(_is_entry(key, text) for texts in languages.values() for key, text in texts.items())
@@ -50,8 +54,12 @@ def is_valid(templates):
         return False
 
 
+def _is_tag(language):
+    return re.fullmatch(r"[A-Za-z0-9_-]+", language) is not None
+
+
 def _is_entry(key, text):
     types = "|".join((*EVENT_TYPES, "order_status_changed/.+"))
-    if not re.fullmatch(types, key) or text.keys() != {"title", "body"}:
+    if not re.fullmatch(types, key, re.DOTALL) or text.keys() != {"title", "body"}:
         return False
     return all(re.fullmatch(r"([^{}]|\{(" + "|".join(MEMBERS) + r")\})*", part) for part in text.values())

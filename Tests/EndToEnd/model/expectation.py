@@ -24,13 +24,21 @@ class Tick(NamedTuple):
     table: Optional[list]
 
 
-def _covering(spans):
+class Letter(NamedTuple):
+    """A dead letter: the record, the codes that it may have, and the sentences, where they are known."""
+
+    record: Record
+    codes: frozenset
+    sentences: frozenset = frozenset()
+
+
+def covering(spans):
     """From offsets to the spans in which their records were processed; None where no journal says it."""
-    covering = [span for span in spans if span.last > span.first]
+    spans = [span for span in spans if span.last > span.first]
 
     def span_of(offset):
-        at = bisect.bisect_right(covering, offset, key=lambda span: span.first) - 1
-        return covering[at] if at >= 0 and offset < covering[at].last else None
+        at = bisect.bisect_right(spans, offset, key=lambda span: span.first) - 1
+        return spans[at] if at >= 0 and offset < spans[at].last else None
 
     return span_of
 
@@ -47,7 +55,7 @@ class Expectation:
         self.pushes = {}
         # The place that was notified, by source and message id.
         self.places = {}
-        # The record and the codes, by source.
+        # By source.
         self.letters = {}
         # The timers that were due and have not been looked at, by topic and partition.
         self.waiting = {}
@@ -59,7 +67,7 @@ class Expectation:
         """The records of one partition, and what the journal says of them. Records before `start` are only remembered: they
         were there before the group."""
         state = Orders(self.settings)
-        span_of = _covering(spans)
+        span_of = covering(spans)
         ticks = [
             Tick(span.last, span.before, span.after, span.until, span.clock, span.table)
             for span in spans
@@ -94,7 +102,7 @@ class Expectation:
             if any(devices and is_too_large(each, devices, self.settings) for each, devices in reached):
                 outcome = Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter is not None:
-            self.letters[record.source] = (record, outcome.dead_letter)
+            self.letters[record.source] = Letter(record, outcome.dead_letter)
             return
         if outcome.suppressed:
             self.count[outcome.suppressed] += 1

@@ -37,7 +37,7 @@ def watermarks_of(entry):
 
 
 def read_journal(run, table_partitions, report):
-    """The spans of each partition of the events, in their order, which have to cover it without a gap (I7)."""
+    """The spans of each partition of the events and of the requests, in their order, which have to cover it without a gap (I7)."""
     ledger = collections.defaultdict(list)
     for record in run.journal:
         for topic, partition, span in _spans(record, table_partitions, report):
@@ -55,7 +55,7 @@ def read_journal(run, table_partitions, report):
                 )
             at = max(at, span.last)
         if at != end:
-            report.add("journal misses offsets (I7)", f"{topic}/{partition}: it ends at {at}, the events at {end}")
+            report.add("journal misses offsets (I7)", f"{topic}/{partition}: it ends at {at}, the topic at {end}")
     return ledger
 
 
@@ -121,8 +121,12 @@ def check_watermarks(ledger, run, report):
     appended = collections.defaultdict(list)
     for record in run.events if run.settings.schedule else ():
         appended[record.topic, record.partition].append(record)
+    of_requests = {record.topic for record in run.requests}
     for partition, spans in ledger.items():
         name, before = f"{partition[0]}/{partition[1]}", None
+        if partition[0] in of_requests:
+            _check_no_watermarks(name, spans, report)
+            continue
         for span in spans:
             if span.after < span.before:
                 report.add("a watermark went back (I8)", f"{name}: {span.before} to {span.after}, in {span.place}")
@@ -148,6 +152,13 @@ def check_watermarks(ledger, run, report):
                     "timers overtook the log (I8)",
                     f"{late.source} was there at {late.timestamp}; timers up to {span.until} fired at {span.last}, in {span.place}",
                 )
+
+
+def _check_no_watermarks(name, spans, report):
+    """Requests have no timers."""
+    for span in spans:
+        if span.before != Watermark(0) or span.after != Watermark(0):
+            report.add("a watermark of requests (I8)", f"{name}: {span.before} to {span.after}, in {span.place}")
 
 
 def check_fingerprints(ledger, events, report):

@@ -75,13 +75,21 @@ def payload_of(value):
 
 
 def headers_of(notification, device, record, settings):
-    """The headers that a dispatch record has where no setting asks for more."""
+    """The headers of the dispatch record."""
     headers = {
         "message-id": notification.message_id,
         "platform": device.platform,
         "source": record.source,
         "expires-at": str(notification.event_time + settings.ttl_seconds * 1000),
     }
+    if "event-type" in settings.headers:
+        headers["event-type"] = notification.payload["event_type"]
+    if "audience" in settings.headers:
+        headers["audience"] = f"place/{notification.place_id}"
+    if "app" in settings.headers:
+        headers["app"] = device.app
+    if "order-id" in settings.headers:
+        headers["order-id"] = notification.order_id
     if notification.degraded:
         headers["x-degraded"] = "order_id"
     trace = next((value for name, value in record.headers if name == "traceparent"), None)

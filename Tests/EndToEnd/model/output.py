@@ -6,9 +6,9 @@ from model.messages import headers_of, value_of
 from model.partitions import murmur2_partition
 
 
-def check_dispatch(run, expectation, table, report):
+def check_dispatch(run, expectation, requested, table, report):
     """Compares the records of the dispatch topic with the pushes that are expected; returns how many there are."""
-    expected, places = expectation.pushes, expectation.places
+    expected, of_requests = expectation.pushes, requested.pushes
     seen, last, count = {}, {}, 0
     for record in run.dispatch:
         count += 1
@@ -16,52 +16,72 @@ def check_dispatch(run, expectation, table, report):
         headers = {name: value.decode(errors="replace") if value is not None else None for name, value in record.headers}
         key = (record.key or b"").decode(errors="replace")
         identity = (headers.get("source"), headers.get("message-id"), key)
-        if identity not in expected:
-            place_id = places.get(identity[:2])
-            if place_id is not None and table.knows(f"place/{place_id}", key):
-                report.add("pushed while not subscribed (I5)", f"{place}: {identity}")
-            else:
-                report.add("unexpected push (I2)", f"{place}: source, message id and device {identity} follow from no event")
+        if identity not in expected and identity not in of_requests:
+            kind, what = _unexpected(identity, expectation, requested, table)
+            report.add(kind, f"{place}: {what}")
             continue
         if identity in seen:
             report.add("pushed twice (I2)", f"{place} repeats {seen[identity]}: {identity}")
             continue
         seen[identity] = place
-        event, notification, device, position = expected[identity]
+        if identity in expected:
+            source, notification, device, position = expected[identity]
+            order = (source.partition, notification.order_id, key)
+            _check_value(record, value_of(notification, device, run.settings), report)
+            wanted = headers_of(notification, device, source, run.settings)
+        else:
+            source, push = of_requests[identity]
+            order, position = (source.topic, source.partition, key), source.offset
+            if record.value != push.value.encode():
+                report.add("wrong value", f"{place}:\n      found    {record.value!r}\n      expected {push.value}")
+            wanted = push.headers
 
-        order = (event.partition, notification.order_id, key)
         if order in last and last[order][0] > position:
-            report.add("order not kept (I3)", f"{place} ({event.source}) comes after {last[order][1]}, of a later event")
+            report.add("order not kept (I3)", f"{place} ({source.source}) comes after {last[order][1]}, of a later record")
         last[order] = (position, place)
         partition = murmur2_partition(record.key, run.dispatch_partitions)
         if record.partition != partition:
             report.add("wrong partition", f"{place}: murmur2 of the key gives {partition}")
-        _check_value(record, value_of(notification, device, run.settings), report)
-        wanted = headers_of(notification, device, event, run.settings)
         if headers != wanted or len(record.headers) != len(wanted):
-            report.add("wrong headers", f"{place} ({event.source}): {headers}, expected {wanted}")
+            report.add("wrong headers", f"{place} ({source.source}): {headers}, expected {wanted}")
 
-    for identity, (event, notification, device, _) in expected.items():
-        if identity not in seen:
-            report.add(
-                "lost push (I1, I4)",
-                f"{event.source} ({notification.payload['event_type']}) to {device.platform} device {device.token_hash[:12]}…",
-            )
+    lost = [
+        (event.source, notification.payload["event_type"], device)
+        for identity, (event, notification, device, _) in expected.items()
+        if identity not in seen
+    ]
+    lost += [(request.source, "request", push.device) for identity, (request, push) in of_requests.items() if identity not in seen]
+    for source, what, device in lost:
+        report.add("lost push (I1, I4)", f"{source} ({what}) to {device.platform} device {device.token_hash[:12]}…")
     return count
+
+
+def _unexpected(identity, expectation, requested, table):
+    """What is wrong with a push that should not be there."""
+    source, _, key = identity
+    if requested.suppressed.get(source) == "expired":
+        return "pushed after it had expired", f"{identity}"
+    place = expectation.places.get(identity[:2])
+    audiences = requested.audiences.get(source, ()) if place is None else (f"place/{place}",)
+    if any(table.knows(audience, key) for audience in audiences):
+        return "pushed while not subscribed (I5)", f"{identity}"
+    return "unexpected push (I2)", f"source, message id and device {identity} follow from nothing"
 
 
 def _check_value(record, wanted, report):
     try:
-        value = json.loads(record.value)
-    except (TypeError, ValueError) as error:
+        found = record.value.decode()
+        if json.loads(found) != wanted:
+            report.add("wrong value", f"{record.source}:\n      found    {found}\n      expected {compact(wanted)}")
+        elif found != compact(wanted):
+            report.add("wrong bytes", f"{record.source}:\n      found    {found}\n      expected {compact(wanted)}")
+    except (AttributeError, ValueError) as error:
         report.add("wrong value", f"{record.source}: not JSON: {error}")
-        return
-    if value != wanted:
-        report.add(
-            "wrong value",
-            f"{record.source}:\n      found    {json.dumps(value, ensure_ascii=False)}"
-            f"\n      expected {json.dumps(wanted, ensure_ascii=False)}",
-        )
+
+
+def compact(value):
+    """The JSON text of a dispatch record's value, as it is written."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def check_dead_letters(dead_letters, letters, report):
@@ -79,11 +99,14 @@ def check_dead_letters(dead_letters, letters, report):
             report.add("dead letter twice", f"{place} repeats {seen[source]}: {source}")
             continue
         seen[source] = place
-        original, codes = letters[source]
+        original, codes, sentences = letters[source]
         if named.get("x-error-code") not in codes:
             report.add("wrong error code", f"{place}: {named.get('x-error-code')}, expected {' or '.join(sorted(codes))}")
-        if not named.get("__connect.errors.exception.message"):
+        sentence = named.get("__connect.errors.exception.message")
+        if not sentence:
             report.add("no reason", f"{place}: no __connect.errors.exception.message")
+        elif sentences and sentence not in sentences:
+            report.add("wrong sentence", f"{place} ({source}): {sentence!r}, expected {' or '.join(sorted(sentences))}")
         kept = tuple(header for header in record.headers if not _is_ours(header[0]))
         for name, found, wanted in (
             ("key", record.key, original.key),
@@ -92,9 +115,9 @@ def check_dead_letters(dead_letters, letters, report):
         ):
             if found != wanted:
                 report.add(f"dead letter's {name} changed", f"{place} ({source}): {_short(found)}, was {_short(wanted)}")
-    for source, (_, codes) in letters.items():
+    for source, letter in letters.items():
         if source not in seen:
-            report.add("lost dead letter", f"{source}, expected {' or '.join(sorted(codes))}")
+            report.add("lost dead letter", f"{source}, expected {' or '.join(sorted(letter.codes))}")
 
 
 def _is_ours(name):

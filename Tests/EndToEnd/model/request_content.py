@@ -1,10 +1,11 @@
 """What a request says: the objects of documents 2 and 5, checked and normalised (docs/rules.md, sections 8.6, 9 and 10).
 
-A problem is a pair: the code of the dead letter, and the member that the sentence names.
+Where something is wrong with them, there is a problem for each way to say so.
 """
 
+import unicodedata
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from model.json_text import Members, as_text, number_text, trimmed, written
 from model.values import parse_event_time
@@ -26,6 +27,24 @@ APP_TYPES = {
     "FinoChallengeRequired": ({}, ("bankId",)),
 }
 QUOTES = "\"'‘’“”"
+# What a value may be, as the sentences of section 8.7 say it.
+STRING, REQUIRED, TEXT = "a string", "a string that is not blank", "a string or a number"
+OBJECT, STRINGS, FLAG = "an object", "a list of strings", "true or false"
+TIME = "an ISO 8601 time, or seconds or milliseconds since 1970"
+PRIORITY = "high or normal"
+IMAGE_URL = "a URL that begins with https:// or http://"
+BADGE = "an integer from 0 to 2147483647"
+AUDIENCE = "place/<id>, user/<id>, channel/<id> or device/<SHA-256 of the token> in at most 1,024 bytes"
+# The kinds of value that are shown themselves.
+SHOWN = {TIME: (str, int, float), PRIORITY: (str,), IMAGE_URL: (str,), AUDIENCE: (str,), BADGE: (int,)}
+
+
+class Problem(NamedTuple):
+    """The code of the dead letter, the member that its sentence names, and the sentence."""
+
+    code: str
+    member: str
+    sentence: str
 
 
 @dataclass
@@ -57,27 +76,28 @@ class Reader:
     def __init__(self, members, path, allowed, problems):
         # Null and blank strings are absent.
         self.members = {name: value for name, value in members.items() if not is_absent(value)}
-        self.path, self.problems = path, problems
+        self.all, self.path, self.problems = members, path, problems
         for name in members:
             if name not in allowed:
-                self.refuse(name)
+                holder = path.removesuffix(".") or "the request"
+                self.refuse(name, f"{quoted(name)} is not a member of {holder}; allowed are {', '.join(allowed)}")
 
-    def refuse(self, name, code="bad_request"):
-        self.problems.append((code, self.path + name))
+    def refuse(self, name, sentence, code="bad_request"):
+        self.problems.append(Problem(code, self.path + name, sentence))
 
-    def of_kind(self, kind, name, required=False):
+    def refuse_value(self, name, value, allowed):
+        self.refuse(name, f"{self.path}{name} is {_found(value, allowed)}; allowed is {allowed}")
+
+    def of_kind(self, kind, name, allowed, required=False):
         value = self.members.get(name)
-        if value is None:
-            if required:
-                self.refuse(name)
-        elif isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        if value is not None and isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
             return value
-        else:
-            self.refuse(name)
+        if value is not None or required:
+            self.refuse_value(name, self.all.get(name), allowed)
         return None
 
     def string(self, name, required=False):
-        return self.of_kind(str, name, required)
+        return self.of_kind(str, name, REQUIRED if required else STRING, required)
 
     def time(self, name):
         value = self.members.get(name)
@@ -86,22 +106,51 @@ class Reader:
         milliseconds = parse_event_time(value)
         if milliseconds is not None and 0 <= milliseconds <= LATEST:
             return milliseconds
-        self.refuse(name)
+        self.refuse_value(name, value, TIME)
         return None
 
     def strings(self, name, owner):
         """The arguments of a localisation key."""
-        values = self.of_kind(list, name) or []
+        values = self.of_kind(list, name, STRINGS) or []
         for at, value in enumerate(values):
             if not isinstance(value, str):
-                self.refuse(f"{name}[{at}]")
+                self.refuse_value(f"{name}[{at}]", value, STRING)
         if values and owner not in self.members:
-            self.refuse(name)
+            self.refuse(name, f"{self.path}{name} is there without {owner}; allowed are both or neither")
         return values
 
 
 def is_absent(value):
     return value is None or isinstance(value, str) and not trimmed(value)
+
+
+def quoted(text):
+    """A text that was found: at most 64 bytes of it, control characters as their code."""
+    data = text.encode()
+    shown = "".join(
+        f"<U+{ord(each):X}>" if unicodedata.category(each) in ("Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn") else each
+        for each in data[:64].decode(errors="replace")
+    )
+    return f'"{shown}' + ('…"' if len(data) > 64 else '"')
+
+
+def _found(value, allowed):
+    """What a value is; one of the right kind is shown itself."""
+    if value is None:
+        return "missing"
+    if isinstance(value, str) and not trimmed(value):
+        return "blank"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, SHOWN.get(allowed, ())):
+        return quoted(value) if isinstance(value, str) else number_text(value)
+    if isinstance(value, (int, float)):
+        return "a number"
+    return "a string" if isinstance(value, str) else "a list" if isinstance(value, list) else "an object"
+
+
+def both_there(one, other):
+    return f"{one} and {other} are both there; allowed is one of them"
 
 
 def read_app(members, settings, problems, notes):
@@ -110,11 +159,11 @@ def read_app(members, settings, problems, notes):
     content = Content(
         title=reader.string("title", required=True),
         body=reader.string("body", required=True),
-        image=reader.string("imageUrl"),
+        image=reader.of_kind(str, "imageUrl", IMAGE_URL),
     )
     if content.image is not None and not content.image.startswith(("https://", "http://")):
-        reader.refuse("imageUrl")
-    data = reader.of_kind(Members, "data", required=True)
+        reader.refuse_value("imageUrl", content.image, IMAGE_URL)
+    data = reader.of_kind(Members, "data", OBJECT, required=True)
     if data is None:
         return content
     values = {}
@@ -125,23 +174,25 @@ def read_app(members, settings, problems, notes):
     given = {key: value for key, value in values.items() if value is not None}
     _check_keys(values, reader, "data")
     if content.image is not None and "imageUrl" in given:
-        reader.refuse("imageUrl", "conflicting_value")
+        reader.refuse("imageUrl", both_there("app.imageUrl", "app.data.imageUrl"), "conflicting_value")
     if as_text(given.get("type")) is None:
-        reader.refuse("data.type")
+        reader.refuse_value("data.type", given.get("type"), TEXT)
         return content
     custom = {key: _app_text(value) for key, value in given.items()}
     known = (APP_TYPES | settings.app_types).get(custom["type"])
     if known is None:
         notes["unknown_types"] += 1
         if settings.unknown_types == "dead-letter":
-            reader.refuse("data.type", "unknown_type")
+            sentence = f"{quoted(custom['type'])} is no type of app notification, such as NewBill"
+            reader.refuse("data.type", sentence, "unknown_type")
     fixed, expected = known or ({}, ())
     for key, value in fixed.items():
         found = custom.setdefault(key, value)
         if value in ("True", "False") and found.lower() == value.lower():
             custom[key] = value
         elif found != value:
-            reader.refuse("data." + key, "conflicting_value")
+            sentence = f"app.data.{key} is {quoted(found)}; the type {custom['type']} has {quoted(value)}"
+            reader.refuse("data." + key, sentence, "conflicting_value")
     notes["missing_keys"] += sum(key not in custom for key in expected)
     _note_custom(custom, given, notes)
     content.custom = custom
@@ -162,34 +213,39 @@ def read_message(members, problems, notes):
         title_arguments=reader.strings("titleLocArgs", "titleLocKey"),
         body_key=reader.string("bodyLocKey"),
         body_arguments=reader.strings("bodyLocArgs", "bodyLocKey"),
-        badge=reader.of_kind(int, "badge"),
+        badge=reader.of_kind(int, "badge", BADGE),
         sound=reader.string("sound"),
         icon=reader.string("icon"),
         category=reader.string("category"),
         collapse_key=reader.string("collapseKey"),
         valid_until=reader.time("validUntil"),
-        silent=reader.of_kind(bool, "silent") or False,
+        silent=reader.of_kind(bool, "silent", FLAG) or False,
     )
     if content.badge is not None and not 0 <= content.badge < 1 << 31:
-        reader.refuse("badge")
+        reader.refuse_value("badge", content.badge, BADGE)
     shown = ("title", "body", "titleLocKey", "bodyLocKey")
     if not content.silent and not any(name in reader.members for name in shown):
-        reader.refuse("title")
-    extras = reader.of_kind(Members, "extras")
+        reader.refuse("title", "message has neither a title nor a body; allowed is that only if silent is true")
+    extras = reader.of_kind(Members, "extras", OBJECT)
     if extras is not None:
         _check_keys(extras, reader, "extras", "type")
         content.custom = {key: value for key, value in extras.items() if value is not None}
         if _note_custom(content.custom, content.custom, notes) and content.silent:
-            reader.refuse("silent", "conflicting_value")
+            sentence = "message is silent, but its order_type and order_id are a deep link, which needs an alert to tap"
+            reader.refuse("silent", sentence, "conflicting_value")
     return content
 
 
 def _check_keys(keys, reader, holder, *more):
-    """The keys that no request may have beside those that Carillon writes."""
-    refused = ("", "from", "message_type", "notification", "aps", "message_id", "default", "event_type", "actiontype", *more)
+    """The keys that no request may have, since somebody else writes them."""
+    owners = {name: "FCM" for name in ("from", "message_type", "notification")} | {"aps": "APNs", "message_id": "Carillon"}
+    owners |= {name: "other kinds of push" for name in ("default", "event_type", "actiontype", *more)}
     for key in keys:
-        if key in refused or key.startswith(("google", "gcm")):
-            reader.refuse(f"{holder}.{key}")
+        owner = "FCM" if key.startswith(("google", "gcm")) else owners.get(key)
+        if not key:
+            reader.refuse(f"{holder}.", f"{reader.path}{holder} has an empty key")
+        elif owner:
+            reader.refuse(f"{holder}.{key}", f"{quoted(key)} in {reader.path}{holder} is reserved for {owner}")
 
 
 def _note_custom(custom, given, notes):

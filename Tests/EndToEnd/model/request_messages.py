@@ -10,6 +10,8 @@ from model.requests import Request, RequestOutcome, outcome_of, recipients
 
 MAX_TTL_SECONDS = 2_419_200
 MAX_BYTES = 4_096
+# What the limit is of.
+LIMITED = {"fcm": "the data and notification of an FCM message have", "apns": "the payload of an APNs message has"}
 
 
 class Push(NamedTuple):
@@ -32,11 +34,22 @@ def pushes_of(record, subscriptions, settings, clock, position=None):
         return [], outcome
     devices, reason = recipients(outcome.request, subscriptions, settings, position)
     if reason is not None:
-        return [], RequestOutcome(suppressed=reason, notes=outcome.notes)
-    if any(size_of(outcome.request, platform) > MAX_BYTES for platform in {device.platform for device, _ in devices}):
-        return [], RequestOutcome(dead_letter=frozenset(["payload_too_large"]))
+        return [], RequestOutcome(suppressed=reason, notes=outcome.notes, audiences=outcome.audiences)
+    sizes = {platform: size_of(outcome.request, platform) for platform in {device.platform for device, _ in devices}}
+    if max(sizes.values()) > MAX_BYTES:
+        sentences = [
+            f"{LIMITED[platform]} {size} bytes, at most {MAX_BYTES} are allowed"
+            for platform, size in sizes.items()
+            if size > MAX_BYTES
+        ]
+        return [], RequestOutcome(dead_letter=frozenset(["payload_too_large"]), sentences=frozenset(sentences))
     pushes = [
-        Push(device, audience, value_of(outcome.request, device, settings), headers_of(outcome.request, device, audience))
+        Push(
+            device,
+            audience,
+            value_of(outcome.request, device, settings),
+            headers_of(outcome.request, device, audience, settings.headers),
+        )
         for device, audience in devices
     ]
     return pushes, outcome
@@ -70,6 +83,8 @@ def headers_of(request: Request, device, audience, optional=()):
         headers["event-type"] = request.kind
     if "audience" in optional:
         headers["audience"] = audience
+    if "app" in optional:
+        headers["app"] = device.app
     trace = next((value for name, value in request.record.headers if name == "traceparent"), None)
     if trace is not None:
         headers["traceparent"] = trace.decode()

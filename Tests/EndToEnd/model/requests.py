@@ -15,7 +15,19 @@ from model.envelope import MAX_VALUE_BYTES
 from model.json_text import Members, as_text, parse, trimmed
 from model.messages import message_id
 from model.records import DeadLetter, Record, Settings
-from model.request_content import LATEST, Content, Reader, is_absent, read_app, read_message
+from model.request_content import (
+    AUDIENCE,
+    LATEST,
+    OBJECT,
+    PRIORITY,
+    TEXT,
+    Content,
+    Reader,
+    both_there,
+    is_absent,
+    read_app,
+    read_message,
+)
 from model.values import is_utf8, parse_event_time
 
 MEMBERS = ("request_id", "requested_at", "audience", "expires_at", "collapse_key", "priority", "app", "message")
@@ -50,8 +62,11 @@ class RequestOutcome:
     request: Optional[Request] = None
     suppressed: Optional[str] = None
     dead_letter: Optional[frozenset] = None
-    # The members that its sentence may name.
+    # The members that its sentence may name, and the sentence itself; none where the record is no request at all.
     members: frozenset = frozenset()
+    sentences: frozenset = frozenset()
+    # Of a request that is no dead letter.
+    audiences: tuple = ()
     notes: Counter = field(default_factory=Counter)
 
 
@@ -64,12 +79,12 @@ def outcome_of(record, settings: Settings, clock):
     problems, notes = [], Counter()
     request = _request(record, attributes, headers, _Body(body, problems), notes, settings.requests)
     if problems:
-        codes, members = zip(*problems)
-        return RequestOutcome(dead_letter=frozenset(codes), members=frozenset(members))
+        codes, members, sentences = (frozenset(each) for each in zip(*problems))
+        return RequestOutcome(dead_letter=codes, members=members, sentences=sentences)
     notes = +notes
     if request.expiry <= clock:
-        return RequestOutcome(suppressed="expired", notes=notes)
-    return RequestOutcome(request, notes=notes)
+        return RequestOutcome(suppressed="expired", notes=notes, audiences=request.audiences)
+    return RequestOutcome(request, notes=notes, audiences=request.audiences)
 
 
 def recipients(request, subscriptions, settings: Settings, position=None):
@@ -163,32 +178,36 @@ class _Body(Reader):
     def identity(self):
         value = self.members.get("request_id")
         if value is not None and as_text(value) is None:
-            self.refuse("request_id")
+            self.refuse_value("request_id", value, TEXT)
         return as_text(value)
 
     def audiences(self):
         value = self.members.get("audience")
         listed = value if isinstance(value, list) else [value]
-        if not 1 <= len(listed) <= MAX_AUDIENCES or value is None:
-            self.refuse("audience")
+        if value is None:
+            self.refuse_value("audience", self.all.get("audience"), AUDIENCE)
+            return ()
+        if not 1 <= len(listed) <= MAX_AUDIENCES:
+            self.refuse("audience", f"audience has {len(listed)} entries; allowed are 1 to 1,000")
             return ()
         for at, each in enumerate(listed):
             if not isinstance(each, str) or not _is_audience(each):
-                self.refuse(f"audience[{at}]" if listed is value else "audience")
+                self.refuse_value(f"audience[{at}]" if listed is value else "audience", each, AUDIENCE)
         return tuple(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
     def priority(self):
         value = self.members.get("priority")
         if value is not None and value not in ("high", "normal"):
-            self.refuse("priority")
+            self.refuse_value("priority", value, PRIORITY)
         return value
 
     def content(self):
         """The name of the object that says what to send, and the object."""
         there = [name for name in CONTENT if name in self.members]
         if len(there) != 1:
-            self.refuse("app")
-        found = [(name, self.of_kind(Members, name)) for name in there]
+            have = "app and message" if there else "neither app nor message"
+            self.refuse("app", f"the request has {have}; allowed is exactly one of them")
+        found = [(name, self.of_kind(Members, name, OBJECT)) for name in there]
         return next((each for each in found if each[1] is not None), (None, None))
 
 
@@ -212,7 +231,7 @@ def _request(record, attributes, headers, body: _Body, notes, settings):
         content = read_message(members, body.problems, notes)
         for name, inner in (("collapse_key", "collapseKey"), ("expires_at", "validUntil")):
             if name in body.members and not is_absent(members.get(inner)):
-                body.refuse(name, "conflicting_value")
+                body.refuse(name, both_there(name, f"message.{inner}"), "conflicting_value")
     if body.problems:
         return None
 

@@ -4,8 +4,10 @@ The invariants have the numbers that the kinds of difference name:
 
 - I1: no push is lost.
 - I2: no push is sent twice.
-- I3: the pushes of an order keep its order.
-- I4: every device that is subscribed where the journal says the table stood gets the push once.
+- I3: the pushes of an order keep its order; those of requests keep the order of their partition for each device, and so
+  that of their key.
+- I4: every device that is subscribed where the journal says the table stood gets the push once; that of a request by the
+  first of its audiences.
 - I5: no other device does; the table neither goes back nor gets too old.
 - I6: the table of a process is the fold of its topic.
 - I7: the journal covers every input offset exactly once.
@@ -13,8 +15,8 @@ The invariants have the numbers that the kinds of difference name:
   a watermark continues from where it stood, and is never ahead of the clock or of the log.
 - I10: a transaction that nobody ends blocks its readers for a limited time only.
 
-`journal` reads and checks the journal, `expectation` works out what had to be written, `output` compares; `tables` is I6,
-`stalls` is I10.
+`journal` reads and checks the journal, `expectation` and `request_expectation` work out what had to be written, `output`
+compares; `tables` is I6, `stalls` is I10.
 """
 
 from collections.abc import Iterable
@@ -26,6 +28,7 @@ from model.journal import check_fingerprints, check_positions, check_watermarks,
 from model.output import check_dead_letters, check_dispatch
 from model.records import Settings
 from model.report import Report
+from model.request_expectation import make_request_expectation
 from model.subscriptions import Subscriptions
 
 
@@ -52,7 +55,7 @@ class Run:
     until: Optional[int] = None
     # The timers that were due up to this moment must have fired, or been dropped for a reason.
     timers_until: Optional[int] = None
-    # Records of other topics that the journal covers as well.
+    # The records of the topic of requests, of which every one has to be covered.
     requests: list = field(default_factory=list)
     # The offsets were set by hand, which moves the watermarks too.
     is_set_by_hand: bool = False
@@ -67,7 +70,8 @@ def verify(run):
     check_watermarks(ledger, run, report)
     check_fingerprints(ledger, [*run.events, *run.requests], report)
     expectation = make_expectation(run, table, ledger, report)
-    dispatched = check_dispatch(run, expectation, table, report)
-    check_dead_letters(run.dead_letters, expectation.letters, report)
+    requested = make_request_expectation(run, table, ledger, report)
+    dispatched = check_dispatch(run, expectation, requested, table, report)
+    check_dead_letters(run.dead_letters, expectation.letters | requested.letters, report)
     report.counts |= {"dispatched": dispatched, "dead letters": len(run.dead_letters), "journal records": len(run.journal)}
     return report

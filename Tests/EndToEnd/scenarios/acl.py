@@ -1,6 +1,7 @@
 """A broker with TLS, log-ins and deny-by-default: the documented ACLs are enough, none is too many, and no secret is shown."""
 
 import contextlib
+import hashlib
 import json
 import pathlib
 import re
@@ -13,7 +14,7 @@ from harness.daemon import EXIT_LOGIN, wait_for_daemons
 from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
 from harness.project import ROOT
 from harness.scenario import main, scenario
-from harness.waiting import Failure, wait_for
+from harness.waiting import Failure, now_ms, wait_for
 from harness.world import check
 
 VERIFY = "certificate verify failed"
@@ -23,6 +24,11 @@ PAGE = ROOT / "docs/topics.md"
 BACKTRACE = {"SWIFT_BACKTRACE": "enable=yes,color=no,interactive=no"}
 
 
+def requests_of(world):
+    """The topic of its requests, which the world's own processes do not read."""
+    return f"{world.name}.requests"
+
+
 def documented(purpose, world, group=None):
     """The page's grants for a purpose, which is the comment above them, with this world's names."""
     block = re.search(r"## ACLs\n.*?```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)[1].replace("\\\n", " ")
@@ -30,7 +36,8 @@ def documented(purpose, world, group=None):
 
     def rename(resource, name):
         if resource == "topic":
-            return world.topics[name.removeprefix("orders.").removeprefix("notifications.")]
+            own = {"requests": requests_of(world), "dispatch.retry.": f"{world.topics['dispatch']}.retry."}
+            return (world.topics | own)[name.removeprefix("orders.").removeprefix("notifications.")]
         if name.startswith("carillon-replay-"):
             return name
         return name.replace("carillon", group or world.name)
@@ -43,10 +50,12 @@ USERS = [
     "writer",
     "lister",
     "caller",
+    "asker",
     "reader",
     "redriver",
     "replayer",
     "mender",
+    "sender",
     "carillon-run",
     *[f"user-{number}" for number in range(16)],
 ]
@@ -85,6 +94,12 @@ def enough(guarded):
     world.cluster.produce(world.topics["events"], [Input(b"4711", b"no JSON")])
     guarded.grant("caller", documented("carillon orders list-event", world))
     harness.command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
+    guarded.cluster.create_topics({requests_of(world): (2, {})})
+    guarded.grant("asker", documented("carillon notify; with --yes it does without the subscriptions", world))
+    asker = settings | guarded.login("asker") | {"topic.requests": requests_of(world)}
+    harness.command("notify", "--audience", "place/42", "--app-type", "Generic", "--title", "T", "--body", "B", settings=asker)
+    if sum(guarded.cluster.ends(requests_of(world)).values()) != 1:
+        raise Failure("`notify` has not written its request")
     daemon = world.daemon("a", runner).start()
     world.wait_until_done(90)
     if daemon.has_line("authorization"):
@@ -133,6 +148,50 @@ def enough(guarded):
     harness.command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:
         raise Failure(f"`offsets set` left the group at {world.committed}")
+
+
+def dispatched(number, expires):
+    """A record of the dispatch topic for a device of its own."""
+    token = f"made-up-token-{number}"
+    headers = {"message-id": f"msg-1-{number:09}", "platform": "fcm", "source": f"orders.events/0/{number}", "expires-at": expires}
+    message = {"message": {"token": token, "data": {"default": "{}"}, "android": {"ttl": "3600s"}}}
+    return Input(
+        hashlib.sha256(token.encode()).hexdigest().encode(),
+        json.dumps(message).encode(),
+        tuple((name, str(value).encode()) for name, value in headers.items()),
+    )
+
+
+@scenario("with the documented ACLs and no other `deliver` writes outcomes and retries, and its lanes are cut", background=True)
+def enough_to_deliver(guarded):
+    harness = guarded.harness
+    world = harness.make_world("delivers", guarded.cluster)
+    dispatch, world.topics["deliveries"] = world.topics["dispatch"], f"{world.name}.deliveries"
+    retries = [f"{dispatch}.retry.{delay}" for delay in ("10s", "1m", "15m")]
+    topics = {dispatch: {}, world.topics["deliveries"]: {}} | {
+        name: {"message.timestamp.type": "LogAppendTime"} for name in retries
+    }
+    guarded.cluster.create_topics({name: (2, settings) for name, settings in topics.items()})
+    (world.folder / "token").write_text("made-up-token")
+    credential = {"name": "shop", "provider": "fcm", "token_file": "token", "project_id": "shop"}
+    (world.folder / "credentials.json").write_text(json.dumps([credential]))
+    guarded.grant("sender", documented("carillon deliver, deliver lanes", world))
+    # Nobody listens there: what is sent waits for another attempt.
+    sender = {"delivery.credentials": f"@{world.folder}/credentials.json", "delivery.fcm-url": "https://localhost:1"}
+    settings = world.settings("a") | guarded.login("sender") | sender
+    guarded.cluster.produce(dispatch, [dispatched(1, now_ms() - 1), dispatched(2, now_ms() + 3_600_000)])
+    daemon = world.daemon("a", settings)
+    daemon.arguments[1] = "deliver"
+    daemon.start()
+    for name in (world.topics["deliveries"], retries[0]):
+        wait_for_daemons(f"there is a record in {name}", lambda name=name: list(guarded.cluster.stream(name)), [daemon], 60)
+    if daemon.has_line("authorization"):
+        raise Failure(f"it lacks a permission:\n{daemon.last_lines()}")
+    daemon.stop()
+    harness.command("deliver", "lanes", settings=settings)
+    changed = settings | {"delivery.lanes": "android:fcm,ios:apns"}
+    if "recorded" not in harness.command("deliver", "lanes", "--cut", settings=changed):
+        raise Failure("`deliver lanes --cut` has recorded nothing")
 
 
 @scenario("without any one of them `run` ends after about 30 s with 77; the command that it names is what helps", background=True)

@@ -1,141 +1,166 @@
 """Orders and requests beside each other, on a broker: each record of both topics once, whatever dies."""
 
+import json
+import os
+import pty
 import random
+import subprocess
 import sys
 import time
 
 from generator.inputs import Input, compact, subscription_key
-from generator.requests import Requests
+from harness.daemon import EXIT_CONFIGURATION, EXIT_DONE, EXIT_USAGE, flags
 from harness.scenario import main, scenario
-from harness.waiting import Failure, wait_for
+from harness.waiting import Failure, expect, wait_for
 from harness.world import check
-from model.journal import read_journal
-from model.records import Settings
-from model.subscriptions import Subscriptions
-from model.verify import Run, verify
-from scenarios.requests import expected, found, make_table
-
-AUDIENCES = [f"{kind}/{number}" for kind in ("user", "channel") for number in range(20)]
 
 
-class BothTopics:
-    """A world whose pipeline reads requests as well."""
+def make_world(harness, name, partitions=3):
+    return harness.make_world(name, partitions=partitions, users=40).create_topics()
 
-    def __init__(self, harness, name, partitions=3):
-        self.world = world = harness.make_world(name)
-        self.topic = f"{world.name}.requests"
-        now = int(time.time() * 1000)
-        table = make_table(random.Random(harness.seed), AUDIENCES, now)
-        world.subscriptions += [Input(subscription_key(each["audience"], each["token"]), compact(each)) for each in table]
-        world.create_topics()
-        world.cluster.create_topics({self.topic: (partitions, {})})
-        self.source = Requests(harness.seed, [*AUDIENCES, "user/nobody"], bad_rate=0.02)
-        self.source.now = now
 
-    def settings(self, name="a", **more):
-        return self.world.settings(name, topic_requests=self.topic, **more)
+def produce(world, events, requests):
+    world.produce(events)
+    world.produce_requests(requests)
 
-    def produce(self, events, requests):
-        self.world.produce(events)
-        self.world.cluster.produce(self.topic, [self.source.next().input for _ in range(requests)])
 
-    def wait_until_done(self, seconds=90):
-        world, cluster = self.world, self.world.cluster
-        wait_for(
-            "the group has committed to the end of both topics",
-            lambda: world.committed == world.ends and cluster.committed(world.name, self.topic) == cluster.ends(self.topic),
-            seconds,
-        )
-
-    def verify(self):
-        """The verifier's report of the orders, with the differences of the requests in it."""
-        world, cluster = self.world, self.world.cluster
-        events, requests = cluster.read(world.topics["events"]), cluster.read(self.topic)
-        subscriptions = cluster.read(world.topics["subscriptions"])
-        journal = cluster.read(world.topics["journal"])
-        of_requests, of_orders = [], []
-        for record in [*cluster.stream(world.topics["dispatch"]), *cluster.read(world.topics["dead-letters"])]:
-            headers = dict(record.headers)
-            topic = headers.get("__connect.errors.topic", headers.get("source", b"").rsplit(b"/", 2)[0])
-            (of_requests if topic.decode() == self.topic else of_orders).append(record)
-        ends = {(topic, at): end for topic in (world.topics["events"], self.topic) for at, end in cluster.ends(topic).items()}
-        run = Run(
-            settings=world.rules,
-            events=events,
-            subscriptions=subscriptions,
-            dispatch=[each for each in of_orders if each.topic == world.topics["dispatch"]],
-            dead_letters=[each for each in of_orders if each.topic == world.topics["dead-letters"]],
-            journal=journal,
-            dispatch_partitions=len(cluster.partitions(world.topics["dispatch"])),
-            starts={place: 0 for place in ends},
-            ends=ends,
-            requests=requests,
-        )
-        report = verify(run)
-        table = Subscriptions(subscriptions)
-        ledger = read_journal(run, max(table.ends, default=-1) + 1, report)
-        self.compare(requests, of_requests, ledger, table, report)
-        return report
-
-    def compare(self, requests, written, ledger, table, report):
-        """Each request's pushes and dead letter, once, as its transaction had to write them."""
-        sent, dead = found(written)
-        pushes = 0
-        for record in requests:
-            spans = ledger[record.topic, record.partition]
-            span = next((each for each in spans if each.first <= record.offset < each.last), None)
-            if span is None:
-                continue
-            due, codes = expected(record, table, Settings(), clock=span.clock, position=span.table)
-            pushes += len(due)
-            if sent.pop(record.source, {}) != due:
-                report.add("a request gave other pushes", f"{record.source}: {record.value!r}")
-            code = dead.pop(record.source, None)
-            if (code is None) != (codes is None) or codes is not None and code not in codes:
-                report.add("a request gave another dead letter", f"{record.source}: {code}, by the rules {codes}")
-        for source in [*sent, *dead]:
-            report.add("a push of no request", source)
-        report.counts |= {"requests": len(requests), "pushes of requests": pushes}
-        if not pushes:
-            raise Failure("no request was sent")
+def check_offsets(world):
+    """`carillon offsets show` has the partitions of both topics; only those of events have a watermark."""
+    rows = json.loads(world.harness.command("offsets", "show", "--json", settings=world.settings("a")))
+    for name in ("events", "requests"):
+        shown = {row["partition"]: row["committed"] for row in rows if row["topic"] == world.topics[name]}
+        expect(f"offsets of {name}", shown, world.cluster.committed(world.name, world.topics[name]))
+    expect("topics with a watermark", {row["topic"] for row in rows if row.get("watermark")}, {world.topics["events"]})
 
 
 @scenario("a deployment that turns requests on continues where it was, and sends both, each once, over kills")
 def turned_on(harness):
-    both = BothTopics(harness, "turned-on")
-    world = both.world
+    world = make_world(harness, "turned-on")
     world.produce(1_000)
-    world.started().stop()
+    world.started(topic_requests="").stop()
     # Requests begin an hour ago without --from.
-    daemon = world.daemon("a", both.settings(), start_at=None).start()
+    daemon = world.daemon("a", start_at=None).start()
     chance = random.Random(harness.seed)
     for _ in range(4):
-        both.produce(700, 700)
+        produce(world, 700, 700)
         time_out = time.monotonic() + chance.uniform(0.2, 1.5)
         wait_for("a moment has passed", lambda: time.monotonic() > time_out, 5)
         daemon.kill()
         daemon.start()
-    both.produce(100, 100)
-    both.wait_until_done()
+    produce(world, 100, 100)
+    world.wait_until_done(90)
     daemon.stop()
-    check(both.verify())
+    check_offsets(world)
+    report = world.verify()
+    check(report)
+    for what in ("expected pushes of requests", "dead letters of requests", "requests expired"):
+        if not report.counts.get(what):
+            raise Failure(f"no {what}")
 
 
 @scenario("requests that retention removes before they are read are told, and everything else continues")
 def overtaken(harness):
-    both = BothTopics(harness, "overtaken", partitions=1)
-    world, cluster = both.world, both.world.cluster
-    daemon = world.daemon("a", both.settings(), start_at="earliest").start()
-    both.produce(200, 200)
-    both.wait_until_done()
+    world = make_world(harness, "overtaken", partitions=1)
+    daemon = world.daemon("a").start()
+    produce(world, 200, 200)
+    world.wait_until_done(90)
     daemon.stop()
-    both.produce(200, 200)
-    cluster.delete_records(both.topic, 0, 300)
+    produce(world, 200, 200)
+    world.cluster.delete_records(world.topics["requests"], 0, 300)
     daemon.start()
     wait_for("the loss is told", lambda: daemon.has_line("offset out of range", "100 requests are lost"), 30)
-    both.wait_until_done()
+    world.wait_until_done(90)
     daemon.expect_running()
     daemon.stop()
+
+
+CROWD = 150
+AUDIENCES = tuple(f"user/{number}" for number in range(6))
+APP = ("--app-type", "NewBill", "--title", "New bill", "--body", "23.40 €")
+
+
+class Notify:
+    """`carillon notify` for the requests of a world."""
+
+    def __init__(self, world):
+        self.harness, self.settings = world.harness, world.settings("a")
+        self.topic, self.cluster = world.topics["requests"], world.cluster
+
+    def run(self, *words, line=None):
+        """(exit code, output, errors), with a terminal on which `line` was typed, or with none."""
+        if line is None:
+            return self.harness.run("notify", *words, settings=self.settings, input=b"")
+        keyboard, terminal = pty.openpty()
+        os.write(keyboard, line + b"\n")
+        command = [self.harness.carillon, "notify", *words, *flags(self.settings)]
+        done = subprocess.run(command, stdin=terminal, capture_output=True, timeout=60)
+        os.close(terminal)
+        os.close(keyboard)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def refused(self, code, words, says, line=None):
+        """It ends with this code and says this, and writes nothing."""
+        before = self.cluster.ends(self.topic)
+        found, output, errors = self.run(*words, line=line)
+        if found != code or says not in errors or output:
+            raise Failure(f"notify {words} ended with {found}, expected {code} and {says!r}: {output}{errors}")
+        if self.cluster.ends(self.topic) != before:
+            raise Failure(f"notify {words} was refused, and has written all the same")
+
+    def sent(self, *words, line=None):
+        """The outcome that it tells, once the record stands where that says."""
+        code, output, errors = self.run(*words, "--json", line=line)
+        if code != EXIT_DONE:
+            raise Failure(f"notify {words} ended with {code}: {errors}")
+        outcome = json.loads(output)
+        record = next(
+            each
+            for each in self.cluster.read(self.topic)
+            if (each.partition, each.offset) == (outcome["partition"], outcome["offset"])
+        )
+        if json.loads(record.value)["request_id"] != outcome["request_id"]:
+            raise Failure(f"another record stands where the outcome says: {outcome}, {record}")
+        return outcome
+
+
+@scenario("`carillon notify`: the devices that it counts are those that get it; what is refused or not confirmed is not sent")
+def notified(harness):
+    world = make_world(harness, "notify")
+    notify = Notify(world)
+    crowd = [
+        {"audience": "user/crowd", "token": f"crowd-{at}", "platform": "fcm", "app": "a", "environment": "production"}
+        for at in range(CROWD)
+    ]
+    lines = [Input(subscription_key(each["audience"], each["token"]), compact(each)) for each in crowd]
+    world.cluster.produce(world.topics["subscriptions"], lines)
+    message = world.folder / "message.json"
+    message.write_text(json.dumps({"title": "Hello", "extras": {"order_type": "food", "order_id": "4711"}}, indent=2))
+    daemon = world.daemon("a").start()
+
+    several = [word for audience in AUDIENCES for word in ("--audience", audience)]
+    told = [notify.sent(*several, *APP), notify.sent(*several[:2], "--message", str(message), "--expires-in", "2h")]
+    told += [notify.sent("--audience", "user/crowd", *APP, "--request-id", "once", line=line) for line in (b"150", b" 150 ")]
+    told.append(notify.sent("--audience", "user/crowd", *APP, "--yes"))
+    if told[2]["message_id"] != told[3]["message_id"]:
+        raise Failure(f"one request id has two message ids: {told[2]}, {told[3]}")
+
+    notify.refused(EXIT_USAGE, ("--audience", "user/crowd", *APP), "give --yes")
+    notify.refused(EXIT_CONFIGURATION, ("--audience", "user/crowd", *APP), "which is 150", line=b"151")
+    notify.refused(EXIT_USAGE, ("--audience", "team/7", *APP), "place/<id>")
+    notify.refused(EXIT_USAGE, (*several, *APP[:-2]), "app.body is missing")
+    notify.refused(EXIT_USAGE, (*several, *APP, "--expires-in", "0s"), "has expired already")
+    long = ("--app-type", "Generic", "--title", "t", "--body", "x" * 4_100)
+    notify.refused(EXIT_USAGE, (*several, *long), "payload_too_large")
+
+    world.wait_until_done(90)
+    daemon.stop()
+    check(world.verify())
+    ids = [dict(each.headers)["message-id"].decode() for each in world.cluster.stream(world.topics["dispatch"])]
+    for outcome in told:
+        requests = sum(each["message_id"] == outcome["message_id"] for each in told)
+        pushes = ids.count(outcome["message_id"])
+        if pushes != requests * outcome.get("devices", CROWD) or not pushes:
+            raise Failure(f"{pushes} pushes of {requests} requests: {outcome}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Exactly once, proved under faults: processes are killed, stopped, join and leave, transactions are aborted, brokers are killed,
-subscriptions change, poison comes in, while events keep coming; then the verifier, and one summary."""
+subscriptions change, poison comes in, while events and requests keep coming; then the verifier, and one summary."""
 
 import argparse
 import gc
@@ -15,7 +15,8 @@ from harness.cluster import Cluster
 from harness.daemon import EXIT_CONFIGURATION
 from harness.harness import Harness
 from harness.monitor import Monitor
-from harness.waiting import PATIENCE, Failure, pause
+from harness.replaying import documents
+from harness.waiting import PATIENCE, Failure, expect, now_ms, pause
 from model.stalls import check_stalls
 from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Nemesis, Targets
 
@@ -29,6 +30,10 @@ MAX_TICK = 5
 # How often a broker looks for transactions that timed out, in seconds, by the number of nodes. Its default of 10 uses up all the
 # time that I10 gives; a lone broker must not look before it is registered again (ADR 21).
 ABORT_INTERVAL = {1: 8, 3: 2}
+# The headers of dispatch records beyond the standard ones: the audience says through which of a request's a device was reached.
+HEADERS = ("event-type", "audience")
+# Of the changes of subscriptions half are for the audiences of requests.
+USERS = 500
 DEFAULT_FAULTS = "kill=5,point=4,freeze=2,join=2,broker=1,abort=3"
 
 
@@ -40,8 +45,15 @@ class Chaos:
         self.chance = random.Random(f"load {options.seed}")
         cluster = Cluster(brokers.start()) if brokers else harness.cluster()
         self.world = harness.make_world(
-            "chaos", cluster, schedule=options.schedule == "on", partitions=options.partitions, places=2000, crowd=200
+            "chaos",
+            cluster,
+            schedule=options.schedule == "on",
+            partitions=options.partitions,
+            places=2000,
+            crowd=200,
+            users=USERS if options.requests_share else 0,
         )
+        self.world.rules.headers = frozenset(HEADERS)
         self.max_stall = MAX_STALL_NODES if options.nodes > 1 and options.faults["broker"] else MAX_STALL
         self.began = time.monotonic()
 
@@ -52,7 +64,7 @@ class Chaos:
     def prepare(self):
         # The broker's time, by which the verifier sees whether a tick has overtaken the log.
         world, topics = self.world.create_topics(message_timestamp_type="LogAppendTime"), self.world.topics
-        self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, topics["events"])
+        self.monitor = Monitor(world.cluster.bootstrap, [topics["dispatch"], topics["journal"]], world.name, world.inputs)
         # Small transactions even with a lag, so that there are many of them.
         shared = {
             "commit.max-records": self.options.records,
@@ -60,13 +72,18 @@ class Chaos:
             "transaction.timeout": f"{TRANSACTION_TIMEOUT}s",
             "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s",
             "subscriptions.max-lag": f"{MAX_LAG}s",
+            "dispatch.headers": ",".join(HEADERS),
         }
         daemons = []
         for number in range(self.options.processes):
             # The first is the release build; the others have the hooks, and more than one worker.
             name, has_hooks = f"p{number + 1}", number > 0 and self.harness.debug_carillon is not None
             settings = world.settings(name, workers=1 if number == 0 else 2) | shared
-            daemons.append((world.daemon(name, settings, binary=self.harness.debug_carillon if has_hooks else None), has_hooks))
+            # The last one does not know requests before it starts again.
+            is_late = world.requests and 0 < number == self.options.processes - 1
+            binary = self.harness.debug_carillon if has_hooks else None
+            daemon = world.daemon(name, settings | {"topic.requests": ""} if is_late else settings, binary=binary)
+            daemons.append((daemon, has_hooks, settings if is_late else None))
         # It leaves the group at once: otherwise its partitions would have no owner for a session.
         visitor = world.daemon("visitor", world.settings("visitor") | shared | {"static-membership": "false"})
         self.nemesis = Nemesis(Targets(world, daemons, visitor, self.brokers), self.monitor, self.options, self.say)
@@ -76,18 +93,22 @@ class Chaos:
             self.nemesis.start(each)
 
     def load(self):
-        """Produces the events at the rate, in uneven bursts, and makes the faults and the changes happen meanwhile."""
+        """Produces the events at the rate, in uneven bursts, their share of requests, and makes the faults and the changes happen
+        meanwhile."""
         producer, plan, options = self.world.cluster.producer(), self.nemesis.plan(), self.options
-        made, changed, allowed, now = 0, 0, 0.0, time.monotonic()
+        made, changed, requested, allowed, now = 0, 0, 0, 0.0, time.monotonic()
         while made < options.events or not self.nemesis.is_done:
             # More events, slowly, as long as faults are still to come: most of them need a load.
             rate = options.rate if made < options.events * 9 // 10 or self.nemesis.is_done else options.rate / 10
             # A burst of up to a fifth of a second's worth, and the next one when the rate allows it.
             burst = min(int(allowed), self.chance.randrange(1, max(2, options.rate // 5)))
-            self.world.events.mix.slots_from = int(time.time() * 1000)
+            self.world.events.mix.slots_from = now_ms()
             for _ in range(burst):
                 self._produce(producer, "events", self.world.events.next())
             made, allowed = made + burst, allowed - burst
+            while requested < int(made * options.requests_share):
+                self._produce(producer, "requests", self.world.next_request())
+                requested += 1
             while changed < made * options.changes // options.events:
                 self._produce(producer, "subscriptions", self.world.changes.next())
                 changed += 1
@@ -99,9 +120,9 @@ class Chaos:
             producer.poll(0.02)
             last, now = now, time.monotonic()
             allowed = min(allowed + rate * (now - last), options.rate)
-        self.made = made
+        self.made, self.requested = made, requested
         self._wait("what was produced is delivered", lambda: producer.flush(0.1) == 0, 120)
-        self.say(f"{made:,} events and {changed:,} changes of subscriptions produced")
+        self.say(f"{made:,} events, {requested:,} requests and {changed:,} changes of subscriptions produced")
 
     def _produce(self, producer, topic, each):
         producer.produce(self.world.topics[topic], key=each.key, value=each.value, headers=list(each.headers))
@@ -128,7 +149,7 @@ class Chaos:
                 120,
             )
         self.world.wait_until_done(60)
-        self.timers_until, at_end = int(time.time() * 1000), time.monotonic()
+        self.timers_until, at_end = now_ms(), time.monotonic()
         self._wait("timers that were due have had their time", lambda: time.monotonic() > at_end + MAX_TICK, MAX_TICK + 10)
         self.say("the group is at the end")
         self.monitor.halt()
@@ -141,6 +162,12 @@ class Chaos:
         report = self.world.verify(max_table_age_ms=MAX_TABLE_AGE * 1_000, timers_until=self.timers_until)
         if report.counts["events"] != self.made:
             report.add("input", f"{report.counts['events']:,} events in the topic, {self.made:,} were made")
+        if report.counts.get("requests", 0) != self.requested:
+            report.add("input", f"{report.counts.get('requests', 0):,} requests in the topic, {self.requested:,} were made")
+        if self.requested > 1_000:
+            for what in ("expected pushes of requests", "dead letters of requests", "requests expired", "requests no_subscriber"):
+                if not report.counts.get(what):
+                    report.add("nothing to compare", f"{self.requested:,} requests, and no {what}")
         tables = self.nemesis.copies | {each.name: self.world.folder / each.name for each in self.nemesis.processes}
         self.world.check_tables(tables, report)
         stall = check_stalls(self.monitor.samples, self.max_stall, report)
@@ -148,7 +175,17 @@ class Chaos:
             report.add("no timer", "the run has seen several full minutes, and no timer was due")
         self.say("verified")
         self.summarize(report, len(tables), stall)
+        if not report.differences:
+            self.replay(report.counts["dispatched"])
         return not report.differences
+
+    def replay(self, sent):
+        """Renders again from the journal what was sent, with Carillon itself: nothing may differ, in either topic."""
+        settings = self.world.settings("replay") | {"dispatch.headers": ",".join(HEADERS)}
+        (found,), _ = documents(self.world, "replay", "diff", settings=settings)
+        wanted = {"equal": sent, "unequal": 0, "missing": 0, "extra": 0, "duplicates": 0, "approximations": []}
+        expect("carillon replay diff", {name: found[name] for name in wanted}, wanted)
+        print(f"carillon replay diff: {sent:,} records are the same, byte for byte; {found['transactions']:,} transactions")
 
     @property
     def log(self):
@@ -157,9 +194,9 @@ class Chaos:
     def summarize(self, report, tables, stall):
         counts, options, log = self.nemesis.counts, self.options, self.log
         print(
-            f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {options.changes:,} changes "
-            f"of subscriptions, {options.processes} processes and a visitor, {options.partitions} partitions, "
-            f"schedule={options.schedule}, {self.brokers or 'brokers that were there'}"
+            f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {self.requested:,} requests, "
+            f"{options.changes:,} changes of subscriptions, {options.processes} processes and a visitor, "
+            f"{options.partitions} partitions, schedule={options.schedule}, {self.brokers or 'brokers that were there'}"
         )
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
@@ -213,6 +250,9 @@ def parse_options():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
     parser.add_argument("--events", type=int, default=30_000, help="at least; more where faults are still to come then")
     parser.add_argument("--rate", type=int, default=800, help="events a second, at most")
+    parser.add_argument(
+        "--requests-share", type=float, default=0.25, help="requests for each event; default: 0.25; 0: requests are off"
+    )
     parser.add_argument("--changes", type=int, help="of subscriptions, meanwhile; default: a tenth of the events")
     parser.add_argument("--partitions", type=int, default=6)
     parser.add_argument("--records", type=int, default=250, help="pushes in a transaction, about")
@@ -251,8 +291,19 @@ def main():
     options, harness = parse_options()
     chosen = ",".join(f"{name}={count}" for name, count in options.faults.items() if count)
     sizes = " ".join(
-        f"--{name} {getattr(options, name)}"
-        for name in ("seed", "events", "rate", "changes", "partitions", "records", "processes", "nodes", "schedule")
+        f"--{name} {getattr(options, name.replace('-', '_'))}"
+        for name in (
+            "seed",
+            "events",
+            "rate",
+            "requests-share",
+            "changes",
+            "partitions",
+            "records",
+            "processes",
+            "nodes",
+            "schedule",
+        )
     )
     print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)
     signal.signal(signal.SIGTERM, end_early)

@@ -99,6 +99,8 @@ class Watch:
             raise Failure(f"too little poison to compare: {dict(codes)}")
         return {
             "sum(carillon_events_total)": counts["events"],
+            "sum(carillon_events_total{topic='events'})": counts["events"],
+            "sum(carillon_dispatches_total{topic='requests'})": 0,
             "sum(carillon_notifications_total)": counts["notifications"],
             "sum(carillon_dispatches_total)": counts["expected pushes"],
             "sum(carillon_suppressed_events_total)": counts["events"] - counts["dead letters"] - len(notifying),
@@ -152,19 +154,20 @@ class Watch:
             raise Failure(f"build info {labels}, --version {version!r}")
 
     def check_format(self):
-        """promtool has no complaint, and every query of the dashboard and the alerts is about metrics that exist."""
+        """promtool has no complaint, and every query of the dashboard and the alerts is about metrics that exist. Those of the
+        sender are not here: Tests/Documentation/test_monitoring.py looks for them in the page."""
         _, text = self.page("/metrics")
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         if done.returncode or done.stdout or done.stderr:
             raise Failure(f"promtool check metrics: {done.stdout}{done.stderr}")
         names = set(re.findall(r"^([a-z_]+)[{ ]", text, re.MULTILINE))
         dashboard = json.loads((OPERATIONS / "grafana-dashboard.json").read_text())
-        asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+        asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
         for expression in asked:
             self.prometheus.query(expression.replace("$__rate_interval", "1m").replace("$job", ".*"))
         alerts = (OPERATIONS / "alerts.yml").read_text()
         for where, expressions in (("the dashboard", " ".join(asked)), ("the alerts", alerts)):
-            wanted = set(re.findall(r"\b(?:carillon|process)_[a-z_]+\b", expressions))
+            wanted = set(re.findall(r"\b(?:carillon(?!_delivery)|process)_[a-z_]+\b", expressions))
             if len(wanted) < 5 or wanted - names - {"carillon_transaction_duration_seconds"}:
                 raise Failure(f"{where} ask for what is not there: {wanted - names}")
         self.say(f"{len(asked)} expressions of the dashboard answered")

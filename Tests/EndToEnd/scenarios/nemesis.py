@@ -44,7 +44,7 @@ class Targets:
     """What faults happen to."""
 
     world: World
-    # The processes, and whether each has the hooks.
+    # The processes: the daemon of each, whether it has the hooks, and its settings from its second start on, where they differ.
     daemons: list
     # The process that joins and leaves.
     visitor: Daemon
@@ -57,8 +57,8 @@ class Process:
 
     RUNNING, DRAINING, AWAY, STOPPED = "running", "draining", "away", "stopped"
 
-    def __init__(self, daemon, has_hooks):
-        self.daemon, self.has_hooks = daemon, has_hooks
+    def __init__(self, daemon, has_hooks, later=None):
+        self.daemon, self.has_hooks, self.later = daemon, has_hooks, later
         self.state, self.due = Process.AWAY, 0
         # (action, point) of its next fault, since when it has been running with that, and how often it did not get there.
         self.armed, self.armed_at, self.attempts = None, 0, 0
@@ -85,7 +85,7 @@ class Nemesis:
         self.world, self.brokers = targets.world, targets.brokers
         self.monitor, self.options, self.say = monitor, options, say
         self.chance = random.Random(f"faults {options.seed}")
-        self.processes = [Process(daemon, has_hooks) for daemon, has_hooks in targets.daemons]
+        self.processes = [Process(*each) for each in targets.daemons]
         self.visitor, self.leave_at, self.leaving_since = targets.visitor, None, None
         self.counts, self.points = collections.Counter(), collections.Counter()
         self.copies = {}
@@ -208,6 +208,9 @@ class Nemesis:
 
     def start(self, process):
         process.starts += 1
+        if process.starts == 2 and process.later:
+            process.daemon.configure(process.later)
+            self.counts["processes that have turned requests on"] += 1
         rules = []
         if process.has_hooks and self.options.faults["abort"]:
             # One transaction in so many, at three places.

@@ -9,8 +9,8 @@ import signal
 from generator.inputs import iso
 from harness.daemon import EXIT_CONFIGURATION, wait_for_daemons
 from harness.scenario import scenario
-from harness.timers import MINUTE, PLACES, commit, make_schedule_world, now_ms, order_event, produce
-from harness.waiting import Failure, wait_for
+from harness.timers import MINUTE, PLACES, commit, make_schedule_world, order_event, produce
+from harness.waiting import Failure, now_ms, wait_for
 from model.messages import payload_of
 
 

@@ -1,9 +1,12 @@
 """`carillon render` over generated events, against the independent reading of the rules. No broker."""
 
 import argparse
+import json
 import os
+import pathlib
 import random
 import sys
+import tempfile
 from typing import NamedTuple, Optional
 
 from generator.events import Events, Mix
@@ -25,6 +28,18 @@ class Case(NamedTuple):
     flags: tuple = ()
 
 
+def display_templates():
+    """The example's texts, and languages more: what must be escaped, what is too large, and a default that lacks most texts."""
+    templates = json.loads((pathlib.Path(__file__).parents[3] / "Examples/display.json").read_text())
+    odd = {"title": '"{visible_id}" \\ \n{place_id}', "body": "\u2028😀 <{previous_status}> {new_status}"}
+    templates["languages"] |= {
+        "DA": {"order_created": odd, "order_status_changed": odd, "order_status_changed/processing": odd | {"body": ""}},
+        "pt": {"order_status_changed": odd | {"title": "x" * 4000}},
+        "nb_NO": {"unpicked_orders_reminder": odd},
+    }
+    return templates | {"default": "NB-no"}
+
+
 CASES = (
     Case("no timer fires", Settings("Europe/Berlin"), None),
     Case("timers, as they are due", Settings("Europe/Berlin"), 80),
@@ -42,12 +57,29 @@ CASES = (
         ("--set", "infer-status-changes=on"),
     ),
     Case("schedule=off", Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
+    Case("display=on", Settings("Europe/Berlin", display=display_templates()), 80, ("--set", "display=on")),
 )
+
+
+def title_of(record):
+    """What a push shows; None where it is data only."""
+    value = json.loads(record.value)
+    notice = value["message"].get("notification") if "message" in value else value["payload"]["aps"].get("alert")
+    return notice and notice["title"]
 
 
 def check(harness, case, records, table):
     """The number of differences between what `carillon render` writes and what the rules say."""
     arguments = ["--time-zone", case.settings.time_zone, *case.flags]
+    if case.settings.display is not None:
+        with tempfile.NamedTemporaryFile("w", prefix="carillon-display.", suffix=".json") as file:
+            json.dump(case.settings.display, file)
+            file.flush()
+            return compare(harness, case, records, table, [*arguments, "--set", f"display.templates=@{file.name}"])
+    return compare(harness, case, records, table, arguments)
+
+
+def compare(harness, case, records, table, arguments):
     until = None
     if case.hours is not None:
         until = records[-1].timestamp + case.hours * 3_600_000
@@ -69,6 +101,9 @@ def check(harness, case, records, table):
     )
     if again != output:
         report.add("not pure", "the same input gave other bytes at the second time")
+    titles = {title_of(record) for record in written if record.topic == "notifications.dispatch"}
+    if case.settings.display is None and titles != {None} or case.settings.display is not None and len(titles) < 20:
+        report.add("other titles", f"{len(titles)} of them")
     print(f"{case.name}:")
     report.print()
     return len(report.differences)

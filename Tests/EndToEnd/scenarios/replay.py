@@ -98,6 +98,9 @@ class Load:
         self.world.wait_until_done(90)
         wait_for("some timers have fired", lambda: sent(self.world)[1] > 20, 130)
         self.first.stop(20)
+        # What a killed process has left open hides the records behind it until it times out.
+        dispatch, cluster = self.world.topics["dispatch"], self.world.cluster
+        wait_for("no transaction is open", lambda: cluster.ends(dispatch) == cluster.ends(dispatch, uncommitted=True), 30)
 
 
 @scenario(

@@ -21,7 +21,6 @@ from harness.timers import (
     device,
     make_schedule_world,
     next_minute,
-    now_ms,
     order_event,
     orders_due,
     produce,
@@ -32,7 +31,7 @@ from harness.timers import (
     wait_for_timers,
 )
 from harness.visibility import Visibility
-from harness.waiting import PATIENCE, Failure, pause
+from harness.waiting import PATIENCE, Failure, now_ms, pause
 from harness.world import check
 from scenarios import order_state
 

@@ -9,6 +9,7 @@ from generator.subscriptions import SubscriptionChanges, make_subscriptions
 from model import rules
 from model.messages import headers_of, is_too_large, value_of
 from model.orders import Orders, Watermark, stored_hash
+from model.output import compact
 from model.partitions import murmur2_partition
 from model.records import Outcome, Record, Settings
 from model.subscriptions import Subscriptions, recipients
@@ -131,7 +132,7 @@ def push(notification, device, record):
     headers = headers_of(notification, device, record, SETTINGS)
     return (
         device.token_hash.encode(),
-        json.dumps(value_of(notification, device, SETTINGS)).encode(),
+        compact(value_of(notification, device, SETTINGS)).encode(),
         tuple((name, value.encode()) for name, value in headers.items()),
     )
 

@@ -51,6 +51,9 @@ class Texts(unittest.TestCase):
         text = {"title": "a", "body": "b"}
         for wrong in (
             {"default": "fr"},
+            {"languages": TEMPLATES["languages"] | {"de AT": {}}},
+            {"languages": TEMPLATES["languages"] | {"": {}}},
+            {"languages": TEMPLATES["languages"] | {"DE": {}}},
             {"languages": {}},
             {"languages": {"en": {"order_teleported": text}}},
             {"languages": {"en": {"order_created/pending": text}}},

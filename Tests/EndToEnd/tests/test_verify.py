@@ -95,6 +95,11 @@ class Verifier(unittest.TestCase):
         self.dispatch[7] = (key, value.replace(b"place_id", b"placeid"), headers)
         self.assertEqual(self.kinds(), {"wrong value"})
 
+    def test_the_same_members_in_other_bytes(self):
+        key, value, headers = self.dispatch[7]
+        self.dispatch[7] = (key, value.replace(b'":"', b'": "', 1), headers)
+        self.assertEqual(self.kinds(), {"wrong bytes"})
+
     def test_a_wrong_header(self):
         key, value, headers = self.dispatch[7]
         self.dispatch[7] = (key, value, headers[:-1] + (("expires-at", b"0"),))

@@ -1,0 +1,214 @@
+"""Whether every push has one outcome, and what the provider saw agrees with it: from the dispatch records, the provider's own log,
+the outcomes and the lanes' committed offsets alone."""
+
+import collections
+import itertools
+import json
+from dataclasses import dataclass, field
+
+from model.pushes import lane_offset, push_of
+from model.report import Report
+
+# What APNs asks to wait after a fault of its own.
+APNS_WAIT_MS = 900_000
+LONGEST_LIFE = 2_419_200
+# Reasons of the sender's own, with which nothing was sent.
+NO_ANSWER = "no_answer"
+OWN_REASONS = {"no_credential", "unreadable_record"}
+
+
+@dataclass
+class DeliveryRun:
+    """What was found after a run that has ended, with nothing left to do."""
+
+    topic: str
+    dispatch: list
+    deliveries: list
+    # In the order of the log.
+    requests: list
+    # (offset, metadata) by lane, and by topic and partition: of the dispatch topic and the retry topics.
+    commits: dict
+    # The last stable offset of each of these.
+    ends: dict
+    # The retry topics' records, where some may still wait.
+    waiting: list = field(default_factory=list)
+    # The sum of what the processes say may have been sent twice.
+    possibly_twice: int = 0
+    # Periods in milliseconds since 1970 in which a process died, was frozen or lost its partitions.
+    disturbances: list = field(default_factory=list)
+    # delivery.give-up, and the longest time from a failure to its retry, but for APNs' own.
+    give_up: int = 3_600_000
+    longest_wait: int = 15_000
+    # From the decision to send until the provider has the whole request.
+    tolerance: int = 3_000
+    # From an answer until it is committed.
+    uncommitted: int = 2_000
+
+    def is_disturbed(self, start, end):
+        return any(first <= end and last >= start for first, last in self.disturbances)
+
+
+def verify_deliveries(run):
+    report = Report()
+    pushes = {(each.partition, each.offset): each for each in map(push_of, run.dispatch)}
+    _take_requests(pushes.values(), run, report)
+    _take_outcomes(pushes, run, report)
+    for push in pushes.values():
+        _check_outcome(push, run, report)
+        for request in push.requests:
+            _check_request(push, request, run, report)
+    _check_order(pushes.values(), run, report)
+    twice = sum(max(0, sum(each.is_accepted for each in push.requests) - 1) for push in pushes.values())
+    if twice > run.possibly_twice:
+        report.add("more sent twice than said", f"{twice:,} were accepted again, {run.possibly_twice:,} may have been")
+    _check_offsets(pushes, run, report)
+    outcomes = collections.Counter(push.outcome for push in pushes.values())
+    report.counts |= {"pushes": len(pushes), "requests": len(run.requests), "accepted again": twice}
+    report.counts |= {name: outcomes[name] for name in sorted(filter(None, outcomes))}
+    faults = collections.Counter(f"faults {each.fault}" for each in run.requests if each.fault)
+    report.counts |= dict(sorted(faults.items()))
+    return report
+
+
+def _take_requests(pushes, run, report):
+    found = {(push.device, push.message): push for push in pushes}
+    for request in run.requests:
+        push = found.get((request.device, request.message))
+        if push:
+            push.requests.append(request)
+        else:
+            report.add("a request for no push", f"line {request.place}: {request.provider} {request.status} {request.reason}")
+
+
+def _take_outcomes(pushes, run, report):
+    for record in run.deliveries:
+        value = json.loads(record.value)
+        push = pushes.get((value["partition"], value["offset"])) if value["topic"] == run.topic else None
+        if not push:
+            report.add("an outcome of no push", f"{record.source}: {value['topic']}/{value['partition']}/{value['offset']}")
+            continue
+        push.outcomes.append((record, value))
+        if record.partition != push.partition or record.key.decode() != push.device:
+            report.add("an outcome at a wrong place", f"{push.name}: {record.source}")
+        wanted = {"message_id": push.message, "device": push.device, "platform": push.platform, "lane": push.platform}
+        if {name: value.get(name) for name in wanted} != wanted:
+            report.add("an outcome with other members", f"{push.name}: {value}")
+        if push.token in record.value.decode():
+            report.add("a token in an outcome", push.name)
+
+
+def _check_outcome(push, run, report):
+    if len(push.outcomes) != 1:
+        if push.outcomes:
+            report.add("two outcomes", f"{push.name}: {[value['outcome'] for _, value in push.outcomes]}")
+        elif not any(dict(each.headers)["message-id"].decode() == push.message for each in run.waiting):
+            report.add("no outcome", push.name)
+        return
+    record, value = push.outcomes[0]
+    answers = [each for each in push.requests if each.is_final]
+    # A push whose end was not committed when its process died may end in another way.
+    is_undone = push.requests and run.is_disturbed(push.requests[0].time, record.timestamp)
+    said = f"{push.name}: {value}; the provider's answers: {[(each.status, each.fault) for each in push.requests]}"
+    match value["outcome"]:
+        case "accepted":
+            if not any(each.is_accepted and each.id == value.get("provider_id") for each in answers):
+                report.add("accepted, but not by the provider", said)
+        case "dead_device":
+            if not any(each.is_dead and (each.status, each.reason) == (value["status"], value["reason"]) for each in answers):
+                report.add("dead, but not by the provider", said)
+        case "refused":
+            is_own = value["reason"] in OWN_REASONS and not push.requests
+            if not is_own and not any(each.is_refused and each.reason == value["reason"] for each in answers):
+                report.add("refused, but not by the provider", said)
+        case "expired":
+            if push.requests and not is_undone:
+                report.add("expired, but sent", said)
+            if record.timestamp < push.expires:
+                report.add("expired too early", f"{said}, written at {record.timestamp}")
+        case "gave_up":
+            # An answer that was on its way when its connection was cut off, for another request's sake, came to nobody.
+            if answers and not is_undone and value.get("reason", NO_ANSWER) != NO_ANSWER:
+                report.add("given up after an answer", said)
+            wait = APNS_WAIT_MS if push.platform == "apns" and value.get("status", 0) >= 500 else run.longest_wait
+            if record.timestamp < min(push.expires - wait, push.timestamp + run.give_up):
+                report.add("given up too early", f"{said}, written at {record.timestamp}")
+        case other:
+            report.add("an unknown outcome", f"{push.name}: {other}")
+
+
+def _check_request(push, request, run, report):
+    said = f"{push.name}: line {request.place}"
+    if request.provider != push.platform:
+        report.add("sent to the other provider", said)
+    if request.time > push.expires + run.tolerance:
+        report.add("sent after its expiry", f"{said}, {request.time - push.expires} ms late")
+    if push.lifetime is not None:
+        if request.lifetime != push.lifetime:
+            report.add("another lifetime", f"{said}: {request.lifetime}, expected {push.lifetime}")
+    else:
+        seconds = int(request.lifetime.removesuffix("s"))
+        left = push.expires - request.time
+        low, high = (min(max(each, 0) // 1000, LONGEST_LIFE) for each in (left, left + run.tolerance))
+        if not low <= seconds <= high:
+            report.add("another lifetime", f"{said}: {request.lifetime}, {left} ms are left")
+    if request.body != push.body:
+        report.add("another message", said)
+    if (push.id is not None and request.id != push.id) or request.collapse != push.collapse:
+        report.add("another id", f"{said}: {request.id} {request.collapse}, expected {push.id} {push.collapse}")
+
+
+def _check_order(pushes, run, report):
+    """No newer push of a device before an older one has ended, and none of an older one after that."""
+    for _, group in itertools.groupby(sorted(pushes, key=_by_device), key=lambda push: push.device):
+        ordered = list(group)
+        for newer in range(1, len(ordered)):
+            if ordered[newer].requests:
+                for older in ordered[:newer]:
+                    _check_pair(older, ordered[newer], run, report)
+
+
+def _by_device(push):
+    return push.device, push.partition, push.offset
+
+
+def _check_pair(older, newer, run, report):
+    first = newer.requests[0]
+    late = [each for each in older.requests if each.place > first.place]
+    # Only what a dead process had not committed is done again.
+    if any(not run.is_disturbed(first.time, each.time) for each in late):
+        report.add("an older push after a newer one", f"{older.name} after {newer.name}: lines {late[0].place}, {first.place}")
+        return
+    if any(each.is_final and each.place < first.place for each in older.requests):
+        return
+    # It ended without an answer. If it is sent later all the same, that end was lost with its process.
+    if late:
+        is_over = any(each.place < first.place for each in older.requests)
+    else:
+        is_over = older.outcome in ("gave_up", "refused")
+    is_over = is_over or first.time >= older.expires - run.tolerance
+    if not is_over:
+        report.add("a newer push before an older one", f"{newer.name} before {older.name}: line {first.place}, {older.outcome}")
+
+
+def _check_offsets(pushes, run, report):
+    """What a lane has finished has an outcome, and everything is finished."""
+    waiting = {(each.partition, dict(each.headers)["message-id"].decode()) for each in run.waiting}
+    for lane, commits in run.commits.items():
+        offsets = {}
+        for (topic, partition), (offset, metadata) in commits.items():
+            place = f"{lane} of {topic}/{partition}"
+            found = lane_offset(offset, metadata)
+            if found is None:
+                report.add("no offset of a lane", f"{place}: {offset} '{metadata}'")
+                continue
+            if topic == run.topic:
+                offsets[partition] = found
+            if found.offset != run.ends[topic, partition] or any(found.bits):
+                report.add("not at the end", f"{place}: {offset} of {run.ends[topic, partition]}, '{metadata}'")
+            if not found.is_clean:
+                report.add("not clean at the end", f"{place}: '{metadata}'")
+        for push in pushes.values():
+            if push.platform != lane or push.partition not in offsets or push.outcomes:
+                continue
+            if offsets[push.partition].has_finished(push.offset) and (push.partition, push.message) not in waiting:
+                report.add("finished without an outcome", push.name)
