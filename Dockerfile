@@ -12,6 +12,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         ca-certificates librdkafka1 libsimdjson14 liblmdb0 libjemalloc2 libmicrohttpd12 libssl3 \
+        libcurl4 libnghttp2-14 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --home-dir /var/lib/carillon carillon \
     && install -d -m 0700 -o carillon -g carillon /var/lib/carillon
