@@ -126,8 +126,10 @@ def _check_outcome(push, run, report):
             if record.timestamp < push.expires:
                 report.add("expired too early", f"{said}, written at {record.timestamp}")
         case "gave_up":
-            # An answer that was on its way when its connection was cut off, for another request's sake, came to nobody.
-            if answers and not is_undone and value.get("reason", NO_ANSWER) != NO_ANSWER:
+            # An answer that was on its way when its connection was cut off, for another request's sake, came to nobody: it was
+            # sent again, or given up for want of an answer.
+            is_answered = push.requests and push.requests[-1].is_final
+            if is_answered and not is_undone and value.get("reason", NO_ANSWER) != NO_ANSWER:
                 report.add("given up after an answer", said)
             wait = APNS_WAIT_MS if push.platform == "apns" and value.get("status", 0) >= 500 else run.longest_wait
             if record.timestamp < min(push.expires - wait, push.timestamp + run.give_up):

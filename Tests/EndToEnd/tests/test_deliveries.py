@@ -144,6 +144,18 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.change_outcome("gave_up", reason="no_answer")
         self.assertEqual(self.kinds(), set())
 
+    def test_given_up_after_an_answer_that_came_to_nobody(self):
+        _, value = self.outcome("gave_up")
+        at = self.first_request(lambda each: each.message == value["message_id"])
+        request = self.run_.requests[at]
+        self.change_request(at, status=200, fault=None)
+        again = request._replace(time=request.time + 1, status=429, fault="quota", reason="QUOTA_EXCEEDED")
+        requests = [*self.run_.requests[: at + 1], again, *self.run_.requests[at + 1 :]]
+        self.run_.requests = [each._replace(place=place) for place, each in enumerate(requests)]
+        self.run_.possibly_twice += 1
+        self.change_outcome("gave_up", reason="QUOTA_EXCEEDED")
+        self.assertEqual(self.kinds(), set())
+
     def test_expired_though_it_was_sent(self):
         at, _ = self.outcome("accepted")
         record = self.run_.deliveries[at]
