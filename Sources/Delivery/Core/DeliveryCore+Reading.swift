@@ -91,6 +91,8 @@ extension DeliveryCore {
 
     private mutating func hold(_ record: HeldRecord) -> HeldKey {
         let key = HeldKey(partition: record.record.partition, source: record.record.source)
+        var record = record
+        record.isInDoubt = record.offset < partitions[key.partition]?.doubtedBelow[record.stream.index] ?? 0
         held[key] = record
         partitions[key.partition]?.order.put(key.source, of: record.record.device, at: .held)
         return key
@@ -105,6 +107,8 @@ extension DeliveryCore {
     /// Writes a held record to a retry topic.
     mutating func park(_ key: HeldKey, in tier: Int) {
         guard let record = held.removeValue(forKey: key) else { return }
+        // Whoever sends it next does not know.
+        if record.isInDoubt { possiblyTwice += 1 }
         outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
         partitions[key.partition]?.order.put(key.source, of: record.record.device, at: .tier(tier))
         partitions[key.partition]?.streams[record.stream.index].finish(record.offset)

@@ -26,6 +26,10 @@ extension DeliveryCore {
             inFlight[nextTag] = key
             held[key]?.note.firstSentAt = record.note.firstSentAt ?? now
             held[key]?.note.lastSentAt = now
+            if record.isInDoubt {
+                held[key]?.isInDoubt = false
+                possiblyTwice += 1
+            }
             requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
             nextTag += 1
         }

@@ -53,11 +53,11 @@ package struct DeliveryCore {
     ///   - committed: of the dispatch topic and each retry topic, in their order.
     ///   - ends: the high watermarks of the same, asked for after the committed offsets were answered.
     package mutating func assign(_ partition: Int32, committed: [LaneOffset], ends: [Int64]) {
-        let streams = committed.map { OpenOffsets(from: $0, window: settings.window) }
-        for (index, offset) in committed.enumerated() where !offset.isClean {
-            possiblyTwice += streams[index].unfinished(below: ends[index])
-        }
-        partitions[partition] = LanePartition(streams: streams, committed: committed)
+        let window = Int64(LaneOffset.largestWindow)
+        partitions[partition] = LanePartition(
+            streams: committed.map { OpenOffsets(from: $0, window: settings.window) },
+            doubtedBelow: zip(committed, ends).map { $0.isClean ? 0 : min($1, $0.offset + window) },
+            committed: committed)
         shareRates()
     }
 
@@ -140,7 +140,7 @@ package struct DeliveryCore {
             guard !open || now >= until else { continue }
             // What gets no answer may have been sent: that is not clean.
             cancelRequests(of: partition)
-            partitions[partition]?.phase = .closing(isClean: !open)
+            partitions[partition]?.phase = .closing(isClean: !open && !state.isDoubted)
         }
     }
 
@@ -251,11 +251,16 @@ struct LanePartition {
     var phase = Phase.recalling
     /// The dispatch topic, then the retry topics.
     var streams: [OpenOffsets]
+    /// What is unfinished below these offsets of the streams may have been sent by an owner that did not end it.
+    var doubtedBelow: [Int64]
     var order = DeviceOrder()
     /// What the group has.
     var committed: [LaneOffset]
     /// The lanes that continue where this one ends; nil: these.
     var lanes: String?
+
+    /// Whether something is left that an earlier owner may have sent.
+    var isDoubted: Bool { zip(streams, doubtedBelow).contains { $0.first < $1 } }
 }
 
 /// A moment's state of a lane, for monitoring.
@@ -287,6 +292,8 @@ struct HeldRecord {
     var isQueued = false
     /// Whether it has been sent again with a new token.
     var isRefreshed = false
+    /// Whether an earlier owner may have sent it.
+    var isInDoubt = false
     var status: Int?
 }
 

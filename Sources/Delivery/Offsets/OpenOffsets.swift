@@ -128,13 +128,6 @@ package struct OpenOffsets: Sendable {
         return LaneOffset(offset: first, partitions: partitions, lanes: lanes, isClean: isClean, finished: finished)
     }
 
-    /// How many offsets below `limit` are not finished, as an earlier owner left them: the most that it may have sent.
-    package func unfinished(below limit: Int64) -> Int {
-        let last = min(limit, first + Int64(LaneOffset.largestWindow))
-        guard last > first else { return 0 }
-        return (first..<last).count { !isSet($0) }
-    }
-
     /// Whether an offset is known to be finished.
     package func isFinished(_ offset: Int64) -> Bool {
         offset < first || offset < max(end, restoredEnd) && isSet(offset)

@@ -273,6 +273,12 @@ class VerifierOfDeliveries(unittest.TestCase):
     def test_more_is_sent_twice_than_is_said(self):
         self.run_.possibly_twice -= 1
         self.assertEqual(self.kinds(), {"more sent twice than said"})
+        # A process that has ended could not say so at its end.
+        accepted = [each for each in self.run_.requests if each.is_accepted]
+        seen = {each.message: each for each in accepted}
+        twice = next(each.message for each in accepted if seen[each.message] is not each)
+        self.run_.unsaid = [(seen[twice].time, seen[twice].time)]
+        self.assertEqual(self.kinds(), set())
 
     def test_a_lane_that_is_not_at_the_end(self):
         self.run_.commits["fcm"][TOPIC, 1] = (3, "v1 n=4 l=0123abcd c=1")
