@@ -12,7 +12,7 @@ package struct DeliveryCore {
     package private(set) var settings: LaneSettings
     var partitions: [Int32: LanePartition] = [:]
     var held: [HeldKey: HeldRecord] = [:]
-    /// What may be sent, in order. Some are not held any more.
+    /// What may be sent, in order.
     var ready: [HeldKey] = []
     var inFlight: [UInt64: HeldKey] = [:]
     var nextTag: UInt64 = 1
@@ -105,6 +105,8 @@ package struct DeliveryCore {
         partitions[partition] = nil
         shareRates()
         held = held.filter { $0.key.partition != partition }
+        // If it is assigned again, what is in it waits for its device's older records again.
+        ready.removeAll { $0.partition == partition }
         outbox.drop(partition)
         writing?.drop(partition)
     }

@@ -401,6 +401,24 @@ struct LaneTransactionTests {
         #expect(lane.core.takeTransaction(now: 3) == nil && !lane.core.isReading(0))
     }
 
+    @Test("lost and assigned again: what could be sent before is forgotten, and waits for its device's older ones again")
+    func lostAndAssignedAgain() {
+        var lane = Lane()
+        lane.dispatch()
+        lane.dispatch()
+        lane.dispatch(device: 2)
+        lane.exchange(.accepted(providerID: nil), status: 200, now: 0)
+        // Now the second one of the first device could be sent. Nothing of it is committed.
+        lane.core.lose(0)
+        lane.core.assign(0, committed: Array(repeating: Self.clean, count: 4), ends: [3, 0, 0, 0])
+        lane.core.recalled(0)
+        _ = lane.commit()
+        for (source, device) in [(0, 1), (1, 1), (2, 2)] as [(Int64, UInt64)] {
+            #expect(lane.core.dispatch(Lane.record(source, device: device), now: 0) == true)
+        }
+        #expect(lane.send() == [0, 2])
+    }
+
     @Test("a frozen process sends nothing until a transaction that begins afterwards has committed")
     func frozen() {
         var lane = Lane()

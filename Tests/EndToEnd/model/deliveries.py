@@ -193,6 +193,9 @@ def _check_pair(older, newer, run, report):
         is_over = any(each.place < first.place for each in older.requests)
     else:
         is_over = older.outcome in ("gave_up", "refused")
+        # Given up by a process that died before it had committed that: by then it had expired.
+        if older.outcome == "expired" and first.time >= older.timestamp + run.give_up:
+            is_over = run.is_disturbed(first.time, older.outcomes[0][0].timestamp)
     is_over = is_over or first.time >= older.expires - run.tolerance
     if not is_over:
         report.add("a newer push before an older one", f"{newer.name} before {older.name}: line {first.place}, {older.outcome}")

@@ -252,6 +252,22 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.add_request(older._replace(time=newer.time + 1_000))
         self.assertIn("an older push after a newer one", self.kinds())
 
+    def test_a_newer_push_after_an_older_one_was_given_up_and_that_was_not_committed(self):
+        older, newer = self.pair()
+        push = self.by_message[older.message]
+        requests = [each for each in self.run_.requests if each.message != older.message]
+        self.run_.requests = [each._replace(place=place) for place, each in enumerate(requests)]
+        at = next(at for at, each in enumerate(self.run_.deliveries) if json.loads(each.value)["message_id"] == older.message)
+        ended = changed(self.run_.deliveries[at], outcome="expired", provider_id=None, status=None)
+        self.run_.deliveries[at] = ended._replace(timestamp=push.expires)
+        self.run_.give_up = newer.time - push.timestamp
+        self.assertEqual(self.kinds(), {"a newer push before an older one"})
+        self.run_.disturbances = [(newer.time, newer.time)]
+        self.assertEqual(self.kinds(), set())
+        # Not before its time.
+        self.run_.give_up += 1
+        self.assertEqual(self.kinds(), {"a newer push before an older one"})
+
     def test_a_newer_push_though_the_older_one_has_only_failed(self):
         older, _ = self.pair()
         self.change_request(older.place, status=503, fault="unavailable", reason="UNAVAILABLE")
