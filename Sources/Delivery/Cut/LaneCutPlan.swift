@@ -39,7 +39,7 @@ package struct LaneCutPlan: Equatable, Sendable {
     ) -> Verdict {
         let committed = groups.filter { !$0.offsets.isEmpty }
         if let last, last.lanes == lanes { return .recorded(last) }
-        guard committed.contains(where: { $0.offsets.values.contains { $0.lanes != lanes } }) else { return .notNeeded }
+        guard !others(groups, than: lanes).isEmpty else { return .notNeeded }
         let running = committed.filter { $0.members > 0 }.map(\.lane)
         guard running.isEmpty else { return .running(running) }
         if let last {
@@ -47,5 +47,10 @@ package struct LaneCutPlan: Equatable, Sendable {
             guard unfinished.isEmpty else { return .unfinished(unfinished) }
         }
         return .cut(LaneCut(lanes: lanes, offsets: ends))
+    }
+
+    /// The lanes that have committed with other settings than those with this hash.
+    package static func others(_ groups: [Group], than lanes: String) -> [String] {
+        groups.filter { $0.offsets.values.contains { $0.lanes != lanes } }.map(\.lane)
     }
 }

@@ -107,6 +107,7 @@ extension LaneWorker {
     ) throws -> [Int32: [LaneOffset]] {
         guard !starts.isEmpty else { return [:] }
         let told = starts.filter { $0.value == .asTold }.map(\.key).sorted()
+        if !told.isEmpty { try requireNoOthers() }
         let dispatch = try told.isEmpty ? [:] : toldOffsets(of: told)
         let tiers = try consumer.endOffsets(topicPartitions(starts.keys.sorted(), from: 1), timeout: .seconds(10))
         var begun: [Int32: [LaneOffset]] = [:]
@@ -125,6 +126,19 @@ extension LaneWorker {
             }
         }
         return begun
+    }
+
+    /// Lanes with other names may have sent from here with another map: beginning anywhere but at a cut would send some
+    /// records twice and others never.
+    private func requireNoOthers() throws {
+        let groups = try LaneGroups(context.configuration, logger: logger).groups()
+        let others = LaneCutPlan.others(groups, than: context.lanesHash)
+        guard others.isEmpty else {
+            throw PipelineError.decisionNeeded(
+                "lane \(name) has never committed, and these have, with other values of delivery.lanes or delivery.retry: "
+                    + "\(others.joined(separator: ", ")); `carillon deliver lanes --cut`, with the new settings, records "
+                    + "where they end")
+        }
     }
 
     private mutating func toldOffsets(of partitions: [Int32]) throws -> [TopicPartition: Offset] {

@@ -401,7 +401,7 @@ struct LaneTransactionTests {
         #expect(lane.core.takeTransaction(now: 3) == nil && !lane.core.isReading(0))
     }
 
-    @Test("lost and assigned again: what could be sent before is forgotten, and waits for its device's older ones again")
+    @Test("lost and assigned again: what could be sent before waits for its device's older ones again")
     func lostAndAssignedAgain() {
         var lane = Lane()
         lane.dispatch()

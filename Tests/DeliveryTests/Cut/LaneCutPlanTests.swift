@@ -20,6 +20,13 @@ struct LaneCutPlanTests {
             judge([group("fcm", "old"), group("apns", "old")]) == .cut(LaneCut(lanes: "new", offsets: [0: 10, 1: 20])))
     }
 
+    @Test("Lanes that have committed with other settings are named: a lane with a new name must not begin beside them")
+    func others() {
+        let groups = [group("fcm", "old"), group("apns", "new"), group("courier", nil)]
+        #expect(LaneCutPlan.others(groups, than: "new") == ["fcm"])
+        #expect(LaneCutPlan.others(groups, than: "old") == ["apns"])
+    }
+
     @Test("A lane that runs would send what is after the cut too")
     func running() {
         #expect(judge([group("fcm", "old", members: 1), group("apns", "old")]) == .running(["fcm"]))

@@ -1,0 +1,156 @@
+"""What a person does with `carillon deliver` on a real broker: lanes are changed by a cut, and what a provider has refused is
+explained, and sent again."""
+
+import collections
+import json
+import signal
+import sys
+
+from generator.dispatch import Pushes
+from generator.inputs import subscription
+from harness.brokers import free_port
+from harness.daemon import EXIT_CONFIGURATION, EXIT_DONE, EXIT_IN_USE, wait_for_daemons
+from harness.delivering import RETRIES, DeliveryWorld, Sender
+from harness.redrive import order, redrive, token
+from harness.replaying import CONFIRMATION, documents
+from harness.scenario import main, scenario
+from harness.stand_in import StandIn
+from harness.waiting import Failure, expect, now_ms, wait_for
+from model.pushes import read_requests
+
+OLD = {"delivery.lanes": "fcm:fcm, apns:apns"}
+NEW = {"delivery.lanes": "all:fcm, all:apns"}
+
+
+def produce(world, pushes, count):
+    world.cluster.produce(world.dispatch, pushes.next(count, now_ms()))
+
+
+def outcomes(world):
+    """The values of all outcomes, and what they are of: (partition, offset)."""
+    values = [json.loads(each.value) for each in world.cluster.read(world.topics["deliveries"])]
+    return values, collections.Counter((each["partition"], each["offset"]) for each in values)
+
+
+def unfinished(world, settings):
+    """By lane, as `carillon deliver lanes` shows it."""
+    (rows,), _ = documents(world, "deliver", "lanes", settings=settings)
+    return {each["lane"]: each["unfinished"] for each in rows}
+
+
+def record_cut(world, settings, expected=EXIT_DONE):
+    return world.harness.command("deliver", "lanes", "--cut", settings=settings, expected=expected)
+
+
+@scenario("a change of lanes waits for a cut: the old ones finish what is below, retries too, the new ones begin there")
+def cut(harness):
+    world = DeliveryWorld(harness, "cut", harness.cluster(), partitions=3)
+    world.create_topics()
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    try:
+        pushes = Pushes(harness.seed, 200)
+        old = world.settings("p") | stand_in.settings() | OLD | {"delivery.give-up": "10m"}
+        new = old | NEW
+        sender = world.sender("p", old)
+        sender.start()
+        wait_for_daemons("it sends", lambda: sender.is_ready, [sender])
+        produce(world, pushes, 300)
+        wait_for_daemons("the first ones have ended", lambda: len(outcomes(world)[1]) == 300, [sender])
+        wait_for("nothing is unfinished", lambda: unfinished(world, old) == {"fcm": 0, "apns": 0}, 30)
+        record_cut(world, new, expected=EXIT_IN_USE)
+        # What is tried again is still in the retry topics when the lanes change.
+        stand_in.set_faults("quota=0.3")
+        produce(world, pushes, 200)
+        wait_for_daemons("some wait for another attempt", lambda: any(world.cluster.ends(each) for each in world.retries), [sender])
+        sender.signal(signal.SIGTERM)
+        sender.expect_exit(EXIT_DONE)
+        stand_in.set_faults("")
+        produce(world, pushes, 100)
+        other = world.sender("q", new)
+        other.start()
+        other.expect_exit(EXIT_CONFIGURATION, "lanes --cut")
+        record_cut(world, new)
+        below = world.cluster.ends(world.dispatch)
+        produce(world, pushes, 200)
+        sender.start()
+        sender.expect_exit(EXIT_DONE, seconds=120)
+        values, counts = outcomes(world)
+        missing = [place for place in _places(below) if place not in counts]
+        expect("below the cut, without an outcome", missing, [])
+        expect("above it, sent by old lanes", [each for each in counts if each[1] >= below[each[0]]], [])
+        expect("who sent them", {each["lane"] for each in values}, {"fcm", "apns"})
+        other.start()
+        ends = world.cluster.ends(world.dispatch)
+        wait_for_daemons("the rest has ended", lambda: len(outcomes(world)[1]) == sum(ends.values()), [other], 120)
+        other.stop()
+        values, counts = outcomes(world)
+        expect("more than one outcome", [place for place, count in counts.items() if count > 1], [])
+        expect("outcomes", set(counts), set(_places(ends)))
+        above = {each["lane"] for each in values if each["offset"] >= below[each["partition"]]}
+        expect("who sent what is above the cut", above, {"all"})
+        accepted = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
+        expect("accepted more than once", [each for each, count in accepted.items() if count > 1], [])
+        code, output, said = harness.run("deliveries", "check", settings=new)
+        if code != EXIT_DONE:
+            raise Failure(f"deliveries check ended with {code}: {output}{said}")
+    finally:
+        stand_in.end()
+        world.kill_daemons()
+
+
+def _places(ends):
+    return [(partition, offset) for partition, end in ends.items() for offset in range(end)]
+
+
+@scenario("what a provider refuses is explained, and sent again once by a re-drive; what it took is not", background=True)
+def undelivered(harness):
+    world = harness.make_world("undelivered", schedule=False)
+    world.subscriptions = []
+    world.create_topics()
+    world.topics["deliveries"] = f"{world.name}.deliveries"
+    by_broker = {"message.timestamp.type": "LogAppendTime"}
+    retries = {f"{world.topics['dispatch']}.retry.{delay}": (world.partitions, by_broker) for delay in RETRIES}
+    world.cluster.create_topics({world.topics["deliveries"]: (world.partitions, {})} | retries)
+    devices = 4
+    places = [subscription(f"p{place}", token(world, place, number)) for place in range(3) for number in range(devices)]
+    world.cluster.produce(world.topics["subscriptions"], places)
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed, "mismatch=1")
+    settings = world.settings("sender", delivery_retry=",".join(RETRIES), http=f"127.0.0.1:{free_port()}") | stand_in.settings()
+    sender = Sender("sender", world.folder, settings, "earliest", harness.carillon)
+
+    def ended(kind):
+        return sum(each["outcome"] == kind for each in outcomes(world)[0])
+
+    try:
+        world.started()
+        sender.start()
+        world.cluster.produce(world.topics["events"], [order(number) for number in range(6)])
+        wait_for_daemons("all are refused", lambda: ended("refused") == 6 * devices, [sender])
+        stand_in.set_faults("")
+        world.cluster.produce(world.topics["events"], [order(number) for number in range(6, 9)])
+        wait_for_daemons("the others are accepted", lambda: ended("accepted") == 3 * devices, [sender])
+        for number, outcome, reason in ((0, "refused", "SENDER_ID_MISMATCH"), (8, "accepted", None)):
+            found, _ = documents(world, "explain", "--order", f"o{number}", settings=world.settings("explain"))
+            told = [each for document in found for push in document.get("pushes", []) for each in push.get("outcomes", [])]
+            expect(
+                f"what became of order {number}",
+                [(each["outcome"], each.get("reason")) for each in told],
+                [(outcome, reason)] * devices,
+            )
+        (plan,), _ = redrive(world, "--undelivered", "--dry-run")
+        expect("the plan", plan["plan"]["devices"], 6 * devices)
+        redrive(world, "--undelivered", CONFIRMATION, "--confirm-devices", str(6 * devices))
+        wait_for_daemons("what was refused is accepted", lambda: ended("accepted") == 9 * devices, [sender])
+        (again,), _ = redrive(world, "--undelivered", "--dry-run")
+        expect("a second plan", again["plan"]["devices"], 0)
+        accepted = collections.Counter((each.message, each.device) for each in read_requests(stand_in.log) if each.is_accepted)
+        expect("pushes, and how often the provider took each", (len(accepted), set(accepted.values())), (9 * devices, {1}))
+    finally:
+        stand_in.end()
+        sender.kill_if_running()
+        for each in world.daemons:
+            each.kill_if_running()
+
+
+if __name__ == "__main__":
+    sys.exit(main("deliver-operations", __doc__, globals()))
