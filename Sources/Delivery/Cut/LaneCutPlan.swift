@@ -9,11 +9,14 @@ package struct LaneCutPlan: Equatable, Sendable {
         package var members: Int
         /// Its commits in the dispatch topic, by partition.
         package var offsets: [Int32: LaneOffset]
+        /// Offsets of its retry topics from the first unfinished one on: other lanes' records and markers count too.
+        package var retries: Int64
 
-        package init(lane: String, members: Int, offsets: [Int32: LaneOffset]) {
+        package init(lane: String, members: Int, offsets: [Int32: LaneOffset], retries: Int64 = 0) {
             self.lane = lane
             self.members = members
             self.offsets = offsets
+            self.retries = retries
         }
     }
 

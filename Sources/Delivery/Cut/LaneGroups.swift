@@ -19,31 +19,57 @@ package struct LaneGroups {
         let prefix = DeliveryConfiguration.group(of: "", in: configuration.groupID)
         let names = try admin.groups().filter { $0.hasPrefix(prefix) && $0.count > prefix.count }.sorted()
         var found: [LaneCutPlan.Group] = []
+        let reader = try makeReader()
         for name in names {
             var offsets: [Int32: LaneOffset] = [:]
-            for (partition, committed) in try admin.listCommitted(group: name)
-            where partition.topic == configuration.topics.dispatch {
-                offsets[partition.partition] = LaneOffset(
-                    offset: committed.offset.value, metadata: committed.metadata)
+            var retries: [TopicPartition: Int64] = [:]
+            for (partition, committed) in try admin.listCommitted(group: name) {
+                if partition.topic == configuration.topics.dispatch {
+                    offsets[partition.partition] = LaneOffset(
+                        offset: committed.offset.value, metadata: committed.metadata)
+                } else {
+                    retries[partition] = committed.offset.value
+                }
             }
             found.append(
                 .init(
                     lane: String(name.dropFirst(prefix.count)), members: try admin.describe(group: name).members.count,
-                    offsets: offsets))
+                    offsets: offsets, retries: try left(of: retries, reader)))
         }
         return found
     }
 
     /// The ends of the dispatch topic, open transactions included: what they write is the old lanes'.
     package func ends() throws(KafkaError) -> [Int32: Int64] {
-        var settings = configuration.kafka
-        settings["isolation.level"] = "read_uncommitted"
-        let reader = try Consumer(assigning: settings, logger: logger.clientSink)
+        let reader = try makeReader()
         let topic = configuration.topics.dispatch
         let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
         let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
         let ends = try reader.endOffsets(partitions, timeout: .seconds(10))
         return Dictionary(ends.map { ($0.key.partition, $0.value.value) }) { first, _ in first }
+    }
+
+    private func makeReader() throws(KafkaError) -> Consumer {
+        var settings = configuration.kafka
+        settings["isolation.level"] = "read_uncommitted"
+        return try Consumer(assigning: settings, logger: logger.clientSink)
+    }
+
+    /// How many offsets there are from these on. A retry topic that was deleted has none.
+    private func left(
+        of committed: [TopicPartition: Int64], _ reader: borrowing Consumer
+    ) throws(KafkaError) -> Int64 {
+        var left: Int64 = 0
+        for (topic, partitions) in Dictionary(grouping: committed.keys, by: \.topic) {
+            do throws(KafkaError) {
+                let ends = try reader.endOffsets(partitions, timeout: .seconds(10))
+                left += ends.reduce(0) { $0 + max(0, $1.value.value - (committed[$1.key] ?? 0)) }
+            } catch {
+                guard error.kind == .unknownTopicOrPartition else { throw error }
+                logger.debug("\(topic) is not there any more")
+            }
+        }
+        return left
     }
 
     /// The last cut; nil without one.

@@ -10,7 +10,7 @@ struct DeliverLanesCommand: ParsableCommand {
         commandName: "lanes",
         abstract: "Show the lanes and how far each is, or record where they end after a change of them.",
         discussion: """
-            UNFINISHED counts the dispatch topic's offsets from the first unfinished one on, without what waits in retry topics. \
+            UNFINISHED counts the dispatch topic's offsets from the first unfinished one on, RETRIES those of the retry topics. \
             A change of delivery.lanes or delivery.retry would send records twice, or not at all, if it took effect just \
             anywhere. Stop the lanes, record the cut with the new settings, and run the old settings until they have \
             finished what is below the cut; the new ones begin there. Exit codes: 0 shown, recorded, or not needed; 3 a lane \
@@ -57,10 +57,10 @@ struct DeliverLanesCommand: ParsableCommand {
 
     private static func text(_ rows: [LaneRow]) -> String {
         guard !rows.isEmpty else { return "No lane has committed anything yet.\n" }
-        var table = TextTable(["LANE", "MEMBERS", "PARTITIONS", "UNFINISHED", "SETTINGS"])
+        var table = TextTable(["LANE", "MEMBERS", "PARTITIONS", "UNFINISHED", "RETRIES", "SETTINGS"])
         for row in rows {
             table.append([
-                row.lane, "\(row.members)", "\(row.partitions)", "\(row.unfinished)",
+                row.lane, "\(row.members)", "\(row.partitions)", "\(row.unfinished)", "\(row.retries)",
                 row.hasTheseSettings ? "these" : "others",
             ])
         }
@@ -75,6 +75,8 @@ private struct LaneRow: Encodable {
     var partitions: Int
     /// Offsets of the dispatch topic from the first unfinished one on; other lanes' records and markers count too.
     var unfinished: Int64
+    /// The same of its retry topics, all together.
+    var retries: Int64
     var hasTheseSettings: Bool
 
     init(_ group: LaneCutPlan.Group, ends: [Int32: Int64], hash: String) {
@@ -82,6 +84,7 @@ private struct LaneRow: Encodable {
         members = group.members
         partitions = group.offsets.count
         unfinished = group.offsets.reduce(0) { $0 + max(0, (ends[$1.key] ?? 0) - $1.value.offset) }
+        retries = group.retries
         hasTheseSettings = group.offsets.values.allSatisfy { $0.lanes == hash }
     }
 }

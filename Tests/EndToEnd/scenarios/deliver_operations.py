@@ -35,7 +35,7 @@ def outcomes(world):
 def unfinished(world, settings):
     """By lane, as `carillon deliver lanes` shows it."""
     (rows,), _ = documents(world, "deliver", "lanes", settings=settings)
-    return {each["lane"]: each["unfinished"] for each in rows}
+    return {each["lane"]: each["unfinished"] + each["retries"] for each in rows}
 
 
 def record_cut(world, settings, expected=EXIT_DONE):
@@ -64,6 +64,8 @@ def cut(harness):
         wait_for_daemons("some wait for another attempt", lambda: any(world.cluster.ends(each) for each in world.retries), [sender])
         sender.signal(signal.SIGTERM)
         sender.expect_exit(EXIT_DONE)
+        if not sum(unfinished(world, old).values()):
+            raise Failure("nothing waits in the retry topics")
         stand_in.set_faults("")
         produce(world, pushes, 100)
         other = world.sender("q", new)
