@@ -21,7 +21,7 @@ struct CheckConfigCommand: ParsableCommand {
 
     func run() async throws {
         let loaded = options.load()
-        let credentials = (try? loaded.checked()).map { CredentialsCheck($0.delivery) }
+        let credentials = (try? loaded.checked()).map { CredentialsCheck($0) }
         let problems = loaded.problems + (credentials?.problems ?? [])
         let warnings = credentials?.warnings ?? []
         if json {

@@ -8,7 +8,8 @@ struct CredentialsCheck {
     /// What works, and may not be what was meant.
     var warnings: [String] = []
 
-    init(_ delivery: DeliveryConfiguration) {
+    init(_ configuration: PipelineConfiguration) {
+        let delivery = configuration.delivery
         for credential in delivery.credentials {
             do throws(CredentialError) {
                 _ = try LoadedCredential.read(credential)
@@ -29,6 +30,12 @@ struct CredentialsCheck {
                 return "lane '\(lane)' has the credentials \(names.joined(separator: ", ")): "
                     + "a paused credential stops its lane; delivery.lanes can give each a lane of its own"
             }
+        }
+        let named = map.entries.filter { $0.platform == .fcm && !$0.apps.isEmpty }.map { "'\($0.name)'" }
+        if !named.isEmpty, !configuration.rendering.optionalHeaders.contains(.app) {
+            warnings.append(
+                "the records of FCM do not say their app without dispatch.headers=app, so none is sent with "
+                    + named.joined(separator: ", "))
         }
     }
 }

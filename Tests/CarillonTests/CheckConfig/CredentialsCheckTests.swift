@@ -80,6 +80,7 @@ struct CredentialsCheckTests {
             "lane 'apns' has no credential: what it reads is refused (no_credential)",
             "lane 'fcm' has the credentials 'shop', 'rest': a paused credential stops its lane; delivery.lanes can give "
                 + "each a lane of its own",
+            "the records of FCM do not say their app without dispatch.headers=app, so none is sent with 'shop'",
         ]
         let result = try check(list)
         #expect(result.status == 0)
@@ -87,7 +88,8 @@ struct CredentialsCheckTests {
         let machine = try check(list, "--json")
         #expect(machine.status == 0 && machine.errors.isEmpty)
         #expect(try report(machine).warnings == warnings)
-        let apart = try check(list, "--set", "delivery.lanes=shop:fcm/com.shop,fcm:fcm,apns:apns", "--json")
+        let lanes = "delivery.lanes=shop:fcm/com.shop,fcm:fcm,apns:apns"
+        let apart = try check(list, "--set", lanes, "--set", "dispatch.headers=app", "--json")
         #expect(try report(apart).warnings == [warnings[0]])
     }
 
