@@ -65,7 +65,7 @@ package struct DeliveryCore {
     package mutating func recall(
         _ source: Int64, of partition: Int32, tier: Int, at offset: Int64, device: DeviceOrder.Device
     ) {
-        guard let streams = partitions[partition]?.streams, !streams[tier + 1].isFinished(offset) else { return }
+        guard let committed = partitions[partition]?.committed, !committed[tier + 1].isFinished(offset) else { return }
         partitions[partition]?.order.put(source, of: device, at: .tier(tier))
     }
 
@@ -287,7 +287,6 @@ struct HeldRecord {
     var isQueued = false
     /// Whether it has been sent again with a new token.
     var isRefreshed = false
-    var status: Int?
 }
 
 extension LaneTransaction {

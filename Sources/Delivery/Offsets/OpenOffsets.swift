@@ -135,11 +135,6 @@ package struct OpenOffsets: Sendable {
         return (first..<last).count { !isSet($0) }
     }
 
-    /// Whether an offset is known to be finished.
-    package func isFinished(_ offset: Int64) -> Bool {
-        offset < first || offset < max(end, restoredEnd) && isSet(offset)
-    }
-
     private mutating func advance() {
         while first < end, isSet(first) {
             clear(first)
