@@ -82,13 +82,7 @@ struct LaneWorker: ~Copyable {
         settings.tiers = delivery.retries.map(\.wholeMilliseconds)
         settings.longestTry = delivery.longestTry.wholeMilliseconds
         settings.frozenAfter = context.configuration.sessionTimeout.wholeMilliseconds / 2
-        settings.perMinute = delivery.credentials.map { credential in
-            switch credential.platform {
-            case .fcm: delivery.fcmPerMinute
-            // APNs has no quota that it says.
-            case .apns: nil
-            }
-        }
+        settings.perMinute = delivery.rates(context.credentials)
         return settings
     }
 
