@@ -207,7 +207,9 @@ package struct DeliveryCore {
     /// What a person is told of the lane.
     package var status: LaneStatus {
         LaneStatus(
-            inFlight: inFlight.count, held: held.count, possiblyTwice: possiblyTwice, isPaused: pause != nil,
+            inFlight: inFlight.count, held: held.count,
+            oldest: held.values.lazy.compactMap(\.record.appendedAt).min(), possiblyTwice: possiblyTwice,
+            isPaused: pause != nil,
             pausedCredentials: credentials.indices.filter { credentials[$0].pause != nil }.map {
                 settings.credentials[$0]
             },
@@ -262,6 +264,8 @@ struct LanePartition {
 package struct LaneStatus: Equatable, Sendable {
     package var inFlight: Int
     package var held: Int
+    /// When the oldest record that is held was appended to the dispatch topic, in milliseconds since 1970.
+    package var oldest: Int64?
     package var possiblyTwice: Int
     package var isPaused: Bool
     /// Names of the credentials that are paused, and of those without a token.

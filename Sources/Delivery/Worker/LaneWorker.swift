@@ -148,6 +148,9 @@ struct LaneWorker: ~Copyable {
         lane.partitions = core.owned.count
         if case .reading = phase { lane.isReading = true }
         lane.lag = intake.lag
+        if let oldest = [status.oldest, intake.streams[LaneStream.dispatch.index].oldest].compactMap({ $0 }).min() {
+            lane.headAge = .milliseconds(max(0, context.clock.now() - oldest))
+        }
         context.board.set(lane, of: name)
     }
 
