@@ -214,6 +214,12 @@ if Context.environment["CARILLON_FUZZING"] != nil {
                 "OrderState", "Pipeline", "Subscriptions",
             ], path: "Tests/Fuzzing/FuzzRequests"),
         .executableTarget(
+            name: "FuzzAnswers",
+            dependencies: [
+                "Deliveries", "Delivery", "Digests", "Events", "FuzzSupport", "JSONReader", "NotificationPayload",
+                "Subscriptions",
+            ], path: "Tests/Fuzzing/FuzzAnswers"),
+        .executableTarget(
             name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),
         .executableTarget(
             name: "FuzzSubscriptions", dependencies: ["Events", "FanOut", "FuzzSupport", "Subscriptions"],

@@ -1,3 +1,4 @@
+import Digests
 import JSONReader
 import NotificationPayload
 import Subscriptions
@@ -66,7 +67,7 @@ extension DeliveryRecord {
             offset: reader.number("offset", 0...Int64.max), messageID: reader.string("message_id"),
             device: reader.string("device"), platform: reader.choice("platform"), lane: reader.string("lane"),
             attempts: Int(reader.number("attempts", 0...Int64(Int32.max))))
-        guard device.utf8.count == 64 else {
+        guard Array(device.utf8).withUnsafeBytes({ Hex.isHash($0) }) else {
             throw DeliveryRecordError(description: "device is not 64 hex digits")
         }
         app = try reader.optional("app", reader.string)

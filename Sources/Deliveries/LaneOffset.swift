@@ -43,7 +43,7 @@ package struct LaneOffset: Equatable, Sendable {
         var finished: [UInt8] = []
         for (name, value) in words.pairs {
             switch name {
-            case "n": partitions = Int32(value)
+            case "n": partitions = MetadataWords.number(value, 1...Int64(Int32.max)).map { Int32($0) }
             case "l": lanes = String(value)
             case "c": isClean = value == "1" ? true : value == "0" ? false : nil
             case "d":
@@ -54,7 +54,7 @@ package struct LaneOffset: Equatable, Sendable {
             default: continue
             }
         }
-        guard let partitions, partitions > 0, let lanes, let isClean else { return nil }
+        guard let partitions, let lanes, let isClean else { return nil }
         self.init(offset: offset, partitions: partitions, lanes: lanes, isClean: isClean, finished: finished)
     }
 }

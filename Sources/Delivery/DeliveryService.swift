@@ -87,7 +87,7 @@ public final class DeliveryService: Sendable {
                         throw error
                     }
                     worker.close()
-                } catch is DeliveryEnded {
+                } catch is PipelineEnded {
                     return
                 }
             }

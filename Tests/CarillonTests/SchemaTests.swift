@@ -87,9 +87,12 @@ struct SchemaTests {
         #expect(Set(retry.keys) == Set(dispatch.keys).union(["\(RetryNote.header)"]))
         let note = try #require(retry["\(RetryNote.header)"] as? [String: Any])
         let pattern = try Regex(try #require(note["pattern"] as? String))
-        for time in [nil, 1_751_875_338_000] as [Int64?] {
+        for (time, status, reason) in [
+            (nil, nil, nil), (1_751_875_338_000, nil, "no_answer"), (1_751_875_338_000, 503, "UNAVAILABLE"),
+        ] as [(Int64?, Int?, String?)] {
             let note = RetryNote(
-                offset: 0, attempts: 0, used: 71_000, firstSentAt: time, lastSentAt: time, notBefore: time)
+                offset: 0, attempts: 0, used: 71_000, firstSentAt: time, lastSentAt: time, notBefore: time,
+                status: status, reason: reason)
             #expect(note.text.contains(pattern), "\(note.text)")
         }
     }

@@ -101,6 +101,7 @@ struct DeliveryRecordTests {
             (#""status":410"#, #""status":1000"#, "status has another value; allowed is an integer from 100 to 999"),
             ("\"development\"", "\"test\"", "environment has another value; allowed is production, development"),
             (Self.device, "0a", "device is not 64 hex digits"),
+            (Self.device, String(repeating: "é", count: 32), "device is not 64 hex digits"),
             (
                 #""evidence":1700"#, #""evidence":-1"#,
                 "evidence has another value; allowed is an integer from 0 to 9223372036854775807"
@@ -158,6 +159,7 @@ struct LaneOffsetTests {
         for text in [
             "", "v2 n=1 l=a c=1", "v1 n=1 l=a", "v1 n=0 l=a c=1", "v1 n=1 c=1", "v1 n=1 l=a c=2", "v1 n=1 l=a c=1 d=?",
             "v1 w=5 n=3 t=4", "v1 n=1 l=a c=1 d", "v1 n=1 l=a c=1 d=\(tooLong)",
+            "v1 n=+1 l=a c=1", "v1 n=2147483648 l=a c=1",
         ] {
             #expect(LaneOffset(offset: 0, metadata: text) == nil, "\(text.prefix(40))")
         }
@@ -175,6 +177,38 @@ struct LaneOffsetTests {
             "", "v2 o=1 a=1 u=1", "v1 a=1 u=1", "v1 o=-1 a=1 u=1", "v1 o=1 a=x u=1", "v1 o=1 a=1 u", "v1 o=1 a=1",
         ] {
             #expect(RetryNote(text) == nil)
+        }
+    }
+
+    @Test(
+        "a note is none without its offset, attempts and time, which are digits and no sum of which overflows",
+        arguments: [
+            "o=-1", "o=+1", "o=9223372036854775808", "a=+1", "a=-1", "a=9223372036854775807", "u=9223372036854775807",
+            "u=-1", "u=1.5", "f=",
+        ])
+    func foreignNumbers(_ word: String) {
+        #expect(RetryNote("v1 o=1 a=1 u=1 \(word)") == nil)
+    }
+
+    @Test(
+        "another word that cannot be read is as good as none: its push is sent all the same",
+        arguments: [
+            "f=-1", "t=-1", "b=-1", "f=x", "b=1.5", "t=+1", "f=9223372036854775807", "b=253402300800000", "s=99",
+            "s=1000", "s=-1", "r=\u{7F}", "r=é", "r=\(String(repeating: "x", count: 65))",
+        ])
+    func foreignWords(_ word: String) {
+        #expect(RetryNote("v1 o=1 a=1 u=1 \(word)") == RetryNote(offset: 1, attempts: 1, used: 1))
+    }
+
+    @Test("a note carries the last answer's status and reason; one that does not fit into a word is left out")
+    func reason() {
+        for reason in ["no_answer", "UNAVAILABLE", "=", "a=b", "\"\\~", String(repeating: "x", count: 64)] {
+            let note = RetryNote(offset: 1, attempts: 1, used: 1, status: 503, reason: reason)
+            #expect(note.text == "v1 o=1 a=1 u=1 s=503 r=\(reason)" && RetryNote(note.text) == note)
+        }
+        for reason in ["", "a b", "a\n", String(repeating: "x", count: 65)] {
+            let note = RetryNote(offset: 1, attempts: 1, used: 1, reason: reason)
+            #expect(note.text == "v1 o=1 a=1 u=1")
         }
     }
 }

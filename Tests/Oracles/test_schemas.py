@@ -82,6 +82,8 @@ WRONG = {
         {"delivery": "v1 o=-1 a=1 u=0"},
         {"delivery": "o=1 a=1 u=0"},
         {"delivery": "v1 o=1 a=1 u=0 t=x"},
+        {"delivery": "v1 o=1 a=1 u=0 s=99"},
+        {"delivery": "v1 o=1 a=1 u=0 r=two words"},
     ],
     "notifications.deliveries.value": [
         {"outcome": "lost"},

@@ -18,7 +18,7 @@ struct APNsAnswer {
         let reason = reason ?? ProviderCode.http(answer.status)
         switch answer.status {
         case 200:
-            return .accepted(providerID: answer.header("apns-id"))
+            return .accepted(providerID: answer.header("apns-id").flatMap { ProviderName.text($0.utf8) })
         case 400:
             // BadDeviceToken is also what a token of the other environment gives: it never deletes one.
             return reason == "IdleTimeout"

@@ -25,6 +25,14 @@ package struct AnswerReader: ~Copyable {
     }
 }
 
+/// A provider's name of a message, for a record: at most 256 visible characters.
+enum ProviderName {
+    static func text(_ text: some Collection<UInt8>) -> String? {
+        guard (1...256).contains(text.count), text.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
 /// A provider's code, for a record and a log: at most 64 characters that a code can have.
 enum ProviderCode {
     static func text(_ text: JSONText?) -> String? {

@@ -15,7 +15,7 @@ struct FCMAnswer {
 
     init(_ body: JSONValue?) {
         guard let body else { return }
-        name = ProviderName.text(body.member("name")?.string)
+        name = body.member("name")?.string.flatMap { ProviderName.text($0.bytes) }
         guard let error = body.member("error") else { return }
         status = ProviderCode.text(error.member("status")?.string)
         if let message = error.member("message")?.string {
@@ -65,14 +65,5 @@ struct FCMAnswer {
             // 5xx, and what is between us and FCM: 407, 408, a redirect.
             return .retry(reason: reason, counts: true, after: after)
         }
-    }
-}
-
-/// A provider's name of a message: at most 256 visible characters.
-enum ProviderName {
-    static func text(_ text: JSONText?) -> String? {
-        guard let text, (1...256).contains(text.bytes.count), text.bytes.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { return nil }
-        return String(decoding: text.bytes, as: UTF8.self)
     }
 }

@@ -29,7 +29,7 @@ package enum RetryAfter: Equatable, Sendable {
     package func wait(now: Int64) -> Int64 {
         switch self {
         case .delay(let delay): delay
-        case .date(let date): min(max(date - now, 0), Self.longest)
+        case .date(let date): date - min(max(now, date - Self.longest), date)
         }
     }
 }

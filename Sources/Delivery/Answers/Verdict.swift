@@ -19,6 +19,16 @@ package enum Verdict: Equatable, Sendable {
     /// The credential sends too much: to be sent again, after so many milliseconds.
     case slowDown(reason: String, after: Int64)
 
+    /// The code of a failure; nil if it was accepted.
+    package var reason: String? {
+        switch self {
+        case .accepted: nil
+        case .deadDevice(let reason, _), .refused(let reason), .retry(let reason, _, _), .refreshCredential(let reason),
+            .pauseCredential(let reason), .slowDown(let reason, _):
+            reason
+        }
+    }
+
     /// Since when a token is known to be dead.
     package enum Evidence: Equatable, Sendable {
         /// Since the answer.

@@ -1,20 +1,8 @@
 import Deliveries
 
 extension DeliveryCore {
-    /// A record of the dispatch topic that another lane sends, or that cannot be read by this one.
-    ///
-    /// - Returns: false if the partition is full: hand it in again later.
-    package mutating func skip(_ partition: Int32, at offset: Int64) -> Bool {
-        guard let opening = partitions[partition]?.streams[0].open(offset) else { return true }
-        switch opening {
-        case .open: partitions[partition]?.streams[0].finish(offset)
-        case .known: break
-        case .full: return false
-        }
-        return true
-    }
-
-    /// Everything of a topic's partition below this offset was handed in: the markers of transactions behind it, too.
+    /// Everything of a topic's partition below this offset was handed in, or is nothing to this lane: records of other
+    /// lanes, and the markers of transactions.
     package mutating func reached(_ offset: Int64, of stream: LaneStream, _ partition: Int32) {
         partitions[partition]?.streams[stream.index].skip(to: offset)
     }
@@ -73,6 +61,8 @@ extension DeliveryCore {
         let predecessor = partitions[partition]?.order.predecessor(of: record.source, record.device)
         if record.expiresAt <= now {
             conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
+        } else if record.credential == nil {
+            conclude(key, .refused, reason: MessageProblem.noCredential.rawValue, now: now)
         } else if note.used >= settings.longestTry {
             conclude(key, .gaveUp, now: now)
         } else if let notBefore, notBefore > now {
@@ -121,6 +111,8 @@ extension DeliveryCore {
     }
 
     /// The end of a record.
+    ///
+    /// - Parameter reason: the sender's own; nil: the last failure's.
     mutating func conclude(
         _ key: HeldKey, _ outcome: DeliveryOutcome, reason: String? = nil, providerID: String? = nil,
         evidence: Int64? = nil, now: Int64
@@ -133,8 +125,8 @@ extension DeliveryCore {
             attempts: ended.note.attempts)
         written.app = record.app
         written.environment = record.environment
-        written.status = ended.status
-        written.reason = reason
+        written.status = ended.note.status
+        written.reason = reason ?? ended.note.reason
         written.providerID = providerID
         written.evidence = evidence
         written.credential = record.credential.map { settings.credentials[$0] }

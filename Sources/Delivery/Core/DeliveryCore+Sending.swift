@@ -62,29 +62,30 @@ extension DeliveryCore {
         credentials[index].bucket?.answered(kind, now: now)
         judge(tag, kind, now: now)
         judge(tag, verdict, of: index, now: now)
-        held[key]?.status = status ?? record.status
+        held[key]?.note.status = status ?? record.note.status
+        held[key]?.note.reason = verdict.reason
         count(key, now: now)
         switch verdict {
         case .accepted(let providerID):
             held[key]?.note.attempts += 1
             conclude(key, .accepted, providerID: providerID, now: now)
-        case .deadDevice(let reason, let evidence):
+        case .deadDevice(_, let evidence):
             held[key]?.note.attempts += 1
             switch evidence {
-            case .now: conclude(key, .deadDevice, reason: reason, evidence: now, now: now)
+            case .now: conclude(key, .deadDevice, evidence: now, now: now)
             // A provider's clock may be ahead: it cannot know it before it answers.
-            case .at(let time): conclude(key, .deadDevice, reason: reason, evidence: min(time, now), now: now)
+            case .at(let time): conclude(key, .deadDevice, evidence: min(time, now), now: now)
             }
-        case .refused(let reason):
+        case .refused:
             held[key]?.note.attempts += 1
-            conclude(key, .refused, reason: reason, now: now)
-        case .retry(let reason, let counts, let after):
+            conclude(key, .refused, now: now)
+        case .retry(_, let counts, let after):
             if counts { held[key]?.note.attempts += 1 }
             if status == nil, counts { possiblyTwice += 1 }
-            again(key, reason: reason, after: after, now: now)
-        case .slowDown(let reason, let after):
+            again(key, after: after, now: now)
+        case .slowDown(_, let after):
             held[key]?.note.attempts += 1
-            again(key, reason: reason, after: after, now: now)
+            again(key, after: after, now: now)
         case .refreshCredential(let reason):
             guard !record.isRefreshed else {
                 pauseCredential(index, reason, now: now)
@@ -116,12 +117,12 @@ extension DeliveryCore {
         held[key]?.usedUntil = now
     }
 
-    private mutating func again(_ key: HeldKey, reason: String, after: Int64?, now: Int64) {
+    private mutating func again(_ key: HeldKey, after: Int64?, now: Int64) {
         guard let record = held[key] else { return }
         let tier = tier(attempts: record.note.attempts, wait: after ?? 0)
         let due = now + max(settings.tiers[tier], after ?? 0)
         guard record.note.used < settings.longestTry, due < record.record.expiresAt else {
-            conclude(key, .gaveUp, reason: reason, now: now)
+            conclude(key, .gaveUp, now: now)
             return
         }
         if let after, after > settings.tiers[tier] { held[key]?.note.notBefore = now + after }

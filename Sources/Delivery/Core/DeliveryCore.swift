@@ -65,7 +65,7 @@ package struct DeliveryCore {
     package mutating func recall(
         _ source: Int64, of partition: Int32, tier: Int, at offset: Int64, device: DeviceOrder.Device
     ) {
-        guard let streams = partitions[partition]?.streams, !streams[tier + 1].isFinished(offset) else { return }
+        guard let committed = partitions[partition]?.committed, !committed[tier + 1].isFinished(offset) else { return }
         partitions[partition]?.order.put(source, of: device, at: .tier(tier))
     }
 
@@ -209,7 +209,9 @@ package struct DeliveryCore {
     /// What a person is told of the lane.
     package var status: LaneStatus {
         LaneStatus(
-            inFlight: inFlight.count, held: held.count, possiblyTwice: possiblyTwice, isPaused: pause != nil,
+            inFlight: inFlight.count, held: held.count,
+            oldest: held.values.lazy.compactMap(\.record.appendedAt).min(), possiblyTwice: possiblyTwice,
+            isPaused: pause != nil,
             pausedCredentials: credentials.indices.filter { credentials[$0].pause != nil }.map {
                 settings.credentials[$0]
             },
@@ -269,6 +271,8 @@ struct LanePartition {
 package struct LaneStatus: Equatable, Sendable {
     package var inFlight: Int
     package var held: Int
+    /// When the oldest record that is held was appended to the dispatch topic, in milliseconds since 1970.
+    package var oldest: Int64?
     package var possiblyTwice: Int
     package var isPaused: Bool
     /// Names of the credentials that are paused, and of those without a token.
@@ -296,7 +300,6 @@ struct HeldRecord {
     var isRefreshed = false
     /// Whether an earlier owner may have sent it.
     var isInDoubt = false
-    var status: Int?
 }
 
 extension LaneTransaction {

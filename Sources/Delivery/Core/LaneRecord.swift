@@ -19,6 +19,9 @@ package struct LaneRecord: Equatable, Sendable {
     package var credential: Int?
     /// In milliseconds since 1970.
     package var expiresAt: Int64
+    /// When it was appended to the dispatch topic, in milliseconds since 1970; nil of a copy in a retry topic, which does not
+    /// say.
+    package var appendedAt: Int64?
     /// The provider's message: the record's value.
     package var value: [UInt8]
     /// All headers but the retry's note, to be passed on.
@@ -37,7 +40,7 @@ package struct LaneRecord: Equatable, Sendable {
     package init(
         partition: Int32, source: Int64, device: DeviceOrder.Device, deviceHash: String, messageID: String,
         platform: Platform, app: String? = nil, environment: PushEnvironment? = nil, credential: Int?, expiresAt: Int64,
-        value: [UInt8] = [], headers: [Header] = []
+        appendedAt: Int64? = nil, value: [UInt8] = [], headers: [Header] = []
     ) {
         self.partition = partition
         self.source = source
@@ -49,6 +52,7 @@ package struct LaneRecord: Equatable, Sendable {
         self.environment = environment
         self.credential = credential
         self.expiresAt = expiresAt
+        self.appendedAt = appendedAt
         self.value = value
         self.headers = headers
     }

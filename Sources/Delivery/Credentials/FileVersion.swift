@@ -1,13 +1,21 @@
 import Digests
+import Foundation
 
 /// Whether the contents of a credential's file have changed. It keeps their SHA-256 and nothing of them.
-package struct FileVersion: Equatable, Sendable {
+struct FileVersion {
+    private let file: String
     private var hash: [UInt8]?
 
-    package init() {}
+    /// Of what the file has now.
+    init(of file: String) {
+        self.file = file
+        _ = hasChanged()
+    }
 
-    /// Whether these contents are not those of the last call; true for the first.
-    package mutating func take(_ contents: [UInt8]) -> Bool {
+    /// Whether its contents are not those of the last call. A file that cannot be read, as while it is replaced, has not
+    /// changed.
+    mutating func hasChanged() -> Bool {
+        guard let contents = FileManager.default.contents(atPath: file) else { return false }
         var new = [UInt8](repeating: 0, count: 32)
         contents.withUnsafeBytes { bytes in
             new.withUnsafeMutableBytes { target in

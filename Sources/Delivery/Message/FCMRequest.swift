@@ -31,8 +31,9 @@ package struct FCMRequest: Sendable {
 
     /// Whole seconds, rounded down. In the last second it is 0: now or never.
     static func secondsLeft(expiresAt: Int64, now: Int64) -> Int64 {
+        guard expiresAt > now else { return 0 }
         let (left, overflow) = expiresAt.subtractingReportingOverflow(now)
-        return overflow ? longestLife : min(max(left / 1_000, 0), longestLife)
+        return overflow ? longestLife : min(left / 1_000, longestLife)
     }
 
     /// The value with another `message.android.ttl`. One without is given it: FCM's default is four weeks.

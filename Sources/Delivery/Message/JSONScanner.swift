@@ -41,9 +41,36 @@ struct JSONScanner {
         return byte(index) == UInt8(ascii: "}") ? members : []
     }
 
+    /// Whether a name between its quotes is this one, which has only letters; `\u0074tl` is `ttl`, too.
     private func isName(_ range: Range<Int>, _ name: StaticString) -> Bool {
-        range.count == name.utf8CodeUnitCount
-            && text[range].elementsEqual(UnsafeRawBufferPointer(start: name.utf8Start, count: range.count))
+        var index = range.lowerBound
+        for letter in UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount) {
+            guard index < range.upperBound else { return false }
+            if text[index] == letter {
+                index += 1
+            } else if text[index] == UInt8(ascii: "\\"), index + 6 <= range.upperBound,
+                text[index + 1] == UInt8(ascii: "u"), codeUnit(index + 2) == UInt16(letter)
+            {
+                index += 6
+            } else {
+                return false
+            }
+        }
+        return index == range.upperBound
+    }
+
+    /// Four hex digits.
+    private func codeUnit(_ start: Int) -> UInt16? {
+        var unit: UInt16 = 0
+        for byte in text[start..<start + 4] {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt16(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt16(byte - UInt8(ascii: "a") + 10)
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt16(byte - UInt8(ascii: "A") + 10)
+            default: return nil
+            }
+        }
+        return unit
     }
 
     private func byte(_ index: Int) -> UInt8? { index < text.count ? text[index] : nil }

@@ -128,11 +128,6 @@ package struct OpenOffsets: Sendable {
         return LaneOffset(offset: first, partitions: partitions, lanes: lanes, isClean: isClean, finished: finished)
     }
 
-    /// Whether an offset is known to be finished.
-    package func isFinished(_ offset: Int64) -> Bool {
-        offset < first || offset < max(end, restoredEnd) && isSet(offset)
-    }
-
     private mutating func advance() {
         while first < end, isSet(first) {
             clear(first)

@@ -170,14 +170,9 @@ package final class KafkaReapLog: ReapLog {
 
     package func takeOver() throws {
         let timeout = configuration.transactionTimeout
-        var settings = configuration.kafka
-        settings["transaction.timeout.ms"] = String(timeout.wholeMilliseconds)
-        // librdkafka requires it not to exceed the transaction's.
-        if settings["socket.timeout.ms"] == nil {
-            settings["socket.timeout.ms"] = String(min(10_000, timeout.wholeMilliseconds))
-        }
         producer = nil
-        var producer = try Producer(settings: settings, transactionalID: name, logger: logger.clientSink)
+        var producer = try Producer(
+            settings: configuration.transactionSettings, transactionalID: name, logger: logger.clientSink)
         _ = try producer.topic(configuration.topics.subscriptions, timeout: Self.patience)
         // The predecessor's transaction may have to time out.
         try producer.initTransactions(deadline: timeout + .seconds(10))

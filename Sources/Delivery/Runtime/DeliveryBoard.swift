@@ -8,6 +8,8 @@ final class DeliveryBoard: Sendable {
         var isReading = false
         var inFlight = 0
         var held = 0
+        /// The age of the oldest record of the dispatch topic that was read and is not finished; 0 if there is none.
+        var headAge: Duration = .zero
         var possiblyTwice = 0
         /// Paused by its provider.
         var isPaused = false

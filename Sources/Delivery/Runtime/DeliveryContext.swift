@@ -1,5 +1,4 @@
 import Deliveries
-import Foundation
 import KafkaClient
 import Pipeline
 import Synchronization
@@ -50,26 +49,13 @@ final class DeliveryContext: Sendable {
     var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
-    /// Retries what needs the broker until it works, with backoff and a line every 10 s.
+    /// See ``Patience/untilItWorks(_:mustEnd:explained:tell:_:)``.
     func untilItWorks<Value: ~Copyable>(
         _ patience: Patience, _ logger: Logger, _ body: () throws(KafkaError) -> Value
     ) throws -> Value {
-        var backoff = Backoff()
-        while !mustEnd {
-            do {
-                return try body()
-            } catch {
-                if try patience.consider(error) { logger.warning("\(error); waiting") }
-                let end = ContinuousClock.now + backoff.next()
-                while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
-            }
-        }
-        throw DeliveryEnded()
+        try patience.untilItWorks(logger, mustEnd: { mustEnd }, body)
     }
 }
-
-/// The sender was told to end while something still waited for the broker.
-struct DeliveryEnded: Error {}
 
 /// Where the partitions of a lane begin that has never committed.
 public enum DeliveryStart: Sendable, Equatable {

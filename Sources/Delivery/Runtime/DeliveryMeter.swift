@@ -1,4 +1,5 @@
 import Deliveries
+import KafkaClient
 import Subscriptions
 import Synchronization
 import Telemetry
@@ -107,6 +108,10 @@ public final class DeliveryMeter: Sendable {
         }
         gauge("carillon_delivery_in_flight", "Requests in flight, by lane.") { Double($0.inFlight) }
         gauge("carillon_delivery_held", "Records that are read and not finished, by lane.") { Double($0.held) }
+        gauge(
+            "carillon_delivery_head_age_seconds",
+            "Age of the oldest dispatch record that is read and not finished, by lane; 0 without one."
+        ) { Double($0.headAge.wholeMilliseconds) / 1_000 }
         gauge("carillon_delivery_partitions", "Partitions of the dispatch topic that this process sends, by lane.") {
             Double($0.partitions)
         }

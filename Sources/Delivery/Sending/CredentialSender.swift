@@ -28,7 +28,7 @@ final class CredentialSender {
     /// How long a request may wait for a stream: after it another process may have its partition.
     private let patience: Duration
     private var token: ProviderToken
-    private var version: CredentialVersion
+    private var version: FileVersion
     private var fcm: FCMRequest?
     /// FCM has one; APNs one for each environment, since a connection has one kind of token.
     private var clients: [(environment: PushEnvironment?, client: HTTPClient)] = []
@@ -47,12 +47,13 @@ final class CredentialSender {
         _ credential: DeliveryCredential, _ settings: DeliveryConfiguration, patience: Duration, signal: QueueSignal,
         logger: Logger
     ) throws {
+        // Before it is read: what changes in between is read again.
+        version = FileVersion(of: credential.source.file)
         let loaded = try LoadedCredential.read(credential)
         self.credential = credential
         self.logger = logger
         self.settings = settings
         self.patience = patience
-        version = CredentialVersion(of: credential)
         token = ProviderToken(loaded)
         fcm = loaded.projectID.map { FCMRequest(projectID: $0, host: settings.fcmURL) }
         var configuration = HTTPClientConfiguration()
@@ -80,7 +81,7 @@ final class CredentialSender {
         var isNew = false
         if now >= nextRead {
             nextRead = now + Self.fileInterval
-            if version.take(credential) { isNew = readAgain() }
+            if version.hasChanged() { isNew = readAgain() }
         }
         do {
             if let request = try token.request(tag: Self.tokenTag, now: now) { clients[0].client.submit([request]) }

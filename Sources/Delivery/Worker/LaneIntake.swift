@@ -111,6 +111,12 @@ final class StreamIntake {
     /// The partitions in which something waits.
     var partitions: [Int32] { waiting.filter { !$0.value.isEmpty }.map(\.key) }
 
+    /// When the oldest record was appended that was read and not handed in, in milliseconds since 1970.
+    var oldest: Int64? {
+        let first = isRead ? nil : batch[next].timestamp
+        return (waiting.values.compactMap { $0.first?.appendedAt } + (first.map { [$0] } ?? [])).min()
+    }
+
     func firstWaiting(_ partition: Int32) -> PartitionIntake.Waiting? { waiting[partition]?.first }
 
     func removeFirstWaiting(_ partition: Int32) {

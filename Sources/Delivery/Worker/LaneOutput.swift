@@ -17,14 +17,10 @@ struct LaneOutput: ~Copyable {
     /// Makes the producer, fences its predecessor and fetches the metadata of its topics.
     init(_ context: DeliveryContext, lane: String, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         let configuration = context.configuration
-        var settings = configuration.kafka
-        settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.wholeMilliseconds)
-        if settings["socket.timeout.ms"] == nil {
-            settings["socket.timeout.ms"] = String(min(10_000, configuration.transactionTimeout.wholeMilliseconds))
-        }
         let id =
             DeliveryConfiguration.group(of: lane, in: configuration.groupID) + "." + configuration.instanceID
-        var producer = try Producer(settings: settings, transactionalID: id, logger: logger)
+        var producer = try Producer(
+            settings: configuration.transactionSettings, transactionalID: id, logger: logger)
         let deliveries = try producer.topic(configuration.topics.deliveries)
         var tiers: [ProducerTopic] = []
         for name in context.streams.dropFirst() { tiers.append(try producer.topic(name)) }

@@ -54,7 +54,8 @@ struct LaneRecordReader: ~Copyable {
                 messageID: target.messageID, platform: target.platform, app: target.app,
                 environment: target.environment,
                 credential: credentials.credential(target.platform, app: target.app, target.environment),
-                expiresAt: target.expiresAt, value: record.value.map { Array($0) } ?? [],
+                expiresAt: target.expiresAt, appendedAt: stream == .dispatch ? record.timestamp : nil,
+                value: record.value.map { Array($0) } ?? [],
                 headers: own.compactMap { header in
                     guard !header.name.elementsEqual(RetryNote.header.bytes) else { return nil }
                     return LaneRecord.Header(name: Array(header.name), value: header.value.map { Array($0) })

@@ -7,17 +7,9 @@ extension LaneWorker {
         of name: String, _ context: DeliveryContext, _ signal: QueueSignal, _ logger: Logger
     ) throws(KafkaError) -> Consumer {
         let configuration = context.configuration
-        var settings = configuration.kafka
-        settings["session.timeout.ms"] = String(configuration.sessionTimeout.wholeMilliseconds)
-        // The lag comes with the statistics.
-        if settings["statistics.interval.ms"] == nil { settings["statistics.interval.ms"] = "5000" }
-        // Each queue has the limits for itself.
-        for limit in ["queued.min.messages", "queued.max.messages.kbytes"] {
-            let whole = (settings[limit] ?? ClientSettings.consumerDefaults[limit]).flatMap(Int.init)
-            settings[limit] = whole.map { String(max(1, $0 / context.streams.count)) }
-        }
         var consumer = try Consumer(
-            settings: settings, group: DeliveryConfiguration.group(of: name, in: configuration.groupID),
+            settings: configuration.consumerSettings(queues: context.streams.count),
+            group: DeliveryConfiguration.group(of: name, in: configuration.groupID),
             coPartitioned: context.streams, signal: signal, logger: logger.clientSink)
         try consumer.subscribe(to: context.streams)
         return consumer

@@ -82,13 +82,7 @@ struct LaneWorker: ~Copyable {
         settings.tiers = delivery.retries.map(\.wholeMilliseconds)
         settings.longestTry = delivery.longestTry.wholeMilliseconds
         settings.frozenAfter = context.configuration.sessionTimeout.wholeMilliseconds / 2
-        settings.perMinute = delivery.credentials.map { credential in
-            switch credential.platform {
-            case .fcm: delivery.fcmPerMinute
-            // APNs has no quota that it says.
-            case .apns: nil
-            }
-        }
+        settings.perMinute = delivery.rates(context.credentials)
         return settings
     }
 
@@ -154,6 +148,9 @@ struct LaneWorker: ~Copyable {
         lane.partitions = core.owned.count
         if case .reading = phase { lane.isReading = true }
         lane.lag = intake.lag
+        if let oldest = [status.oldest, intake.streams[LaneStream.dispatch.index].oldest].compactMap({ $0 }).min() {
+            lane.headAge = .milliseconds(max(0, context.clock.now() - oldest))
+        }
         context.board.set(lane, of: name)
     }
 

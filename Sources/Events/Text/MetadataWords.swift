@@ -16,4 +16,12 @@ package struct MetadataWords {
         }
         self.pairs = pairs
     }
+
+    /// The number of a word that is written in decimal digits alone; nil for any other text, and out of range.
+    package static func number(_ value: Substring, _ range: ClosedRange<Int64>) -> Int64? {
+        guard value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let number = Int64(value), range.contains(number)
+        else { return nil }
+        return number
+    }
 }

@@ -30,7 +30,8 @@ struct EnvelopeReader: ~Copyable {
         // The attributes point into an envelope's document, so its reader parses nothing more.
         var isInnerBody = false
         var hasInnerAttributes = false
-        for _ in 0..<Self.maxEnvelopes {
+        // One turn for each envelope, and one for what is inside.
+        for _ in 0...Self.maxEnvelopes {
             if let text = body.string {
                 body = try parseInner(text.bytes, beside: hasInnerAttributes)
                 isInnerBody = !hasInnerAttributes

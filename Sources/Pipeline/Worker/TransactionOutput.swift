@@ -29,14 +29,9 @@ struct TransactionOutput: ~Copyable, RecordSink {
     init(
         configuration: PipelineConfiguration, slot: Slot, origin: JournalEntry.Origin, logger: @escaping ClientLog.Sink
     ) throws(KafkaError) {
-        var settings = configuration.kafka
-        settings["transaction.timeout.ms"] = String(configuration.transactionTimeout.wholeMilliseconds)
-        // librdkafka wants it no longer than the transaction's.
-        if settings["socket.timeout.ms"] == nil {
-            settings["socket.timeout.ms"] = String(min(10_000, configuration.transactionTimeout.wholeMilliseconds))
-        }
         var producer = try Producer(
-            settings: settings, transactionalID: slot.transactionalID(group: configuration.groupID), logger: logger)
+            settings: configuration.transactionSettings,
+            transactionalID: slot.transactionalID(group: configuration.groupID), logger: logger)
         let dispatch = try producer.topic(configuration.topics.dispatch)
         let deadLetters = try producer.topic(configuration.topics.deadLetters)
         let journal = try producer.topic(configuration.topics.journal)

@@ -181,18 +181,9 @@ extension Worker {
 
     static func makeConsumer(slot: Slot, context: WorkerContext, logger: Logger) throws -> Consumer {
         let configuration = context.configuration
-        var settings = configuration.kafka
-        settings["session.timeout.ms"] = String(configuration.sessionTimeout.wholeMilliseconds)
-        // The lag comes with the statistics.
-        if settings["statistics.interval.ms"] == nil { settings["statistics.interval.ms"] = "5000" }
         let topics = context.sources.map(configuration.topics.topic)
-        // Each queue has the limits for itself.
-        for limit in ["queued.min.messages", "queued.max.messages.kbytes"] where topics.count > 1 {
-            let whole = (settings[limit] ?? ClientSettings.consumerDefaults[limit]).flatMap(Int.init)
-            settings[limit] = whole.map { String(max(1, $0 / topics.count)) }
-        }
         var consumer = try Consumer(
-            settings: settings, group: configuration.groupID,
+            settings: configuration.consumerSettings(queues: topics.count), group: configuration.groupID,
             instance: configuration.staticMembership ? slot.groupInstanceID(group: configuration.groupID) : nil,
             queuesOf: topics.count > 1 ? topics : [], logger: logger.clientSink)
         try consumer.subscribe(to: topics)

@@ -1,6 +1,5 @@
 import Events
 import FanOut
-import Foundation
 import KafkaClient
 import Synchronization
 import Telemetry
@@ -71,31 +70,15 @@ final class WorkerContext: Sendable {
         return try patience.consider(error) ? error.description : nil
     }
 
-    /// Retries what needs the broker until it works, with backoff and a line every 10 s.
-    ///
-    /// - Throws: ``PipelineError`` where waiting does not help, ``PipelineEnded`` where the pipeline ends first.
+    /// See ``Patience/untilItWorks(_:mustEnd:explained:tell:_:)``.
     func untilItWorks<Value: ~Copyable>(
         _ logger: Logger, _ body: () throws(KafkaError) -> Value
     ) throws -> Value {
-        var backoff = Backoff()
-        while !mustEnd {
-            do {
-                let value = try body()
-                board.waitUnanswered(nil)
-                return value
-            } catch {
-                board.waitUnanswered("\(error)")
-                if let line = try consider(error) { logger.warning("\(line); waiting") }
-                let end = ContinuousClock.now + backoff.next()
-                while .now < end, !mustEnd { Thread.sleep(forTimeInterval: 0.05) }
-            }
-        }
-        throw PipelineEnded()
+        try patience.untilItWorks(
+            logger, mustEnd: { mustEnd }, explained: permissions.explained,
+            tell: { board.waitUnanswered($0.map { "\($0)" }) }, body)
     }
 }
-
-/// The pipeline was told to end while something still waited for the broker.
-struct PipelineEnded: Error {}
 
 /// The name of one worker in the group: `<instance.id>-<n>`.
 struct Slot: Hashable, Sendable, CustomStringConvertible {

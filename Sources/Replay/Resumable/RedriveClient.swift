@@ -9,13 +9,9 @@ struct RedriveClient: ~Copyable {
     init(
         id: String, to target: String, _ configuration: PipelineConfiguration, logger sink: @escaping ClientLog.Sink
     ) throws(KafkaError) {
-        let timeout = configuration.transactionTimeout.wholeMilliseconds
-        var settings = configuration.kafka
-        settings["transaction.timeout.ms"] = String(timeout)
-        // librdkafka requires it not to exceed the transaction's.
-        if settings["socket.timeout.ms"] == nil { settings["socket.timeout.ms"] = String(min(10_000, timeout)) }
         let reader = try Self.reader(id, configuration, "read_committed", sink)
-        var producer = try Producer(settings: settings, transactionalID: Self.name(id), logger: sink)
+        var producer = try Producer(
+            settings: configuration.transactionSettings, transactionalID: Self.name(id), logger: sink)
         _ = try producer.topic(target)
         self.reader = reader
         self.producer = producer

@@ -218,6 +218,17 @@ struct APNsAnswerTests {
         #expect(row.read(from: .apns) == row.verdict)
     }
 
+    @Test(
+        "the name of a message is visible ASCII, at most 256 characters: another one is not written into an outcome",
+        arguments: ["", "a b", "a\u{1}", "\u{FFFD}", "é", String(repeating: "x", count: 257)])
+    func foreignName(_ name: String) {
+        let found = AnswerRow("", 200, "", ["apns-id": name], .accepted(providerID: nil)).read(from: .apns)
+        #expect(found == .accepted(providerID: nil))
+        let long = String(repeating: "x", count: 256)
+        let longest = AnswerRow("", 200, "", ["apns-id": long], .accepted(providerID: nil)).read(from: .apns)
+        #expect(longest == .accepted(providerID: long))
+    }
+
     @Test("no answer is tried again, and counts only if the request may have arrived")
     func noAnswer() {
         for mayHaveArrived in [true, false] {
@@ -242,6 +253,16 @@ struct RetryAfterTests {
             #expect(RetryAfter(text)?.wait(now: noon + 1) == 0)
         }
         #expect(HTTPDate.milliseconds("Monday, 01-Jan-24 00:00:00 GMT") == 1_704_067_200_000)
+    }
+
+    @Test("the wait is from 0 to a day, for the first and the last date and any clock")
+    func extremes() {
+        for date in ["Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:60 GMT"] {
+            for now in [Int64.min, -1, 0, noon, Int64.max] {
+                let wait = RetryAfter(date)?.wait(now: now)
+                #expect(wait == 0 || wait == RetryAfter.longest)
+            }
+        }
     }
 
     @Test("a day is the longest")

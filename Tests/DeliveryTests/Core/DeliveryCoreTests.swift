@@ -102,6 +102,24 @@ struct DeliveryCoreTests {
         #expect(outcomes.allSatisfy { $0.attempts == 0 && $0.firstSentAt == nil })
     }
 
+    @Test("the oldest record of the dispatch topic is known until it has ended or waits in a retry topic")
+    func oldest() {
+        var lane = Lane()
+        for (source, appendedAt) in [(0, 300), (1, 200), (2, 100)] as [(Int64, Int64)] {
+            var record = Lane.record(source, device: UInt64(source))
+            record.appendedAt = appendedAt
+            #expect(lane.core.dispatch(record, now: 300) == true)
+        }
+        #expect(lane.core.status.oldest == 100)
+        let requests = lane.core.takeRequests(now: 300)
+        _ = lane.core.answer(requests[2].tag, .accepted(providerID: nil), status: 200, now: 300)
+        #expect(lane.core.status.oldest == 200)
+        _ = lane.core.answer(requests[1].tag, unavailable, status: 503, now: 300)
+        #expect(lane.core.status.oldest == 300)
+        _ = lane.core.answer(requests[0].tag, .refused(reason: "x"), status: 400, now: 300)
+        #expect(lane.core.status.oldest == nil)
+    }
+
     @Test("one request in flight a device, the older first; another device does not wait")
     func order() throws {
         var lane = Lane()

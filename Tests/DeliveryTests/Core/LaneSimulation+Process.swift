@@ -102,7 +102,10 @@ extension LaneSimulation {
     private mutating func feed(_ entry: Entry, at offset: Int64, of place: Place, to index: Int) -> Bool {
         switch place.stream {
         case .dispatch:
-            guard entry.isOurs else { return processes[index].core.skip(place.partition, at: offset) }
+            guard entry.isOurs else {
+                processes[index].core.reached(offset + 1, of: place.stream, place.partition)
+                return true
+            }
             return processes[index].core.dispatch(entry.record, now: now)
         case .tier(let tier):
             guard let note = entry.note else {
@@ -180,7 +183,11 @@ extension LaneSimulation {
             case .accepted: if accepted[key] == nil { found.append("\(outcome.messageID) is accepted, and was not") }
             case .deadDevice: if !dead.contains(key) { found.append("\(outcome.messageID) is dead, and is not") }
             case .expired: if outcome.attempts != 0 { found.append("\(outcome.messageID) expired after an attempt") }
-            case .refused, .gaveUp: break
+            case .gaveUp:
+                if outcome.attempts > 0, outcome.reason == nil {
+                    found.append("\(outcome.messageID) is given up, and not why")
+                }
+            case .refused: break
             }
         }
         for record in sources where ends[id(record.partition, record.source)] != 1 {

@@ -1,4 +1,5 @@
 import Deliveries
+import Pipeline
 import Testing
 
 @testable import Delivery
@@ -25,6 +26,21 @@ struct RateShareTests {
     }
 
     private func shares(_ core: DeliveryCore) -> [Double?] { core.credentials.map { $0.bucket?.share } }
+
+    @Test(
+        "lanes that send with the same credential share its rate; the others have all of theirs, and APNs has no limit")
+    func lanes() throws {
+        var delivery = DeliveryConfiguration()
+        delivery.credentials = [
+            DeliveryCredential(name: "shop", source: .serviceAccount(file: "shop.json")),
+            DeliveryCredential(name: "courier", source: .serviceAccount(file: "courier.json"), apps: ["courier"]),
+            DeliveryCredential(name: "team", source: .providerKey(file: "k.p8", keyID: "k", teamID: "t")),
+        ]
+        let credentials = try delivery.credentialMap()
+        #expect(delivery.rates(credentials) == [600_000, 600_000, nil])
+        delivery.lanes = try LaneMap("fcm:fcm, news:fcm/news, courier:fcm/courier, apns:apns")
+        #expect(delivery.rates(credentials) == [300_000, 600_000, nil])
+    }
 
     @Test("no limit unless one is set; each credential has its own, of which a process has its partitions' share")
     func own() {

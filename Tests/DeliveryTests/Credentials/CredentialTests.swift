@@ -153,13 +153,6 @@ struct ServiceAccountTests {
         }
         #expect(token.header("Bearer") == "Bearer made-up")
     }
-
-    @Test("changed contents are noticed once")
-    func version() {
-        var version = FileVersion()
-        #expect(
-            version.take([1]) && !version.take([1]) && version.take([1, 2]) && version.take([1]) && !version.take([1]))
-    }
 }
 
 @Suite("Credentials of APNs")

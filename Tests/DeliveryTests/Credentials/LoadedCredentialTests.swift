@@ -104,4 +104,22 @@ struct LoadedCredentialTests {
         }
         #expect(token == BearerToken("two".utf8))
     }
+
+    @Test("a file's changed contents are noticed once; one that is away has not changed")
+    func version() throws {
+        let file = write("key.p8", [1])
+        var version = FileVersion(of: file)
+        #expect(version.hasChanged() == false)
+        for contents in [[1, 2], [1], []] as [[UInt8]] {
+            _ = write("key.p8", contents)
+            #expect(version.hasChanged() && !version.hasChanged())
+        }
+        try FileManager.default.removeItem(atPath: file)
+        #expect(version.hasChanged() == false)
+        _ = write("key.p8", [])
+        #expect(version.hasChanged() == false)
+        var late = FileVersion(of: "\(folder.path)/late.p8")
+        _ = write("late.p8", [1])
+        #expect(late.hasChanged() == true)
+    }
 }

@@ -37,6 +37,19 @@ struct FCMRequestTests {
         #expect(try body(#"{"message":{"android":{}}}"#) == #"{"message":{"android":{"ttl":"17s"}}}"#)
     }
 
+    @Test("a name is the same with escapes: the message must not have two lifetimes")
+    func escapedNames() throws {
+        for name in [#"\u0074tl"#, #"tt\u006c"#, #"tt\u006C"#, #"\u0074\u0074\u006c"#] {
+            let value = #"{"mess\u0061ge":{"andr\u006Fid":{"\#(name)":"3600s"}}}"#
+            #expect(try body(value) == value.replacing("3600s", with: "17s"))
+        }
+        // Other names: the member is added.
+        for name in [#"ttl\u0000"#, #"tt\u016c"#, #"t\tl"#, #"tt\u00"#, #"\\u0074tl"#] {
+            let value = #"{"message":{"android":{"\#(name)":"3600s"}}}"#
+            #expect(try body(value) == value.replacing("{\"\(name)", with: "{\"ttl\":\"17s\",\"\(name)"))
+        }
+    }
+
     @Test(
         "what is no message is refused, and not sent",
         arguments: [
@@ -51,7 +64,7 @@ struct FCMRequestTests {
     func seconds() {
         let cases: [(Int64, Int64, Int64)] = [
             (10_999, 0, 10), (999, 0, 0), (1_000, 1_000, 0), (0, 5_000, 0), (Int64.max, -1, 2_419_200),
-            (9_000_000_000, 0, 2_419_200),
+            (9_000_000_000, 0, 2_419_200), (-Int64.max, 2, 0), (-2, Int64.max, 0),
         ]
         for (expiresAt, now, seconds) in cases {
             #expect(FCMRequest.secondsLeft(expiresAt: expiresAt, now: now) == seconds)
@@ -135,6 +148,18 @@ struct APNsRequestTests {
         }
         for value in ["", "{}", "[]", #"{"device_token":"00"}"#] {
             #expect(throws: MessageProblem.unreadableRecord) { try read(value) }
+        }
+    }
+
+    @Test("the payload's name is the same with escapes, and of two the last one is sent")
+    func payload() throws {
+        let token = try #require(BearerToken("t".utf8))
+        for replacement in [#""p\u0061yload":{"#, #""payload":{"old":1},"payload":{"#] {
+            let record = try read(Self.value.replacing(#""payload":{"#, with: replacement))
+            let request = bytes("m") { m in bytes("00") { record.request(messageID: m, device: $0, token: token) } }
+            #expect(
+                String(decoding: request.body, as: UTF8.self)
+                    == #"{"aps":{"content-available":1}, "default":"{\"payload\":1}"}"#)
         }
     }
 

@@ -91,9 +91,12 @@ struct DeliveryMeterTests {
         let board = DeliveryBoard()
         meter.observe(board)
         board.set(
-            DeliveryBoard.Lane(inFlight: 3, possiblyTwice: 2, isPaused: true, pausedCredentials: ["shop"]), of: "fcm")
+            DeliveryBoard.Lane(
+                inFlight: 3, headAge: .milliseconds(1_500), possiblyTwice: 2, isPaused: true,
+                pausedCredentials: ["shop"]), of: "fcm")
         let found = metrics.snapshot()
         #expect(found.value("carillon_delivery_in_flight", labels: ["lane": "fcm"]) == .gauge(3))
+        #expect(found.value("carillon_delivery_head_age_seconds", labels: ["lane": "fcm"]) == .gauge(1.5))
         #expect(found.value("carillon_delivery_lane_paused", labels: ["lane": "fcm"]) == .gauge(1))
         #expect(found.value("carillon_delivery_credentials_paused", labels: ["lane": "fcm"]) == .gauge(1))
         #expect(found.value("carillon_delivery_credentials_unready", labels: ["lane": "fcm"]) == .gauge(0))

@@ -4,11 +4,12 @@ import Testing
 
 @Suite("What waits to be handed in")
 struct PartitionIntakeTests {
-    private func waiting(_ offset: Int64) -> PartitionIntake.Waiting {
+    private func waiting(_ offset: Int64, _ partition: Int32 = 0, appendedAt: Int64 = 0) -> PartitionIntake.Waiting {
         PartitionIntake.Waiting(
             record: LaneRecord(
-                partition: 0, source: offset, device: 1, deviceHash: "", messageID: "", platform: .fcm, credential: nil,
-                expiresAt: 0), offset: offset, appendedAt: 0)
+                partition: partition, source: offset, device: 1, deviceHash: "", messageID: "", platform: .fcm,
+                credential: nil,
+                expiresAt: 0), offset: offset, appendedAt: appendedAt)
     }
 
     @Test("Records leave in the order in which they came, however many have left")
@@ -45,5 +46,17 @@ struct PartitionIntakeTests {
         intake.removeFirst()
         #expect(intake.takeReached() == 8)
         #expect(intake.takeReached() == nil)
+    }
+
+    @Test("the oldest that waits is the first of one of the partitions")
+    func oldest() {
+        let intake = StreamIntake(.dispatch, topic: "dispatch")
+        #expect(intake.oldest == nil)
+        intake.wait(waiting(7, 0, appendedAt: 30))
+        intake.wait(waiting(3, 1, appendedAt: 20))
+        intake.wait(waiting(4, 1, appendedAt: 40))
+        #expect(intake.oldest == 20)
+        intake.removeFirstWaiting(1)
+        #expect(intake.oldest == 30)
     }
 }

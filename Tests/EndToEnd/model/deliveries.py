@@ -131,17 +131,29 @@ def _check_outcome(push, run, report):
                 report.add("expired, but sent", said)
             if record.timestamp < push.expires:
                 report.add("expired too early", f"{said}, written at {record.timestamp}")
+            _check_reason(push, value, said, report)
         case "gave_up":
             # An answer that was on its way when its connection was cut off, for another request's sake, came to nobody: it was
             # sent again, or given up for want of an answer.
             is_answered = push.requests and push.requests[-1].is_final
             if is_answered and not is_undone and value.get("reason", NO_ANSWER) != NO_ANSWER:
                 report.add("given up after an answer", said)
+            # One that has only waited behind others was never sent.
+            if "reason" not in value and value["attempts"]:
+                report.add("given up without a reason", said)
+            _check_reason(push, value, said, report)
             wait = APNS_WAIT_MS if push.platform == "apns" and value.get("status", 0) >= 500 else run.longest_wait
             if record.timestamp < min(push.expires - wait, push.timestamp + run.give_up):
                 report.add("given up too early", f"{said}, written at {record.timestamp}")
         case other:
             report.add("an unknown outcome", f"{push.name}: {other}")
+
+
+def _check_reason(push, value, said, report):
+    """An end without an answer that ends a push says the last failure: one that the provider told, or that it told nothing."""
+    reason = value.get("reason", NO_ANSWER)
+    if reason != NO_ANSWER and reason not in {each.code for each in push.requests}:
+        report.add("a reason that nobody gave", said)
 
 
 def _check_request(push, request, run, report):

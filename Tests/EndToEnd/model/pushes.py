@@ -38,6 +38,13 @@ class Request(NamedTuple):
         return self.fault not in LOST and (self.is_accepted or self.is_dead or self.is_refused)
 
     @property
+    def code(self):
+        """What its sender reads as the reason; None if it was accepted, or if its answer was lost."""
+        if self.is_accepted or self.fault in LOST:
+            return None
+        return f"http_{self.status}" if self.reason == "html" else self.reason
+
+    @property
     def is_dead(self):
         return self.fault == "dead" or (self.fault == "invalid" and self.provider == "fcm")
 

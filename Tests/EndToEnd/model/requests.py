@@ -117,7 +117,8 @@ def _unwrapped(record):
     is_structured = headers.get("content-type", "").lower().startswith("application/cloudevents")
     framed = record.value[:1] == b"\0" and len(record.value) > 5
     body = parse(record.value[5:] if framed else record.value)
-    for _ in range(MAX_ENVELOPES):
+    # One turn for each envelope, and one for what is inside.
+    for _ in range(MAX_ENVELOPES + 1):
         if isinstance(body, str):
             body = parse(body.encode())
             continue

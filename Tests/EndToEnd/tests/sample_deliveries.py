@@ -49,7 +49,7 @@ class SampleDeliveries:
             status, fault = (503, "unavailable") if kind == 1 else (200, "reset")
             sent.append(self._request(push, now, status, fault))
             if push.expires - now < LONGEST_WAIT_MS:
-                return self._end(push, "gave_up", sent, now + 20, reason="UNAVAILABLE")
+                return self._end(push, "gave_up", sent, now + 20, reason="UNAVAILABLE" if kind == 1 else "no_answer")
             now += 1_500
         if is_dead(push.device, DEAD):
             status, reason = (410, "Unregistered") if push.platform == "apns" else (404, "UNREGISTERED")

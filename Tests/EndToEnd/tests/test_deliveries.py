@@ -135,11 +135,36 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.run_.deliveries[at] = record._replace(timestamp=self.by_message[value["message_id"]].expires - 11_001)
         self.assertEqual(self.kinds(), {"given up too early"})
 
+    def test_given_up_for_a_reason_that_nobody_gave(self):
+        self.change_outcome("gave_up", reason="QUOTA_EXCEEDED")
+        self.assertEqual(self.kinds(), {"a reason that nobody gave"})
+
+    def test_given_up_without_a_reason(self):
+        self.change_outcome("gave_up", reason=None)
+        self.assertEqual(self.kinds(), {"given up without a reason"})
+        # It has only waited.
+        self.change_outcome("gave_up", reason=None, attempts=0)
+        self.assertEqual(self.kinds(), set())
+
+    def test_given_up_after_a_page_of_html(self):
+        _, value = self.outcome("gave_up")
+        at = self.first_request(lambda each: each.message == value["message_id"])
+        self.change_request(at, status=502, fault="html", reason="html")
+        self.assertEqual(self.kinds(), {"a reason that nobody gave"})
+        self.change_outcome("gave_up", reason="http_502")
+        self.assertEqual(self.kinds(), set())
+
+    def test_expired_for_a_reason_that_nobody_gave(self):
+        self.change_outcome("expired", reason="no_answer")
+        self.assertEqual(self.kinds(), set())
+        self.change_outcome("expired", reason="UNAVAILABLE")
+        self.assertEqual(self.kinds(), {"a reason that nobody gave"})
+
     def test_given_up_after_an_answer(self):
         _, value = self.outcome("gave_up")
         at = self.first_request(lambda each: each.message == value["message_id"])
         self.change_request(at, status=200, fault=None)
-        self.assertEqual(self.kinds(), {"given up after an answer"})
+        self.assertEqual(self.kinds(), {"given up after an answer", "a reason that nobody gave"})
         # Its connection may have been cut off before that.
         self.change_outcome("gave_up", reason="no_answer")
         self.assertEqual(self.kinds(), set())

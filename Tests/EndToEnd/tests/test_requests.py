@@ -83,9 +83,11 @@ class Envelopes(unittest.TestCase):
         self.assertEqual(refused(BASE | {"specversion": "1.0", "data": {}})[1], {"specversion", "data"})
 
     def test_what_is_no_request_is_refused(self):
-        nested = json.dumps(BASE)
+        eight = json.dumps(BASE)
         for _ in range(8):
-            nested = json.dumps(nested)
+            eight = json.dumps(eight)
+        self.assertIsNone(outcome(eight.encode()).dead_letter)
+        nested = json.dumps(eight)
         for value, code in (
             (None, "null_value"),
             (b" " * (1 << 20) + b"{}", "value_too_large"),

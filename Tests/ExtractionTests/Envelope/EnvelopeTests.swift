@@ -171,13 +171,19 @@ struct EnvelopeTests {
         #expect(extract(string(string(structured(string(string(order)))))).notifications.first?.encoded == expected)
     }
 
-    @Test("too many nested envelopes are a dead letter")
-    func endless() {
-        var value = native
-        for _ in 0..<12 {
-            value = #"{"schema":{},"payload":\#(value)}"#
+    @Test("§4.3: 8 nested envelopes are removed, whichever they are; a ninth is a dead letter")
+    func nested() {
+        var schemas = native
+        var strings = native
+        for count in 1...9 {
+            schemas = #"{"schema":{},"payload":\#(schemas)}"#
+            strings = count % 2 == 0 ? #"{"schema":{},"payload":\#(strings)}"# : string(strings)
+            for value in [schemas, strings, structured(count == 1 ? native : schemas)] {
+                let depth = value.hasPrefix(#"{"specversion"#) && count > 1 ? count + 1 : count
+                #expect(extract(value).payload?.orderID == (depth <= 8 ? "o1" : nil), "\(depth)")
+                #expect(extract(value).code == (depth <= 8 ? nil : .notAnEvent), "\(depth)")
+            }
         }
-        #expect(extract(value).code == .notAnEvent)
     }
 
     @Test("the last header with a name counts; one without a value does not")

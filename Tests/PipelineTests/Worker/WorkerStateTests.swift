@@ -43,6 +43,13 @@ struct WorkerStateTests {
         }
     }
 
+    @Test("the longest metadata has 79 bytes")
+    func longestMetadata() {
+        let longest = OffsetMetadata(
+            watermark: TimerWatermark(.min, split: .max), partitions: .max, newestTimestamp: .max)
+        #expect(longest.text.utf8.count == 79 && OffsetMetadata(parsing: longest.text) == longest)
+    }
+
     @Test("watermarks are compared as pairs, and one without p comes before every one with it")
     func watermarkOrder() {
         let ascending = [

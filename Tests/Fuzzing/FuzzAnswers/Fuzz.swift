@@ -1,0 +1,53 @@
+import FuzzSupport
+
+@testable import Events
+
+/// What comes from a provider or from Kafka, to everything of the sender that reads it. Lines `name: value` up to an empty
+/// line are headers, of an answer or of a record; the rest is a body, a value, a note or metadata, and is read as each of
+/// them. The header `status` is the answer's status, `key` the record's key.
+@c(LLVMFuzzerTestOneInput)
+public func fuzzAnswer(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+    let (headers, body) = input(data, size).split(at: [0x0A, 0x0A])
+    batch.removeAll()
+    if let headers { batch.readHeaders(headers) }
+    let found = Input(headers: batch.headers, body: body)
+    answers.check(found)
+    checkDates(found)
+    checkNote(found)
+    checkOffset(found)
+    outcomes.check(found)
+    messages.check(found)
+    return 0
+}
+
+// libFuzzer calls from one thread.
+nonisolated(unsafe) private var batch = EventBatch(.requests, topic: "notifications.dispatch")
+nonisolated(unsafe) private var answers = AnswerCheck()
+nonisolated(unsafe) private var outcomes = OutcomeCheck()
+nonisolated(unsafe) private var messages = MessageCheck()
+
+struct Input {
+    /// A quarter of an hour after the examples' records were written.
+    static let now: Int64 = 1_751_897_700_000
+
+    let headers: [EventHeader]
+    let body: UnsafeRawBufferPointer
+
+    /// The value of the first header with this name.
+    func header(_ name: StaticString) -> UnsafeRawBufferPointer? {
+        headers.first { $0.name.elementsEqual(UnsafeRawBufferPointer(name)) }.flatMap(\.value)
+    }
+
+    /// As text, as an answer's headers are.
+    func text(_ name: StaticString) -> String? { header(name).map { String(decoding: $0, as: UTF8.self) } }
+
+    var bodyText: String { String(decoding: body, as: UTF8.self) }
+
+    /// From 100 to 999, which HTTP allows.
+    var status: Int { text("status").flatMap { Int($0) }.flatMap { (100...999).contains($0) ? $0 : nil } ?? 200 }
+}
+
+extension String {
+    /// Only characters that a code and a name can have.
+    var isVisible: Bool { utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+}
