@@ -56,7 +56,7 @@ import Testing
 
     @Test("a server that speaks something else than was agreed on is a lost connection, and not a bad request")
     func otherProtocol() throws {
-        let server = try StandInServer(authority: authority, choosesProtocol: false) { _ in StandInAnswer(status: 200) }
+        let server = try StandInServer(authority: authority, protocols: .none) { _ in StandInAnswer(status: 200) }
         let failure = try TestClient(authority).post(server.url)?.failure
         guard case .connectionLost(sent: true, _)? = failure else {
             Issue.record("\(String(describing: failure))")
