@@ -18,7 +18,8 @@ import ProviderStandIn
             fail("usage: provider-stand-in FOLDER SEED [--no-log]; SEED is a number", code: 64)
         }
         do {
-            let providers = try Providers(folder: URL(fileURLWithPath: arguments[0], isDirectory: true), seed: seed, logs: logs)
+            let folder = URL(fileURLWithPath: arguments[0], isDirectory: true)
+            let providers = try Providers(folder: folder, seed: seed, logs: logs)
             try providers.writeCredentials()
             try providers.readRates()
             providers.serve()
