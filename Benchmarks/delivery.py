@@ -24,7 +24,8 @@ from harness.waiting import Failure  # noqa: E402
 
 PARTS = ("fcm", "apns", "memory", "latency", "peers")
 PEERS = {"h2load": "fcm", "firebase-admin": "fcm", "aioapns": "apns"}
-FIXED_RATE = 1_000
+# Besides half of the rate that was measured.
+FIXED_RATES = (1_000, 10_000)
 
 
 class Target(NamedTuple):
@@ -76,7 +77,7 @@ def measure(options):
             found["memory"] = {"N": found["throughput"]["fcm"], "4 N": bench.run(options.carillon, "fcm-4")._asdict()}
         if "latency" in parts:
             half = round(found["throughput"]["fcm"]["rate"] / 2)
-            found["latency"] = [bench.latency(options.carillon, rate, options.seconds) for rate in (FIXED_RATE, half)]
+            found["latency"] = [bench.latency(options.carillon, rate, options.seconds) for rate in (*FIXED_RATES, half)]
     finally:
         bench.close()
     found["targets"] = [each._asdict() | {"is_met": each.is_met} for each in targets(found)]
@@ -123,7 +124,9 @@ def show(found):
     for name, row in found["ratios"].items():
         print(f"{name}: {row['rate']:.3g} × the requests/s, 1/{row['cpu']:.3g} of the CPU")
     for row in found.get("latency", ()):
-        print(f"append to append at {row['rate']:,}/s: p50 {row['p50']:.0f} ms, p99 {row['p99']:.0f} ms, most {row['most']:.0f} ms")
+        print(
+            f"append to append at {row['rate']:,}/s ({row['produced']:,.0f} produced): p50 {row['p50']:.0f} ms, p99 {row['p99']:.0f} ms, most {row['most']:.0f} ms"
+        )
     for each in targets(found):
         print(each)
 

@@ -24,8 +24,8 @@ extension DeliveryCore {
                 continue
             }
             inFlight[nextTag] = key
-            held[key]?.note.firstSentAt = record.note.firstSentAt ?? now
-            held[key]?.note.lastSentAt = now
+            record.note.firstSentAt = record.note.firstSentAt ?? now
+            record.note.lastSentAt = now
             requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
             nextTag += 1
         }
@@ -58,28 +58,28 @@ extension DeliveryCore {
         credentials[index].bucket?.answered(kind, now: now)
         judge(tag, kind, now: now)
         judge(tag, verdict, of: index, now: now)
-        held[key]?.status = status ?? record.status
-        count(key, now: now)
+        record.status = status ?? record.status
+        count(record, now: now)
         switch verdict {
         case .accepted(let providerID):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             conclude(key, .accepted, providerID: providerID, now: now)
         case .deadDevice(let reason, let evidence):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             switch evidence {
             case .now: conclude(key, .deadDevice, reason: reason, evidence: now, now: now)
             // A provider's clock may be ahead: it cannot know it before it answers.
             case .at(let time): conclude(key, .deadDevice, reason: reason, evidence: min(time, now), now: now)
             }
         case .refused(let reason):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             conclude(key, .refused, reason: reason, now: now)
         case .retry(let reason, let counts, let after):
-            if counts { held[key]?.note.attempts += 1 }
+            if counts { record.note.attempts += 1 }
             if status == nil, counts { possiblyTwice += 1 }
             again(key, reason: reason, after: after, now: now)
         case .slowDown(let reason, let after):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             again(key, reason: reason, after: after, now: now)
         case .refreshCredential(let reason):
             guard !record.isRefreshed else {
@@ -87,7 +87,7 @@ extension DeliveryCore {
                 ready.insert(key, at: 0)
                 return nil
             }
-            held[key]?.isRefreshed = true
+            record.isRefreshed = true
             credentials[index].isReady = false
             ready.insert(key, at: 0)
             return index
@@ -106,10 +106,9 @@ extension DeliveryCore {
     }
 
     /// Adds the time since the last count, without pauses.
-    private mutating func count(_ key: HeldKey, now: Int64) {
-        guard let record = held[key] else { return }
-        held[key]?.note.used += clock.unpaused(from: record.usedUntil, to: now)
-        held[key]?.usedUntil = now
+    private func count(_ record: HeldRecord, now: Int64) {
+        record.note.used += clock.unpaused(from: record.usedUntil, to: now)
+        record.usedUntil = now
     }
 
     private mutating func again(_ key: HeldKey, reason: String, after: Int64?, now: Int64) {
@@ -120,7 +119,7 @@ extension DeliveryCore {
             conclude(key, .gaveUp, reason: reason, now: now)
             return
         }
-        if let after, after > settings.tiers[tier] { held[key]?.note.notBefore = now + after }
+        if let after, after > settings.tiers[tier] { record.note.notBefore = now + after }
         park(key, in: tier)
     }
 

@@ -227,8 +227,8 @@ struct LaneCredential {
     var isReady = true
 }
 
-/// A partition that this process owns.
-struct LanePartition {
+/// A partition that this process owns. Changed in place: to copy it in and out of a dictionary costs more than the change.
+final class LanePartition {
     enum Phase: Equatable {
         /// The retry topics are read for what waits.
         case recalling
@@ -256,6 +256,11 @@ struct LanePartition {
     var committed: [LaneOffset]
     /// The lanes that continue where this one ends; nil: these.
     var lanes: String?
+
+    init(streams: [OpenOffsets], committed: [LaneOffset]) {
+        self.streams = streams
+        self.committed = committed
+    }
 }
 
 /// A moment's state of a lane, for monitoring.
@@ -275,12 +280,13 @@ struct HeldKey: Hashable {
     var source: Int64
 }
 
-struct HeldRecord {
-    var record: LaneRecord
+/// A record that this process holds. Changed in place, as ``LanePartition`` is.
+final class HeldRecord {
+    let record: LaneRecord
     var note: RetryNote
     /// Where it was read.
-    var stream: LaneStream
-    var offset: Int64
+    let stream: LaneStream
+    let offset: Int64
     /// Up to when ``RetryNote/used`` counts.
     var usedUntil: Int64
     /// Whether it is among the ready ones or in flight.
@@ -288,6 +294,14 @@ struct HeldRecord {
     /// Whether it has been sent again with a new token.
     var isRefreshed = false
     var status: Int?
+
+    init(_ record: LaneRecord, _ note: RetryNote, stream: LaneStream, offset: Int64, usedUntil: Int64) {
+        self.record = record
+        self.note = note
+        self.stream = stream
+        self.offset = offset
+        self.usedUntil = usedUntil
+    }
 }
 
 extension LaneTransaction {
