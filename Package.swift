@@ -30,7 +30,7 @@ let package = Package(
         .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
         .target(name: "Telemetry"),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
-        .target(name: "HTTPClient", dependencies: ["CCurl"]),
+        .target(name: "HTTPClient", dependencies: ["CCurl", "CNGHTTP2"]),
         .target(name: "Arguments"),
 
         // The stages, in the order of the flow: pure and synchronous. Only the stores on disk do I/O.

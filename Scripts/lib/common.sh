@@ -121,6 +121,24 @@ prepare_prometheus() {
     (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
 }
 
+# Puts h2load on the PATH, and the clients that the sender is compared with into the virtual environment. If there is no h2load, it
+# unpacks Debian's package below .build.
+prepare_peers() {
+    local home="$root/.build/h2load" list="$root/Benchmarks/requirements.txt"
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps -r "$list" >&2
+    ! command -v h2load >/dev/null || return 0
+    if [[ ! -x $home/usr/bin/h2load ]]; then
+        command -v apt-get >/dev/null || die "the benchmark needs h2load (nghttp2-client)"
+        say "unpacking Debian's nghttp2-client into .build/h2load"
+        rm -rf "$home"
+        mkdir -p "$home"
+        (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq nghttp2-client libev4 >&2 &&
+            for package in *.deb; do dpkg-deb -x "$package" .; done && rm ./*.deb)
+    fi
+    PATH="$PATH:$home/usr/bin"
+    export LD_LIBRARY_PATH="$home/usr/lib/$(uname -m)-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+
 # Provides a real broker for the tests: exports KAFKA_BOOTSTRAP_SERVERS; if it is not set, starts a broker from KAFKA_HOME, which
 # stops when the script ends. Returns 1 if neither is set.
 require_broker() {

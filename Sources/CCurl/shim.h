@@ -2,6 +2,7 @@
 // Handles become pointers to distinct types: OpaquePointer in Swift, and not one for the other in C.
 #define CURL_STRICTER 1
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 #include <sys/prctl.h>
 
 // curl_easy_setopt and its relatives are variadic, which Swift cannot call: one function for each type of argument.
@@ -14,29 +15,9 @@ static inline CURLcode ccurl_set_text(CURL *handle, CURLoption option, const cha
 static inline CURLcode ccurl_set_pointer(CURL *handle, CURLoption option, void *value) {
     return curl_easy_setopt(handle, option, value);
 }
-static inline CURLcode ccurl_set_headers(CURL *handle, struct curl_slist *headers) {
-    return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
-}
-static inline CURLcode ccurl_set_body(CURL *handle, const void *bytes, long count) {
-    CURLcode code = curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, count);
-    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_POSTFIELDS, bytes) : code;
-}
-static inline CURLcode ccurl_set_receiver(CURL *handle, CURLoption option, curl_write_callback receiver) {
-    return curl_easy_setopt(handle, option, receiver);
-}
-static inline CURLcode ccurl_set_prerequest(CURL *handle, curl_prereq_callback callback) {
-    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
-}
 static inline CURLcode ccurl_set_open_socket(CURL *handle, curl_opensocket_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
-static inline CURLcode ccurl_set_close_socket(CURL *handle, curl_closesocket_callback callback) {
-    return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
-}
-static inline CURLMcode ccurl_multi_set_number(CURLM *multi, CURLMoption option, long value) {
-    return curl_multi_setopt(multi, option, value);
-}
-
 // The next transfer that has ended, and how; NULL if there is none.
 static inline CURL *ccurl_ended(CURLM *multi, CURLcode *code) {
     int left;
@@ -53,6 +34,30 @@ static inline void *ccurl_context(CURL *handle) {
     char *context = NULL;
     curl_easy_getinfo(handle, CURLINFO_PRIVATE, &context);
     return context;
+}
+static inline CURLcode ccurl_offer_http2_alone(CURL *handle, void *context, void *user) {
+    (void)handle;
+    (void)user;
+    return SSL_CTX_set_alpn_protos((SSL_CTX *)context, (const unsigned char *)"\2h2", 3) ? CURLE_OUT_OF_MEMORY : CURLE_OK;
+}
+// Offers HTTP/2 by ALPN and nothing else, without libcurl's knowing.
+static inline CURLcode ccurl_offer_http2(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, ccurl_offer_http2_alone);
+}
+static inline int ccurl_socket(CURL *handle) {
+    curl_socket_t found = -1;
+    return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &found) == CURLE_OK ? (int)found : -1;
+}
+// Whether both sides have agreed on HTTP/2 by ALPN.
+static inline int ccurl_speaks_http2(CURL *handle) {
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info || !info->internals
+        || info->backend != CURLSSLBACKEND_OPENSSL)
+        return 0;
+    const unsigned char *chosen = NULL;
+    unsigned int count = 0;
+    SSL_get0_alpn_selected((const SSL *)info->internals, &chosen, &count);
+    return count == 2 && chosen[0] == 'h' && chosen[1] == '2';
 }
 static inline CURLcode ccurl_start(void) { return curl_global_init(CURL_GLOBAL_ALL); }
 

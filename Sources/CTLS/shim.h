@@ -65,20 +65,35 @@ static inline long ctls_write_key(EVP_PKEY *key, char *text, long size) {
     return ctls_take(memory, text, size);
 }
 
-static inline int ctls_chose_h2(
+// Lists of protocols for ALPN, in the server's order; for ctls_make_server.
+static inline const unsigned char *ctls_protocols_h2(void) { return (const unsigned char *)"\2h2"; }
+static inline const unsigned char *ctls_protocols_h2_and_http1(void) {
+    return (const unsigned char *)"\2h2\10http/1.1";
+}
+
+static inline int ctls_chose_protocol(
     SSL *tls, const unsigned char **chosen, unsigned char *count, const unsigned char *offered, unsigned int size,
     void *context) {
     (void)tls;
-    (void)context;
-    static const unsigned char h2[] = {2, 'h', '2'};
+    const unsigned char *known = (const unsigned char *)context;
     unsigned char *found = NULL;
-    int result = SSL_select_next_proto(&found, count, h2, sizeof h2, offered, size);
+    int result = SSL_select_next_proto(&found, count, known, (unsigned int)strlen((const char *)known), offered, size);
     *chosen = found;
     return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// A server's context: HTTP/2 or nothing, and no version above `highest`. NULL if OpenSSL fails.
-static inline SSL_CTX *ctls_make_server(X509 *certificate, EVP_PKEY *key, int highest, int chooses) {
+// Whether both sides have agreed on HTTP/1.1.
+static inline int ctls_speaks_http1(SSL *tls) {
+    const unsigned char *chosen = NULL;
+    unsigned int count = 0;
+    SSL_get0_alpn_selected(tls, &chosen, &count);
+    return count == 8 && memcmp(chosen, "http/1.1", 8) == 0;
+}
+
+// A server's context: it agrees on one of these protocols or on nothing at all, or is not asked if there are none; no version
+// above `highest`. NULL if OpenSSL fails.
+static inline SSL_CTX *ctls_make_server(
+    X509 *certificate, EVP_PKEY *key, int highest, const unsigned char *protocols) {
     SSL_CTX *made = SSL_CTX_new(TLS_server_method());
     if (!made) return NULL;
     if (highest && highest < TLS1_2_VERSION) {
@@ -89,7 +104,7 @@ static inline SSL_CTX *ctls_make_server(X509 *certificate, EVP_PKEY *key, int hi
     }
     if (highest) SSL_CTX_set_max_proto_version(made, highest);
     SSL_CTX_set_mode(made, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    if (chooses) SSL_CTX_set_alpn_select_cb(made, ctls_chose_h2, NULL);
+    if (protocols) SSL_CTX_set_alpn_select_cb(made, ctls_chose_protocol, (void *)protocols);
     if (SSL_CTX_use_certificate(made, certificate) != 1 || SSL_CTX_use_PrivateKey(made, key) != 1) {
         SSL_CTX_free(made);
         return NULL;

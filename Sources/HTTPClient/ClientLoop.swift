@@ -1,52 +1,51 @@
 import CCurl
 import Glibc
 
-/// What the client's thread does: the only user of libcurl's handles, but for the wake-up.
+/// What the client's thread does: the only user of the connections and of libcurl's handles, but for the wake-up.
 final class ClientLoop {
-    private let multi: OpaquePointer
+    let multi: OpaquePointer
+    let sockets: ConnectHandle.SocketObserver
+    let hasProxy: Bool
+    /// Memory that every connection uses in its turn.
+    var head = RequestHead()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Connection.block, alignment: 16)
+    private let configuration: HTTPClientConfiguration
     private let mailbox: Mailbox
     private let onResults: @Sendable () -> Void
-    private let limit: Int
-    private let requiresHTTP2: Bool
-    private let hasProxy: Bool
-    /// How long what was sent may stay unconfirmed by the server's system, in milliseconds.
-    private let silence: Int32
+    private let timeout: UInt64
+    private let keptHeaders: [(name: String, bytes: [UInt8])]
 
     private var transfers: [Transfer] = []
     private var idle: [Transfer] = []
     private var queue = RequestQueue()
-    private var connections = Connections()
+    private var origins: [Origin] = []
     private var commands: [Mailbox.Command] = []
     private var results: [HTTPResult] = []
+    private var waits: [curl_waitfd] = []
     private var deadline: UInt64?
-
-    /// Whether requests may be sent side by side. Always, unless a fresh connection has to prove itself.
-    private var isOpen: Bool
-    private let firstAnswerOpens: Bool
-    /// The one request that was started while the gate is shut.
-    private var candidate: Transfer?
-    private var lastRound = ClientLoop.now
+    /// When the oldest request may have taken too long.
+    private var nextExpiry = UInt64.max
+    private var lastRound = MonotonicClock.now
     /// In nanoseconds; a wait for answers takes a second at most.
     private static let longestRound: UInt64 = 3_000_000_000
 
     init(
         _ configuration: HTTPClientConfiguration, multi: OpaquePointer, mailbox: Mailbox,
         onResults: @escaping @Sendable () -> Void
-    ) throws(HTTPClientError) {
+    ) {
+        self.configuration = configuration
         self.multi = multi
         self.mailbox = mailbox
         self.onResults = onResults
-        limit = configuration.connections * configuration.streams
-        requiresHTTP2 = configuration.requiresHTTP2
         hasProxy = configuration.mayUseProxy
-        silence = Int32(clamping: configuration.timeout.wholeMilliseconds)
-        firstAnswerOpens = configuration.firstAnswerOpens
-        isOpen = !configuration.firstAnswerOpens
-        for _ in 0..<limit { transfers.append(try Transfer(configuration, loop: self)) }
+        timeout = configuration.timeout.wholeNanoseconds
+        keptHeaders = configuration.keptHeaders.map { ($0, Array($0.utf8)) }
+        sockets = ConnectHandle.SocketObserver(silence: Int32(clamping: configuration.timeout.wholeMilliseconds))
+        for _ in 0..<(configuration.connections * configuration.streams) { transfers.append(Transfer()) }
         idle = transfers
-        _ = ccurl_multi_set_number(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.connections)
-        _ = ccurl_multi_set_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.streams)
     }
+
+    deinit { buffer.deallocate() }
 
     /// Runs until the client is closed. Every request that was submitted has its result then.
     func run() {
@@ -54,42 +53,23 @@ final class ClientLoop {
             mailbox.takeCommands(into: &commands)
             for command in commands { carryOut(command) }
             startWaiting()
-            var running: Int32 = 0
-            curl_multi_perform(multi, &running)
-            collect()
+            connect()
             publish()
             if isDone { break }
-            if !canStart { curl_multi_poll(multi, nil, 0, patience, nil) }
+            wait()
             noticeFreeze()
+            let now = MonotonicClock.now
+            for connection in connections { connection.tick(now) }
+            if now >= nextExpiry { expire(now) }
         } while true
         end()
     }
 
-    /// After the process was stopped for a while, libcurl would first send what it still has: requests that may be too
-    /// late by now, and somebody else's by now. Some may have been sent before.
-    private func noticeFreeze() {
-        let now = Self.now
-        defer { lastRound = now }
-        guard now - lastRound > Self.longestRound else { return }
-        for transfer in transfers {
-            guard let request = transfer.request, let startBy = request.startBy, .now > startBy else { continue }
-            curl_multi_remove_handle(multi, transfer.handle)
-            release(transfer)
-            add(request.tag, .failure(.connectionLost(sent: true, detail: "this process was stopped meanwhile")))
-        }
-    }
-
-    /// Milliseconds; libcurl's own timers and a wake-up end the wait sooner.
-    private var patience: Int32 {
-        // While requests are in flight a longer wait is a process that was stopped.
-        guard let deadline else { return idle.count == transfers.count ? 60_000 : 1_000 }
-        let now = Self.now
-        return deadline > now ? Int32(clamping: (deadline - now) / 1_000_000 + 1) : 0
-    }
+    // MARK: What the owner wants
 
     private var isDone: Bool {
         guard let deadline else { return false }
-        return queue.isEmpty && idle.count == transfers.count || Self.now >= deadline
+        return queue.isEmpty && idle.count == transfers.count || MonotonicClock.now >= deadline
     }
 
     private func carryOut(_ command: Mailbox.Command) {
@@ -103,142 +83,193 @@ final class ClientLoop {
 
     private func cancel(_ tags: Set<UInt64>?) {
         for tag in queue.remove(tags: tags) { add(tag, .failure(.cancelled(sent: false))) }
-        for transfer in transfers {
-            guard let tag = transfer.request?.tag, tags?.contains(tag) ?? true else { continue }
-            curl_multi_remove_handle(multi, transfer.handle)
-            release(transfer)
-            add(tag, .failure(.cancelled(sent: transfer.turns > 0 && !transfer.isHeld)))
+        giveUp { transfer in
+            guard let tag = transfer.request?.tag, tags?.contains(tag) ?? true else { return nil }
+            return .cancelled(sent: transfer.isSent)
         }
     }
 
     private func publish() {
-        if mailbox.add(&results, opened: connections.opened) { onResults() }
+        if mailbox.add(&results, opened: sockets.opened) { onResults() }
     }
 
     private func end() {
         cancel(nil)
         for command in mailbox.end() { carryOut(command) }
         cancel(nil)
-        candidate = nil
-        idle = []
-        // Their handles have to be cleaned up before the multi handle that has their connections.
-        transfers = []
+        for connection in connections { connection.end(.cancelled(sent: false)) }
+        origins = []
         curl_multi_cleanup(multi)
         publish()
     }
 
-    private static var now: UInt64 { MonotonicClock.now }
-}
+    // MARK: Requests
 
-// MARK: Transfers
-
-extension ClientLoop {
-    private var canStart: Bool {
-        !queue.isEmpty && !idle.isEmpty && (isOpen || candidate == nil)
-    }
-
+    /// Gives what waits to connections, and makes connections for what has none.
     private func startWaiting() {
-        let now = Self.now
-        while canStart, let transfer = idle.last, let request = queue.popFirst() {
-            if let failure = transfer.prepare(request, at: now) {
-                _ = transfer.takeRequest()
-                add(request.tag, .failure(failure))
-                continue
+        let now = MonotonicClock.now
+        while !idle.isEmpty, let request = queue.popFirst() { begin(request, now) }
+        for origin in origins where origin.hasWaiting {
+            origin.endIdle(now: now)
+            send(origin)
+            guard origin.wantsConnection(limit: configuration.connections, now: now) else { continue }
+            do throws(HTTPClientError) {
+                origin.add(try Connection(to: origin.name, configuration, of: self))
+            } catch {
+                fail(origin.takeWaiting(), .other(code: 0, sent: false, detail: error.description))
             }
-            idle.removeLast()
-            if !isOpen { candidate = transfer }
-            curl_multi_add_handle(multi, transfer.handle)
         }
     }
 
-    private func collect() {
-        var code = CURLE_OK
-        while let handle = ccurl_ended(multi, &code) {
-            let transfer = Unmanaged<Transfer>.fromOpaque(ccurl_context(handle)).takeUnretainedValue()
-            curl_multi_remove_handle(multi, handle)
-            finish(transfer, code)
+    private func begin(_ request: HTTPRequest, _ now: UInt64) {
+        guard let origin = origin(of: request.url) else {
+            return add(request.tag, .failure(.invalidRequest(detail: "the address is none of https:// with a host")))
         }
+        if let name = HTTPAddress.unusable(request.headers) {
+            return add(
+                request.tag,
+                .failure(.invalidRequest(detail: "the header \(name) has a character that no header may have")))
+        }
+        let transfer = idle.removeLast()
+        transfer.begin(request, at: now)
+        if nextExpiry == .max { nextExpiry = now + timeout }
+        origin.wait(transfer)
     }
 
-    private func finish(_ transfer: Transfer, _ code: CURLcode) {
-        guard let request = release(transfer) else { return }
-        if transfer.isHeld {
-            queue.putBack(request)
-            return
-        }
-        let now = Self.now
-        guard code == CURLE_OK else {
-            let failure = failure(of: transfer, code)
-            if failure == .timedOut(sent: true) {
-                connections.endIfSilent(transfer.connection, since: transfer.startedAt)
+    /// Sends what waits, as far as there are streams.
+    private func send(_ origin: Origin) {
+        while let connection = origin.room {
+            while connection.hasRoom, let transfer = origin.takeFirst() {
+                guard let request = transfer.request else { continue }
+                if let startBy = request.startBy, .now > startBy {
+                    finish(transfer, .failure(.tooLate))
+                } else if !connection.submit(transfer, request) {
+                    origin.putBack(transfer)
+                }
             }
-            add(request.tag, .failure(failure))
-            return
+            connection.flush()
+            if !origin.hasWaiting { return }
         }
-        let response = transfer.takeResponse(at: now)
-        let opens = Self.opens(response.status)
-        connections.answered(transfer.connection, at: now, opens: opens)
-        if opens { isOpen = true }
-        add(request.tag, requiresHTTP2 && !transfer.isHTTP2 ? .failure(.notHTTP2) : .success(response))
     }
 
-    private func failure(of transfer: Transfer, _ code: CURLcode) -> HTTPFailure {
-        if transfer.hasTooLargeBody { return .bodyTooLarge }
-        if transfer.isTooLate { return .tooLate }
-        if code == CURLE_ABORTED_BY_CALLBACK, transfer.turns > 1 {
-            return .connectionLost(sent: true, detail: "it ended before the answer")
-        }
-        return HTTPFailure(code, sent: transfer.turns > 0, hasProxy: hasProxy, detail: transfer.detail)
+    private func origin(of url: String) -> Origin? {
+        // Nearly all are for a server that is known.
+        if let known = origins.first(where: { HTTPAddress.isAt(url, $0.name) }) { return known }
+        guard let name = HTTPAddress.origin(of: url) else { return nil }
+        if let known = origins.first(where: { $0.name == name }) { return known }
+        let made = Origin(name)
+        origins.append(made)
+        return made
     }
 
-    @discardableResult
-    private func release(_ transfer: Transfer) -> HTTPRequest? {
-        if candidate === transfer { candidate = nil }
+    /// A request has its result.
+    func finish(_ transfer: Transfer, _ outcome: Result<HTTPResponse, HTTPFailure>) {
+        guard let request = transfer.end() else { return }
         idle.append(transfer)
-        return transfer.takeRequest()
+        add(request.tag, outcome)
+    }
+
+    private func fail(_ transfers: [Transfer], _ failure: HTTPFailure) {
+        for transfer in transfers { finish(transfer, .failure(failure)) }
     }
 
     private func add(_ tag: UInt64, _ outcome: Result<HTTPResponse, HTTPFailure>) {
         results.append(HTTPResult(tag: tag, outcome: outcome))
     }
 
-    /// Whether an answer shows that the server accepts the credential.
-    private static func opens(_ status: Int) -> Bool {
-        status < 500 && status != 401 && status != 403 && status != 429
+    /// Ends those requests for which there is a failure, wherever they are.
+    private func giveUp(_ failure: (Transfer) -> HTTPFailure?) {
+        for transfer in transfers {
+            guard let failure = failure(transfer) else { continue }
+            if let connection = transfer.connection {
+                connection.reset(transfer)
+            } else {
+                for origin in origins { _ = origin.takeWaiting { $0 === transfer } }
+            }
+            finish(transfer, .failure(failure))
+        }
+        for connection in connections { connection.flush() }
+    }
+
+    /// Ends what has taken too long.
+    private func expire(_ now: UInt64) {
+        var silent: [(connection: Connection, since: UInt64)] = []
+        giveUp { transfer in
+            guard transfer.request != nil, now >= transfer.startedAt + timeout else { return nil }
+            if let connection = transfer.connection { silent.append((connection, transfer.startedAt)) }
+            return .timedOut(sent: transfer.isSent)
+        }
+        for item in silent { item.connection.endIfSilent(since: item.since) }
+        nextExpiry = transfers.lazy.filter { $0.request != nil }.map { $0.startedAt + self.timeout }.min() ?? .max
+    }
+
+    /// After the process was stopped for a while, what was not written yet would be sent now: requests that may be too
+    /// late by now, and somebody else's by now. Some may have been sent before.
+    private func noticeFreeze() {
+        let now = MonotonicClock.now
+        defer { lastRound = now }
+        guard now - lastRound > Self.longestRound else { return }
+        giveUp { transfer in
+            guard let startBy = transfer.request?.startBy, .now > startBy else { return nil }
+            return .connectionLost(sent: true, detail: "this process was stopped meanwhile")
+        }
+    }
+
+    /// The configured name of a header of an answer that is kept.
+    func keptHeader(_ name: UnsafeRawBufferPointer) -> String? {
+        keptHeaders.first { $0.bytes.count == name.count && $0.bytes.elementsEqual(name) }?.name
     }
 }
 
-// MARK: What the transfers' callbacks ask
+// MARK: Connections
 
 extension ClientLoop {
-    func connection(port: Int32) -> UInt64 {
-        connections.id(port: port) ?? 0
-    }
+    private var connections: [Connection] { origins.flatMap(\.connections) }
 
-    /// Whether a request may go out on its connection now, or has to wait until the first one there is answered.
-    func admits(_ transfer: Transfer) -> Bool {
-        guard firstAnswerOpens, !connections.isOpen(transfer.connection) else { return true }
-        isOpen = false
-        if candidate == nil { candidate = transfer }
-        return candidate === transfer
-    }
-
-    func opened(_ descriptor: Int32) {
-        var yes: Int32 = 1
-        var silence = silence
-        let size = socklen_t(MemoryLayout<Int32>.size)
-        // The system notices a connection whose other side has gone: an idle one by its questions, a busy one by what
-        // is not confirmed. Neither is told to libcurl otherwise.
-        setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &yes, size)
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &silence, size)
-        for (option, seconds) in [(TCP_KEEPIDLE, 60), (TCP_KEEPINTVL, 15)] as [(Int32, Int32)] {
-            var seconds = seconds
-            setsockopt(descriptor, Int32(IPPROTO_TCP), option, &seconds, size)
+    /// Lets libcurl go on with the connections that are being made.
+    private func connect() {
+        guard connections.contains(where: \.isConnecting) else { return }
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+        var code = CURLE_OK
+        while let handle = ccurl_ended(multi, &code) {
+            Unmanaged<Connection>.fromOpaque(ccurl_context(handle)).takeUnretainedValue().connected(code)
         }
-        connections.add(descriptor)
     }
 
-    func closed(_ descriptor: Int32) {
-        connections.remove(descriptor)
+    /// Waits until a connection has something, libcurl's own timers are due, or somebody wakes the client.
+    private func wait() {
+        let connections = connections.filter { $0.descriptor >= 0 }
+        waits.removeAll(keepingCapacity: true)
+        for connection in connections {
+            let events = CURL_WAIT_POLLIN | (connection.isBlocked ? CURL_WAIT_POLLOUT : 0)
+            waits.append(curl_waitfd(fd: connection.descriptor, events: Int16(events), revents: 0))
+        }
+        curl_multi_poll(multi, &waits, UInt32(waits.count), patience, nil)
+        for (connection, wait) in zip(connections, waits) where wait.revents != 0 { connection.receive() }
+    }
+
+    /// Milliseconds.
+    private var patience: Int32 {
+        if hasRoomForWaiting { return 0 }
+        // While requests are in flight a longer wait is a process that was stopped.
+        let longest: UInt64 = idle.count == transfers.count ? 60_000_000_000 : 1_000_000_000
+        let now = MonotonicClock.now
+        let until = min(now + longest, nextExpiry, deadline ?? .max)
+        return until > now ? Int32(clamping: (until - now) / 1_000_000 + 1) : 0
+    }
+
+    /// Whether something that waits can go on at once, since a request has ended after it was looked at.
+    private var hasRoomForWaiting: Bool {
+        !queue.isEmpty && !idle.isEmpty || origins.contains { $0.hasWaiting && $0.room != nil }
+    }
+
+    /// A connection has ended: so have its requests, and, if it never came about and there is no other one, those that
+    /// waited for it.
+    func ended(_ connection: Connection, _ failure: HTTPFailure, wasReady: Bool) {
+        fail(transfers.filter { $0.connection === connection }, failure)
+        guard let origin = origins.first(where: { $0.name == connection.origin }) else { return }
+        let isAlone = origin.remove(connection, now: MonotonicClock.now)
+        if isAlone, !wasReady { fail(origin.takeWaiting(), failure) }
     }
 }

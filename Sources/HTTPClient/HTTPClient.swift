@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// Sends requests by HTTP/2, many at a time, on a thread of its own, over libcurl.
+/// Sends requests by HTTP/2, many at a time, on a thread of its own: libcurl connects, nghttp2 speaks HTTP/2.
 ///
 /// No call blocks but `close`. Requests wait in a queue, first in, first out, for one of `connections` × `streams`
 /// streams. A request that may have been sent is never sent again: what became of it is the caller's decision, and
@@ -28,13 +28,7 @@ package final class HTTPClient: Sendable {
         }
         capacity = configuration.connections * configuration.streams
         mailbox = Mailbox(Mailbox.MultiHandle(pointer: multi))
-        let loop: ClientLoop
-        do {
-            loop = try ClientLoop(configuration, multi: multi, mailbox: mailbox, onResults: onResults)
-        } catch {
-            curl_multi_cleanup(multi)
-            throw error
-        }
+        let loop = ClientLoop(configuration, multi: multi, mailbox: mailbox, onResults: onResults)
         var thread = pthread_t()
         let context = Unmanaged.passRetained(loop)
         let code = pthread_create(&thread, nil, runLoop, context.toOpaque())

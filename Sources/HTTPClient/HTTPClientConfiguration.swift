@@ -2,12 +2,11 @@
 package struct HTTPClientConfiguration: Sendable {
     /// Connections to a host at most. A second one is opened when every stream of the first is taken.
     package var connections = 1
-    /// Requests in flight on a connection at most. A server's SETTINGS may allow fewer, which is obeyed; but libcurl
-    /// 7.88 may then stall until `timeout` where answers have no `content-length`, so ask for no more than it allows.
+    /// Requests in flight on a connection at most. A server's SETTINGS may allow fewer, which is obeyed.
     package var streams = 100
     /// From the start of a request to the end of its answer.
     package var timeout: Duration = .seconds(15)
-    /// Name, connection, proxy and TLS; a part of `timeout`.
+    /// Name, connection, proxy and TLS; and then the server's first SETTINGS. A part of `timeout`.
     package var connectTimeout: Duration = .seconds(10)
     /// PEM file of the only authorities that are trusted; without it those of the system.
     package var caFile: String?
@@ -19,8 +18,6 @@ package struct HTTPClientConfiguration: Sendable {
     /// Sends one request on a fresh connection, and more only after an answer that shows that the credential in it was
     /// accepted: any status below 500 but 401, 403 and 429. APNs asks for it (push-rules §2.1).
     package var firstAnswerOpens = false
-    /// Whether an answer by HTTP/1.1 is a failure. HTTP/2 is what the client asks for in any case.
-    package var requiresHTTP2 = false
 
     package init() {}
 

@@ -19,7 +19,7 @@ package enum HTTPFailure: Error, Sendable, Equatable {
     case proxyFailed(detail: String)
     /// The server ended the stream or the connection with this error code (RFC 9113 §7).
     case http2Failed(code: UInt32, detail: String)
-    /// The server answered by another version, and `HTTPClientConfiguration.requiresHTTP2` is set.
+    /// The server does not agree on HTTP/2.
     case notHTTP2
     /// The answer's body is longer than `HTTPClientConfiguration.maxBody`.
     case bodyTooLarge
@@ -34,11 +34,12 @@ package enum HTTPFailure: Error, Sendable, Equatable {
     package var mayHaveArrived: Bool {
         switch self {
         case .timedOut(let sent), .connectionLost(let sent, _), .cancelled(let sent), .other(_, let sent, _): sent
-        case .tooLate, .connectFailed, .nameNotResolved, .certificateRefused, .tlsFailed, .proxyFailed, .invalidRequest:
+        case .tooLate, .connectFailed, .nameNotResolved, .certificateRefused, .tlsFailed, .proxyFailed, .invalidRequest,
+            .notHTTP2:
             false
         // A refused stream was not processed (RFC 9113 §8.7).
         case .http2Failed(let code, _): code != 7
-        case .notHTTP2, .bodyTooLarge: true
+        case .bodyTooLarge: true
         }
     }
 }

@@ -12,12 +12,12 @@ from program import ROOT
 # What Swift's toolchain and the system bring.
 SYSTEM = {"Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing"}
 
-# Each of Debian's C libraries has one door.
+# Each of Debian's C libraries has one door; HTTP/2 has two sides.
 DOORS = {
     "CCurl": "HTTPClient",
     "CLMDB": "StateStore",
     "CMicrohttpd": "HTTPServer",
-    "CNGHTTP2": "ProviderStandIn",
+    "CNGHTTP2": "HTTPClient ProviderStandIn",
     "COpenSSL": "Digests",
     "CRDKafka": "KafkaClient",
     "CSimdJSON": "JSONReader",
@@ -126,7 +126,7 @@ class Targets(unittest.TestCase):
     def test_a_c_library_has_one_door(self):
         for library, door in DOORS.items():
             found = [name for name, target in targets().items() if library in declared(target) and not is_test(target)]
-            self.assertEqual(found, [door])
+            self.assertEqual(found, door.split())
 
     def test_the_payload_library_imports_nothing(self):
         self.assertEqual(declared(targets()["NotificationPayload"]), set())

@@ -69,6 +69,7 @@ final class Arrivals: Sendable {
         let client = try TestClient(authority)
         let failures = sendAll(client, server, 2_000)
         #expect(!failures.isEmpty)
+        #expect(failures.values.joined().allSatisfy { !$0.mayHaveArrived })
         for tag in 0..<UInt64(2_000) { #expect(arrivals.count(tag) == 1, "\(failures[tag, default: []])") }
         #expect(server.counts.connections > 2_000 / 250)
     }
@@ -137,7 +138,11 @@ final class Arrivals: Sendable {
         let client = try TestClient(authority)
         if isReused { _ = client.post(server.url) }
         let failure = client.post(requests(server, 1..<2, "/refuse")).first?.outcome.failure
-        #expect(failure != nil)
+        guard case .http2Failed(code: 7, _)? = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(failure?.mayHaveArrived == false)
         #expect(arrivals.count(1) == 1)
         #expect(client.post(server.url)?.isAnswer == true)
     }

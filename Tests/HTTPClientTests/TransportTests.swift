@@ -54,14 +54,12 @@ import Testing
         }
     }
 
-    @Test("a server that speaks something else than was agreed on is a lost connection, and not a bad request")
+    @Test("a server that does not agree on HTTP/2 gets no request")
     func otherProtocol() throws {
-        let server = try StandInServer(authority: authority, choosesProtocol: false) { _ in StandInAnswer(status: 200) }
+        let server = try StandInServer(authority: authority, protocols: .none) { _ in StandInAnswer(status: 200) }
         let failure = try TestClient(authority).post(server.url)?.failure
-        guard case .connectionLost(sent: true, _)? = failure else {
-            Issue.record("\(String(describing: failure))")
-            return
-        }
+        #expect(failure == .notHTTP2)
+        expectNothingArrived(server, failure)
     }
 
     @Test("TLS 1.1 is refused; 1.2 is accepted")
@@ -127,7 +125,6 @@ import Testing
         proxy.start(to: server.port)
         let client = try TestClient(authority) {
             $0.proxy = .url("http://127.0.0.1:\(proxy.port)")
-            $0.requiresHTTP2 = true
         }
         #expect(client.post((0..<100).map { .to(server.url, tag: $0) }).count { $0.outcome.isAnswer } == 100)
         #expect(proxy.asked == "CONNECT 127.0.0.1:\(server.port) HTTP/1.1")

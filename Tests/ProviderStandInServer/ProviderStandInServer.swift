@@ -7,15 +7,19 @@ import ProviderStandIn
 /// `provider-stand-in FOLDER SEED` writes into the folder what a sender needs: `ca.pem`, `service-account.json`,
 /// `AuthKey_….p8` and `credentials.json`, the list for the setting `delivery.credentials`. It prints one line of JSON
 /// when it is ready, and one whenever new rates count. They are in `FOLDER/faults` (``FaultRates``), which may be absent
-/// and is read again at each SIGHUP. `FOLDER/requests.jsonl` gets a line for each request (``RequestLine``).
+/// and is read again at each SIGHUP. `FOLDER/requests.jsonl` gets a line for each request (``RequestLine``), unless a
+/// third argument is `--no-log`.
 @main struct ProviderStandInServer {
     static func main() {
-        let arguments = CommandLine.arguments.dropFirst()
-        guard arguments.count == 2, let folder = arguments.first, let seed = arguments.last.flatMap(UInt64.init) else {
-            fail("usage: provider-stand-in FOLDER SEED; SEED is a number", code: 64)
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        let logs = arguments.last != "--no-log"
+        if !logs { arguments.removeLast() }
+        guard arguments.count == 2, let seed = UInt64(arguments[1]) else {
+            fail("usage: provider-stand-in FOLDER SEED [--no-log]; SEED is a number", code: 64)
         }
         do {
-            let providers = try Providers(folder: URL(fileURLWithPath: folder, isDirectory: true), seed: seed)
+            let folder = URL(fileURLWithPath: arguments[0], isDirectory: true)
+            let providers = try Providers(folder: folder, seed: seed, logs: logs)
             try providers.writeCredentials()
             try providers.readRates()
             providers.serve()
@@ -38,21 +42,24 @@ private final class Providers {
     private let fcm: FCMStandIn
     private let apns: APNSStandIn
     private let servers: (fcm: StandInServer, apns: StandInServer)
-    private let log: RequestLog
+    private let log: RequestLog?
     private var sources: [any DispatchSourceProtocol] = []
 
-    init(folder: URL, seed: UInt64) throws {
+    init(folder: URL, seed: UInt64, logs: Bool) throws {
         self.folder = folder
         self.seed = seed
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let authority = try Authority()
         let fcm = try FCMStandIn(recordLimit: 0)
         let apns = try APNSStandIn(recordLimit: 0)
-        let log = try RequestLog(folder.appendingPathComponent("requests.jsonl").path)
-        fcm.observe { log.append("fcm", $0, $1) }
-        apns.observe { log.append("apns", $0, $1) }
+        let log = logs ? try RequestLog(folder.appendingPathComponent("requests.jsonl").path) : nil
+        if let log {
+            fcm.observe { log.append("fcm", $0, $1) }
+            apns.observe { log.append("apns", $0, $1) }
+        }
         servers = (
-            try StandInServer(authority: authority) { fcm.answer($0) },
+            // As FCM and Google's token endpoint do. APNs speaks nothing but HTTP/2.
+            try StandInServer(authority: authority, protocols: .http2OrHTTP1) { fcm.answer($0) },
             try StandInServer(authority: authority) { apns.answer($0) }
         )
         (self.authority, self.fcm, self.apns, self.log) = (authority, fcm, apns, log)
@@ -96,7 +103,7 @@ private final class Providers {
             #"{"fcm":"https://127.0.0.1:\#(servers.fcm.port)","apns":"https://127.0.0.1:\#(servers.apns.port)","#
                 + #""ca":\#(JSONQuote.text(folder.appendingPathComponent("ca.pem").path)),"#
                 + #""credentials":\#(JSONQuote.text(folder.appendingPathComponent("credentials.json").path)),"#
-                + #""log":\#(JSONQuote.text(log.path))}"#)
+                + #""log":\#(log.map { JSONQuote.text($0.path) } ?? "null")}"#)
         onSignal(SIGHUP) { [self] in
             do {
                 try readRates()
@@ -112,7 +119,7 @@ private final class Providers {
         // Whoever reads the log while it runs sees what is at most so old.
         let timer = DispatchSource.makeTimerSource(queue: .main)
         timer.schedule(deadline: .now(), repeating: .milliseconds(100))
-        timer.setEventHandler { [log] in log.flush() }
+        timer.setEventHandler { [log] in log?.flush() }
         for source in [input, timer] as [any DispatchSourceProtocol] {
             source.activate()
             sources.append(source)
@@ -131,7 +138,7 @@ private final class Providers {
     private func end() -> Never {
         servers.fcm.stop()
         servers.apns.stop()
-        log.flush()
+        log?.flush()
         exit(0)
     }
 }

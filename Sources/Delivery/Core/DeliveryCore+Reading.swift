@@ -11,18 +11,17 @@ extension DeliveryCore {
     ///
     /// - Returns: false if the partition is full: hand it in again later.
     package mutating func dispatch(_ record: LaneRecord, now: Int64) -> Bool {
-        let partition = record.partition
-        guard let opening = partitions[partition]?.streams[0].open(record.source) else { return true }
-        switch opening {
+        guard let state = partitions[record.partition] else { return true }
+        switch state.streams[0].open(record.source) {
         case .open: break
         case .known: return true
         case .full: return false
         }
-        let newest = partitions[partition]?.order.last(of: record.device)
+        let newest = state.order.last(of: record.device)
         let key = hold(
             HeldRecord(
-                record: record, note: RetryNote(offset: record.source, attempts: 0, used: 0), stream: .dispatch,
-                offset: record.source, usedUntil: now))
+                record, RetryNote(offset: record.source, attempts: 0, used: 0), stream: .dispatch,
+                offset: record.source, usedUntil: now), state)
         if record.expiresAt <= now {
             conclude(key, .expired, now: now)
         } else if record.credential == nil {
@@ -45,9 +44,8 @@ extension DeliveryCore {
     package mutating func retry(
         _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: Int64, now: Int64
     ) -> Bool {
-        let partition = record.partition
-        guard let opening = partitions[partition]?.streams[tier + 1].open(offset) else { return true }
-        switch opening {
+        guard let state = partitions[record.partition] else { return true }
+        switch state.streams[tier + 1].open(offset) {
         case .open: break
         case .known: return true
         case .full: return false
@@ -57,8 +55,8 @@ extension DeliveryCore {
         let notBefore = note.notBefore
         note.notBefore = nil
         let key = hold(
-            HeldRecord(record: record, note: note, stream: .tier(tier), offset: offset, usedUntil: now))
-        let predecessor = partitions[partition]?.order.predecessor(of: record.source, record.device)
+            HeldRecord(record, note, stream: .tier(tier), offset: offset, usedUntil: now), state)
+        let predecessor = state.order.predecessor(of: record.source, record.device)
         if record.expiresAt <= now {
             conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
         } else if record.credential == nil {
@@ -79,12 +77,11 @@ extension DeliveryCore {
         return true
     }
 
-    private mutating func hold(_ record: HeldRecord) -> HeldKey {
+    private mutating func hold(_ record: HeldRecord, _ state: LanePartition) -> HeldKey {
         let key = HeldKey(partition: record.record.partition, source: record.record.source)
-        var record = record
-        record.isInDoubt = record.offset < partitions[key.partition]?.doubtedBelow[record.stream.index] ?? 0
+        record.isInDoubt = record.offset < state.doubtedBelow[record.stream.index]
         held[key] = record
-        partitions[key.partition]?.order.put(key.source, of: record.record.device, at: .held)
+        state.order.put(key.source, of: record.record.device, at: .held)
         return key
     }
 
@@ -100,10 +97,11 @@ extension DeliveryCore {
         // Whoever sends it next does not know.
         if record.isInDoubt { possiblyTwice += 1 }
         outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
-        partitions[key.partition]?.order.put(key.source, of: record.record.device, at: .tier(tier))
-        partitions[key.partition]?.streams[record.stream.index].finish(record.offset)
+        guard let state = partitions[key.partition] else { return }
+        state.order.put(key.source, of: record.record.device, at: .tier(tier))
+        state.streams[record.stream.index].finish(record.offset)
         // Whoever waited behind it waits in the same topic, and so behind it.
-        while let next = partitions[key.partition]?.order.successor(of: key.source, record.record.device),
+        while let next = state.order.successor(of: key.source, record.record.device),
             next.place == .held, held[HeldKey(partition: key.partition, source: next.offset)] != nil
         {
             park(HeldKey(partition: key.partition, source: next.offset), in: tier)
@@ -133,9 +131,10 @@ extension DeliveryCore {
         written.firstSentAt = ended.note.firstSentAt
         written.lastSentAt = ended.note.lastSentAt
         outbox.outcomes.append(written)
-        partitions[key.partition]?.order.remove(key.source, of: record.device)
-        partitions[key.partition]?.streams[ended.stream.index].finish(ended.offset)
-        guard let next = partitions[key.partition]?.order.first(of: record.device), next.place == .held else { return }
+        guard let state = partitions[key.partition] else { return }
+        state.order.remove(key.source, of: record.device)
+        state.streams[ended.stream.index].finish(ended.offset)
+        guard let next = state.order.first(of: record.device), next.place == .held else { return }
         let nextKey = HeldKey(partition: key.partition, source: next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }
     }

@@ -24,10 +24,10 @@ extension DeliveryCore {
                 continue
             }
             inFlight[nextTag] = key
-            held[key]?.note.firstSentAt = record.note.firstSentAt ?? now
-            held[key]?.note.lastSentAt = now
+            record.note.firstSentAt = record.note.firstSentAt ?? now
+            record.note.lastSentAt = now
             if record.isInDoubt {
-                held[key]?.isInDoubt = false
+                record.isInDoubt = false
                 possiblyTwice += 1
             }
             requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
@@ -62,29 +62,29 @@ extension DeliveryCore {
         credentials[index].bucket?.answered(kind, now: now)
         judge(tag, kind, now: now)
         judge(tag, verdict, of: index, now: now)
-        held[key]?.note.status = status ?? record.note.status
-        held[key]?.note.reason = verdict.reason
-        count(key, now: now)
+        record.note.status = status ?? record.note.status
+        record.note.reason = verdict.reason
+        count(record, now: now)
         switch verdict {
         case .accepted(let providerID):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             conclude(key, .accepted, providerID: providerID, now: now)
         case .deadDevice(_, let evidence):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             switch evidence {
             case .now: conclude(key, .deadDevice, evidence: now, now: now)
             // A provider's clock may be ahead: it cannot know it before it answers.
             case .at(let time): conclude(key, .deadDevice, evidence: min(time, now), now: now)
             }
         case .refused:
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             conclude(key, .refused, now: now)
         case .retry(_, let counts, let after):
-            if counts { held[key]?.note.attempts += 1 }
+            if counts { record.note.attempts += 1 }
             if status == nil, counts { possiblyTwice += 1 }
             again(key, after: after, now: now)
         case .slowDown(_, let after):
-            held[key]?.note.attempts += 1
+            record.note.attempts += 1
             again(key, after: after, now: now)
         case .refreshCredential(let reason):
             guard !record.isRefreshed else {
@@ -92,7 +92,7 @@ extension DeliveryCore {
                 ready.insert(key, at: 0)
                 return nil
             }
-            held[key]?.isRefreshed = true
+            record.isRefreshed = true
             credentials[index].isReady = false
             ready.insert(key, at: 0)
             return index
@@ -111,10 +111,9 @@ extension DeliveryCore {
     }
 
     /// Adds the time since the last count, without pauses.
-    private mutating func count(_ key: HeldKey, now: Int64) {
-        guard let record = held[key] else { return }
-        held[key]?.note.used += clock.unpaused(from: record.usedUntil, to: now)
-        held[key]?.usedUntil = now
+    private func count(_ record: HeldRecord, now: Int64) {
+        record.note.used += clock.unpaused(from: record.usedUntil, to: now)
+        record.usedUntil = now
     }
 
     private mutating func again(_ key: HeldKey, after: Int64?, now: Int64) {
@@ -125,7 +124,7 @@ extension DeliveryCore {
             conclude(key, .gaveUp, now: now)
             return
         }
-        if let after, after > settings.tiers[tier] { held[key]?.note.notBefore = now + after }
+        if let after, after > settings.tiers[tier] { record.note.notBefore = now + after }
         park(key, in: tier)
     }
 

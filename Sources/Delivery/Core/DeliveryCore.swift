@@ -231,8 +231,8 @@ struct LaneCredential {
     var isReady = true
 }
 
-/// A partition that this process owns.
-struct LanePartition {
+/// A partition that this process owns. Changed in place: to copy it in and out of a dictionary costs more than the change.
+final class LanePartition {
     enum Phase: Equatable {
         /// The retry topics are read for what waits.
         case recalling
@@ -263,6 +263,12 @@ struct LanePartition {
     /// The lanes that continue where this one ends; nil: these.
     var lanes: String?
 
+    init(streams: [OpenOffsets], doubtedBelow: [Int64], committed: [LaneOffset]) {
+        self.streams = streams
+        self.doubtedBelow = doubtedBelow
+        self.committed = committed
+    }
+
     /// Whether something is left that an earlier owner may have sent.
     var isDoubted: Bool { zip(streams, doubtedBelow).contains { $0.first < $1 } }
 }
@@ -286,12 +292,13 @@ struct HeldKey: Hashable {
     var source: Int64
 }
 
-struct HeldRecord {
-    var record: LaneRecord
+/// A record that this process holds. Changed in place, as ``LanePartition`` is.
+final class HeldRecord {
+    let record: LaneRecord
     var note: RetryNote
     /// Where it was read.
-    var stream: LaneStream
-    var offset: Int64
+    let stream: LaneStream
+    let offset: Int64
     /// Up to when ``RetryNote/used`` counts.
     var usedUntil: Int64
     /// Whether it is among the ready ones or in flight.
@@ -300,6 +307,14 @@ struct HeldRecord {
     var isRefreshed = false
     /// Whether an earlier owner may have sent it.
     var isInDoubt = false
+
+    init(_ record: LaneRecord, _ note: RetryNote, stream: LaneStream, offset: Int64, usedUntil: Int64) {
+        self.record = record
+        self.note = note
+        self.stream = stream
+        self.offset = offset
+        self.usedUntil = usedUntil
+    }
 }
 
 extension LaneTransaction {

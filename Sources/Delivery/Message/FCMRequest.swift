@@ -39,17 +39,18 @@ package struct FCMRequest: Sendable {
     /// The value with another `message.android.ttl`. One without is given it: FCM's default is four weeks.
     static func body(_ value: UnsafeRawBufferPointer, seconds: Int64) throws(MessageProblem) -> [UInt8] {
         let scanner = JSONScanner(text: value)
-        guard let message = scanner.value(at: ["message"]), !scanner.members(of: message).isEmpty else {
-            throw .unreadableRecord
-        }
-        if let ttl = scanner.value(at: ["message", "android", "ttl"]) {
-            return replacing(ttl, of: value, with: "\"\(seconds)s\"")
-        }
-        if let android = scanner.value(at: ["message", "android"]) {
+        guard let message = scanner.value(at: ["message"]) else { throw .unreadableRecord }
+        let members = scanner.members(of: message)
+        guard !members.isEmpty else { throw .unreadableRecord }
+        if let android = scanner.value(of: "android", in: members) {
             guard value[android.lowerBound] == UInt8(ascii: "{") else { throw .unreadableRecord }
-            let comma = scanner.members(of: android).isEmpty ? "" : ","
+            let settings = scanner.members(of: android)
+            if let ttl = scanner.value(of: "ttl", in: settings) {
+                return replacing(ttl, of: value, with: "\"\(seconds)s\"")
+            }
             let start = android.lowerBound + 1
-            return replacing(start..<start, of: value, with: "\"ttl\":\"\(seconds)s\"\(comma)")
+            return replacing(
+                start..<start, of: value, with: "\"ttl\":\"\(seconds)s\"\(settings.isEmpty ? "" : ",")")
         }
         let start = message.lowerBound + 1
         return replacing(start..<start, of: value, with: "\"android\":{\"ttl\":\"\(seconds)s\"},")

@@ -15,10 +15,15 @@ struct JSONScanner {
     func value(at path: [StaticString]) -> Range<Int>? {
         var found = skipSpace(0)..<text.count
         for name in path {
-            guard let member = members(of: found).last(where: { isName($0.name, name) }) else { return nil }
-            found = member.value
+            guard let value = value(of: name, in: members(of: found)) else { return nil }
+            found = value
         }
         return found
+    }
+
+    /// The value of a member; the last one where a name occurs twice.
+    func value(of name: StaticString, in members: [Member]) -> Range<Int>? {
+        members.last { isName($0.name, name) }?.value
     }
 
     /// The members of the object that begins here; none if it is no object, or does not end.
@@ -83,15 +88,34 @@ struct JSONScanner {
 
     /// After the closing quote.
     private func endOfString(_ start: Int) -> Int? {
+        guard let base = text.baseAddress else { return nil }
+        let count = text.count
         var index = start + 1
-        while let byte = byte(index) {
-            switch byte {
+        while index < count {
+            // Eight bytes at a time, as long as none of them means anything.
+            while index + 8 <= count {
+                let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+                let found = Self.marks(UInt8(ascii: "\""), in: word) | Self.marks(UInt8(ascii: "\\"), in: word)
+                guard found == 0 else {
+                    index += found.trailingZeroBitCount / 8
+                    break
+                }
+                index += 8
+            }
+            guard index < count else { return nil }
+            switch base.load(fromByteOffset: index, as: UInt8.self) {
             case UInt8(ascii: "\""): return index + 1
             case UInt8(ascii: "\\"): index += 2
             default: index += 1
             }
         }
         return nil
+    }
+
+    /// The highest bit of each byte of the word that is this one, and perhaps of some that follow the first such byte.
+    private static func marks(_ byte: UInt8, in word: UInt64) -> UInt64 {
+        let differences = word ^ (0x0101_0101_0101_0101 &* UInt64(byte))
+        return (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
     }
 
     private func endOfValue(_ start: Int) -> Int? {

@@ -44,8 +44,24 @@ extension ProviderRequest {
         }
         hash[6] = hash[6] & 0x0F | 0x80
         hash[8] = hash[8] & 0x3F | 0x80
-        let digits = Array(hash.withUnsafeBytes { $0.baseAddress.map { Hex.string($0) } ?? "" }.utf8)
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-            .map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+        var digits = [UInt8](repeating: 0, count: 64)
+        hash.withUnsafeBytes { hash in
+            digits.withUnsafeMutableBytes { target in
+                guard let hash = hash.baseAddress, let target = target.baseAddress else { return }
+                Hex.write(hash, to: target)
+            }
+        }
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var end = 0
+            for place in 0..<32 {
+                if place == 8 || place == 12 || place == 16 || place == 20 {
+                    text[end] = UInt8(ascii: "-")
+                    end += 1
+                }
+                text[end] = digits[place]
+                end += 1
+            }
+            return end
+        }
     }
 }

@@ -58,16 +58,21 @@ public final class DeliveryMeter: Sendable {
 
     /// A transaction with these outcomes and retries was committed.
     func committed(_ transaction: LaneTransaction, tiers: [String]) {
-        for outcome in DeliveryOutcome.allCases {
-            for platform in Platform.allCases {
-                let count = transaction.outcomes.count { $0.outcome == outcome && $0.platform == platform }
-                guard count > 0 else { continue }
+        var counts: [DeliveryOutcome: [Platform: Int]] = [:]
+        // By their places: a copy of a record costs more than to count it.
+        for index in transaction.outcomes.indices {
+            counts[transaction.outcomes[index].outcome, default: [:]][
+                transaction.outcomes[index].platform, default: 0] += 1
+        }
+        for (outcome, platforms) in counts {
+            for (platform, count) in platforms {
                 metrics.counter(
                     "carillon_delivery_outcomes_total", help: "Dispatch records that have ended, by outcome.",
                     labels: ["platform": platform.rawValue, "outcome": outcome.rawValue]
                 ).add(count)
             }
         }
+        let accepted = counts[.accepted]?.values.reduce(0, +) ?? 0
         for (index, tier) in tiers.enumerated() {
             let count = transaction.retries.count { $0.tier == index }
             guard count > 0 else { continue }
@@ -77,7 +82,7 @@ public final class DeliveryMeter: Sendable {
         }
         totals.withLock { totals in
             totals.outcomes += transaction.outcomes.count
-            totals.accepted += transaction.outcomes.count { $0.outcome == .accepted }
+            totals.accepted += accepted
             totals.retries += transaction.retries.count
         }
     }

@@ -65,7 +65,6 @@ final class CredentialSender {
             clients.append((nil, try HTTPClient(configuration) { signal.raise() }))
         case .apns:
             configuration.firstAnswerOpens = true
-            configuration.requiresHTTP2 = true
             for environment in credential.entry.environments {
                 clients.append((environment, try HTTPClient(configuration) { signal.raise() }))
             }

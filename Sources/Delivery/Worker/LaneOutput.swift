@@ -38,7 +38,7 @@ struct LaneOutput: ~Copyable {
     mutating func write(_ transaction: LaneTransaction, _ group: borrowing GroupMetadata) throws(KafkaError) {
         isEndUnknown = false
         try producer.beginTransaction()
-        for outcome in transaction.outcomes { try write(outcome) }
+        for index in transaction.outcomes.indices { try write(transaction.outcomes[index]) }
         for retry in transaction.retries { try write(retry) }
         var offsets: [TopicPartition: CommittedOffset] = [:]
         for commit in transaction.commits {

@@ -25,7 +25,7 @@ package final class Authority: @unchecked Sendable {
 
     /// A context for a server with one of these names, as in `DNS:localhost,IP:127.0.0.1`.
     func makeServer(
-        names: String, highest: TLSVersion?, choosesProtocol: Bool
+        names: String, highest: TLSVersion?, protocols: AgreedProtocols
     ) throws(StandInError) -> OpaquePointer {
         let serverKey = try StandInKey(.p256)
         guard
@@ -33,7 +33,7 @@ package final class Authority: @unchecked Sendable {
         else { throw StandInError("OpenSSL makes no certificate for \(names)") }
         defer { X509_free(made) }
         guard
-            let server = ctls_make_server(made, serverKey.pointer, highest?.rawValue ?? 0, choosesProtocol ? 1 : 0)
+            let server = ctls_make_server(made, serverKey.pointer, highest?.rawValue ?? 0, protocols.list)
         else {
             throw StandInError("OpenSSL makes no server")
         }

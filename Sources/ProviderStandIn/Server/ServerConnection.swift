@@ -2,13 +2,15 @@ import CNGHTTP2
 import CTLS
 import Glibc
 
-/// A connection of a server: TLS below, HTTP/2 above. Used by the server's thread alone.
+/// A connection of a server: TLS below, HTTP/2 above, or HTTP/1.1 where that was agreed on. Used by the server's thread alone.
 final class ServerConnection {
     let descriptor: Int32
     let number: UInt64
     private unowned let loop: ServerLoop
     private let tls: OpaquePointer
     private var session: OpaquePointer?
+    /// Instead of the session.
+    private var plain: HTTP1Reader?
     private var outgoing: [UInt8] = []
     private var written = 0
     private(set) var isStalled = false
@@ -58,7 +60,7 @@ final class ServerConnection {
     func progress() {
         guard !isEnded, !isStalled else { return }
         if isFinished { return discard() }
-        if session == nil {
+        if session == nil, plain == nil {
             ERR_clear_error()
             let code = SSL_accept(tls)
             guard code == 1 else {
@@ -68,7 +70,7 @@ final class ServerConnection {
                 }
                 return
             }
-            start()
+            if ctls_speaks_http1(tls) == 1 { plain = HTTP1Reader() } else { start() }
         }
         receive()
         send()
@@ -119,6 +121,10 @@ final class ServerConnection {
                     if !mayGoOn(count) { end() }
                     return
                 }
+                if plain != nil {
+                    readPlain(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]))
+                    continue
+                }
                 let bytes = buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
                 guard let session, nghttp2_session_mem_recv(session, bytes, Int(count)) >= 0 else {
                     if !isEnded { end() }
@@ -130,9 +136,9 @@ final class ServerConnection {
     }
 
     private func send() {
-        guard let session, !isEnded, !isStalled, !isFinished else { return }
+        guard !isEnded, !isStalled, !isFinished else { return }
         while true {
-            while outgoing.count - written < 65_536 {
+            while let session, outgoing.count - written < 65_536 {
                 var frame: UnsafePointer<UInt8>?
                 let count = nghttp2_session_mem_send(session, &frame)
                 guard count > 0 else { break }
@@ -152,7 +158,7 @@ final class ServerConnection {
             outgoing.removeAll(keepingCapacity: true)
             written = 0
         }
-        if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 { finish() }
+        if let session, nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 { finish() }
     }
 
     /// Ends after the client has: to close now, with something of the client's unread, would be a reset, which takes
@@ -221,6 +227,7 @@ extension ServerConnection {
         case .now: respond(answer, to: id)
         case .after(let time): waiting.append((MonotonicClock.now + time.wholeNanoseconds, id, answer))
         case .never: waiting.append((.max, id, answer))
+        case .resetStream where plain != nil: mustReset = true
         case .resetStream(let code):
             nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code)
         case .resetConnection: mustReset = true
@@ -237,7 +244,24 @@ extension ServerConnection {
         send()
     }
 
+    /// Answers in turn: such a client waits for each, so its stream is 0.
+    private func readPlain(_ bytes: UnsafeRawBufferPointer) {
+        plain?.append(bytes)
+        do throws(StandInError) {
+            while let request = try plain?.next(connection: number), !mustReset {
+                submit(loop.handler(request), to: 0)
+            }
+            if mustReset { end(byReset: true) }
+        } catch {
+            end()
+        }
+    }
+
     private func respond(_ answer: StandInAnswer, to id: Int32) {
+        if plain != nil {
+            outgoing += HTTP1Reader.bytes(of: answer)
+            return
+        }
         guard let session, let stream = streams[id] else { return }
         stream.body = answer.body
         var head = [(":status", String(answer.status))] + answer.headers

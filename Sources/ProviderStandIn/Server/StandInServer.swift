@@ -14,15 +14,15 @@ package final class StandInServer: Sendable {
     /// - Parameters:
     ///   - names: whom the certificate is for.
     ///   - port: 0 for any free one.
-    ///   - choosesProtocol: whether it answers ALPN. It speaks HTTP/2 in any case.
+    ///   - protocols: what it agrees on by ALPN.
     ///   - omitsLength: whether answers have no `content-length`, which HTTP/2 allows.
     ///   - highest: no version of TLS above it; nil for the newest.
     package init(
         authority: Authority, names: String = "DNS:localhost,IP:127.0.0.1", port: UInt16 = 0,
-        highest: TLSVersion? = nil, choosesProtocol: Bool = true, omitsLength: Bool = false,
+        highest: TLSVersion? = nil, protocols: AgreedProtocols = .http2, omitsLength: Bool = false,
         faults: ConnectionFaults = ConnectionFaults(), handler: @escaping Handler
     ) throws(StandInError) {
-        let context = try authority.makeServer(names: names, highest: highest, choosesProtocol: choosesProtocol)
+        let context = try authority.makeServer(names: names, highest: highest, protocols: protocols)
         let (descriptor, bound) = try Self.listen(port)
         self.port = bound
         var ends: [Int32] = [0, 0]
@@ -91,6 +91,24 @@ package final class StandInServer: Sendable {
             throw StandInError("cannot listen on 127.0.0.1:\(port): \(String(cString: strerror(errno)))")
         }
         return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+}
+
+/// What a server agrees on by ALPN.
+package enum AgreedProtocols: Sendable {
+    /// It does not answer ALPN, and speaks HTTP/2.
+    case none
+    case http2
+    /// HTTP/2 where the client offers it.
+    case http2OrHTTP1
+
+    /// As OpenSSL wants it.
+    var list: UnsafePointer<UInt8>? {
+        switch self {
+        case .none: nil
+        case .http2: ctls_protocols_h2()
+        case .http2OrHTTP1: ctls_protocols_h2_and_http1()
+        }
     }
 }
 

@@ -28,6 +28,20 @@ struct FCMRequestTests {
         #expect(try body(twice) == twice.replacing("3s", with: "17s"))
     }
 
+    @Test("a text ends at its own quotation mark, wherever in it escapes and other characters are")
+    func endsOfTexts() throws {
+        // Next to the marks in ASCII, and bytes above it.
+        for filler in ["x", "!", "#", "[", "]", "é", "\u{7F}", "日"] {
+            for count in 0..<20 {
+                for end in ["", #"\""#, #"\\"#, #"\"x"#, #"\\\""#] {
+                    let text = String(repeating: filler, count: count) + end
+                    let value = #"{"message":{"token":"\#(text)","android":{"ttl":"1s"}}}"#
+                    #expect(try body(value) == value.replacing(#""1s""#, with: #""17s""#))
+                }
+            }
+        }
+    }
+
     @Test("a message without a ttl is given one: FCM would keep it for four weeks")
     func inserted() throws {
         #expect(try body(#"{"message":{"token":"t"}}"#) == #"{"message":{"android":{"ttl":"17s"},"token":"t"}}"#)

@@ -21,6 +21,10 @@ class Target(NamedTuple):
     platform: str
     environment: str
 
+    @classmethod
+    def of(cls, token, platform, environment):
+        return cls(token, hashlib.sha256(token.encode()).hexdigest(), platform, environment)
+
 
 def is_dead(token_hash, share):
     """Whether the provider's stand-in calls the device dead at this rate."""
@@ -30,7 +34,8 @@ def is_dead(token_hash, share):
 class Pushes:
     """The records for a number of devices, three in ten of them Apple's; some devices get many."""
 
-    def __init__(self, seed, devices):
+    def __init__(self, seed, devices, texts=TEXTS):
+        self.texts = texts
         self.chance = random.Random(f"pushes {seed}")
         self.name = f"pushes-{seed}"
         self.targets = [self._target() for _ in range(devices)]
@@ -44,7 +49,7 @@ class Pushes:
         else:
             token = "device-" + "".join(self.chance.choices(TOKEN_ALPHABET, k=145))
             platform, environment = "fcm", ""
-        return Target(token, hashlib.sha256(token.encode()).hexdigest(), platform, environment)
+        return Target.of(token, platform, environment)
 
     def next(self, count, now):
         """So many records that are written now, in milliseconds since 1970."""
@@ -58,7 +63,7 @@ class Pushes:
         """One record for this device."""
         self.made += 1
         identity = message_id("event", [f"{self.name}-{self.made}"], "order_created", "", now)
-        payload = {"message_id": identity, "text": self.chance.choice(TEXTS)}
+        payload = {"message_id": identity, "text": self.chance.choice(self.texts)}
         data = {"default": compact({"data": payload}).decode()}
         if target.platform == "apns":
             app = "com.example.courier"

@@ -11,14 +11,18 @@ from harness.waiting import PATIENCE, Failure
 
 
 class StandIn:
-    """The process; it ends with this one. `folder` gets the credentials and the log of requests."""
+    """The process; it ends with this one. `folder` gets the credentials and, where it `logs`, the log of requests."""
 
-    def __init__(self, binary, folder, seed, faults=""):
+    def __init__(self, binary, folder, seed, faults="", logs=True):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True)
         (self.folder / "faults").write_text(faults)
         self.process = subprocess.Popen(
-            [binary, self.folder, str(seed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            [binary, self.folder, str(seed), *([] if logs else ["--no-log"])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         self._said = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
