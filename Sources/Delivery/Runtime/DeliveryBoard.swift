@@ -17,6 +17,8 @@ final class DeliveryBoard: Sendable {
         var pausedCredentials: [String] = []
         /// Names of the credentials that have no token.
         var unready: [String] = []
+        /// How long the token of each credential has been used, by the credential's name.
+        var tokenAges: [String: Duration] = [:]
         /// Offsets of its topics from the first unfinished one on; nil until the first measurement.
         var lag: Int?
     }

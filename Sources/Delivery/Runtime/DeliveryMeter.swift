@@ -131,6 +131,18 @@ public final class DeliveryMeter: Sendable {
             Double($0.unready.count)
         }
         metrics.observe(
+            "carillon_delivery_token_age_seconds",
+            help: "How long the access or provider token of a credential has been used, by lane."
+        ) {
+            board.all.flatMap { name, lane in
+                lane.tokenAges.sorted { $0.key < $1.key }.map { credential, age in
+                    .init(
+                        labels: [.init("lane", name), .init("credential", credential)],
+                        value: .gauge(Double(age.wholeMilliseconds) / 1_000))
+                }
+            }
+        }
+        metrics.observe(
             "carillon_delivery_possibly_twice_total",
             help: "Requests that may have been the second one of their push: a loose upper bound."
         ) {

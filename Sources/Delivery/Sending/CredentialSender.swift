@@ -73,6 +73,9 @@ final class CredentialSender {
 
     func isReady(now: Int64) -> Bool { token.isReady(now: now) }
 
+    /// See ``ProviderToken/age(now:)``.
+    func tokenAge(now: Int64) -> Duration? { token.age(now: now) }
+
     /// Looks at the files, and asks for an access token if one is due.
     ///
     /// - Returns: whether the files have changed.

@@ -78,6 +78,13 @@ struct LaneSenders: ~Copyable {
         return sender.isReady(now: now)
     }
 
+    /// The ages of the tokens that were used, by the credentials' names.
+    func tokenAges(now: Int64) -> [String: Duration] {
+        var ages: [String: Duration] = [:]
+        for case let sender? in senders { ages[sender.credential.name] = sender.tokenAge(now: now) }
+        return ages
+    }
+
     /// The last failures of the credentials, for a person.
     var lastFailures: String {
         senders.compactMap { sender in

@@ -14,6 +14,7 @@ struct ProviderToken {
     /// The tag of the first request that was sent with the token that is used now.
     private var since: UInt64 = 0
     private var used: BearerToken?
+    private var usedSince: Int64 = 0
 
     init(_ loaded: LoadedCredential) {
         switch loaded {
@@ -35,10 +36,14 @@ struct ProviderToken {
         }
         if token != used {
             used = token
+            usedSince = now
             since = tag
         }
         return token
     }
+
+    /// How long the token of the last request has been used; nil before the first one.
+    func age(now: Int64) -> Duration? { used == nil ? nil : .milliseconds(max(0, now - usedSince)) }
 
     /// Whether there is a token to send with.
     func isReady(now: Int64) -> Bool {

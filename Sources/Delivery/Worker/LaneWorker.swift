@@ -148,8 +148,10 @@ struct LaneWorker: ~Copyable {
         lane.partitions = core.owned.count
         if case .reading = phase { lane.isReading = true }
         lane.lag = intake.lag
+        let now = context.clock.now()
+        lane.tokenAges = senders.tokenAges(now: now)
         if let oldest = [status.oldest, intake.streams[LaneStream.dispatch.index].oldest].compactMap({ $0 }).min() {
-            lane.headAge = .milliseconds(max(0, context.clock.now() - oldest))
+            lane.headAge = .milliseconds(max(0, now - oldest))
         }
         context.board.set(lane, of: name)
     }

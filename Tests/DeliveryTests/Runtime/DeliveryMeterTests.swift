@@ -42,7 +42,7 @@ struct DeliveryMeterTests {
         meter.unreadable("dispatch")
         meter.aborted()
         let board = DeliveryBoard()
-        board.set(DeliveryBoard.Lane(lag: 4), of: "fcm")
+        board.set(DeliveryBoard.Lane(tokenAges: ["shop": .zero], lag: 4), of: "fcm")
         meter.observe(board)
     }
 
@@ -93,10 +93,12 @@ struct DeliveryMeterTests {
         board.set(
             DeliveryBoard.Lane(
                 inFlight: 3, headAge: .milliseconds(1_500), possiblyTwice: 2, isPaused: true,
-                pausedCredentials: ["shop"]), of: "fcm")
+                pausedCredentials: ["shop"], tokenAges: ["shop": .seconds(90)]), of: "fcm")
         let found = metrics.snapshot()
         #expect(found.value("carillon_delivery_in_flight", labels: ["lane": "fcm"]) == .gauge(3))
         #expect(found.value("carillon_delivery_head_age_seconds", labels: ["lane": "fcm"]) == .gauge(1.5))
+        let age = found.value("carillon_delivery_token_age_seconds", labels: ["lane": "fcm", "credential": "shop"])
+        #expect(age == .gauge(90))
         #expect(found.value("carillon_delivery_lane_paused", labels: ["lane": "fcm"]) == .gauge(1))
         #expect(found.value("carillon_delivery_credentials_paused", labels: ["lane": "fcm"]) == .gauge(1))
         #expect(found.value("carillon_delivery_credentials_unready", labels: ["lane": "fcm"]) == .gauge(0))
