@@ -57,7 +57,6 @@ final class ClientLoop {
             publish()
             if isDone { break }
             wait()
-            noticeFreeze()
             let now = MonotonicClock.now
             for connection in connections { connection.tick(now) }
             if now >= nextExpiry { expire(now) }
@@ -209,6 +208,9 @@ final class ClientLoop {
         let now = MonotonicClock.now
         defer { lastRound = now }
         guard now - lastRound > Self.longestRound else { return }
+        for connection in connections where connection.hasUnsent {
+            connection.end(.connectionLost(sent: true, detail: "this process was stopped meanwhile"))
+        }
         giveUp { transfer in
             guard let startBy = transfer.request?.startBy, .now > startBy else { return nil }
             return .connectionLost(sent: true, detail: "this process was stopped meanwhile")
@@ -246,6 +248,8 @@ extension ClientLoop {
             waits.append(curl_waitfd(fd: connection.descriptor, events: Int16(events), revents: 0))
         }
         curl_multi_poll(multi, &waits, UInt32(waits.count), patience, nil)
+        // Before anything more is sent.
+        noticeFreeze()
         for (connection, wait) in zip(connections, waits) where wait.revents != 0 { connection.receive() }
     }
 

@@ -212,6 +212,9 @@ final class Connection {
 
     // MARK: Bytes
 
+    /// Whether parts of requests wait for the socket: they can no longer be taken back.
+    var hasUnsent: Bool { written < outgoing.count }
+
     /// Reads what is there, and answers what HTTP/2 wants an answer to.
     func receive() {
         let buffer = client.buffer
