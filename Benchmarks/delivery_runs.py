@@ -9,14 +9,13 @@ import time
 from typing import NamedTuple
 
 from bench import cpu_seconds, crossing
+from delivery_peers import TEXT
 from generator.dispatch import Pushes, Target
 from harness.delivering import DeliveryWorld
 from harness.harness import Harness
 from harness.stand_in import StandIn
 from harness.waiting import Failure, now_ms, pause, wait_for
 
-# Of a push of an order: its payload is some 400 bytes.
-TEXT = "Your order is ready and will be brought to table 7 within ten minutes. " * 7
 BY_BROKER = {"message.timestamp.type": "LogAppendTime"}
 ACCEPTED = re.compile(r'^carillon_delivery_requests_total\{[^}]*status="200"[^}]*\} ([0-9.e+]+)$', re.MULTILINE)
 # Left out of a measurement of the latency, at its beginning.
@@ -43,7 +42,7 @@ class Bench:
     def __init__(self, options):
         self.options = options
         self.harness = Harness(options.seed, {"CARILLON": options.carillon, "KAFKA_BOOTSTRAP_SERVERS": options.bootstrap})
-        self.cluster, self.worlds, self.runs = self.harness.cluster(), {}, 0
+        self.cluster, self.worlds, self.runs, self.topics = self.harness.cluster(), {}, 0, []
         self.pushes = Pushes(options.seed, 0, texts=[TEXT])
         world = DeliveryWorld(self.harness, "bench-providers", self.cluster, options.partitions)
         self.stand_in = StandIn(options.stand_in, world.folder / "providers", options.seed, logs=False)
@@ -58,6 +57,7 @@ class Bench:
     def world(self, name):
         world = DeliveryWorld(self.harness, f"bench-{name}", self.cluster, self.options.partitions)
         world.create_topics()
+        self.topics += [*world.topics.values(), *world.retries]
         return world
 
     def records(self, platform, count):
@@ -158,3 +158,5 @@ class Bench:
     def close(self):
         self.stand_in.end()
         self.harness.close()
+        for future in self.cluster.admin.delete_topics(self.topics).values() if self.topics else ():
+            future.result(30)

@@ -15,7 +15,7 @@ public struct DeliveryConfiguration: Sendable {
     public var window = LaneOffset.largestWindow
     /// The most requests of a lane that are in flight.
     public var inFlight = 1_000
-    public var commitInterval: Duration = .milliseconds(50)
+    public var commitInterval: Duration = .milliseconds(200)
     /// How long a push is tried, pauses not counted.
     public var longestTry: Duration = .seconds(3_600)
     /// The requests a minute of each FCM credential, all processes together.

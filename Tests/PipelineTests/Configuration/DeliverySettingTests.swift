@@ -116,7 +116,7 @@ struct DeliverySettingTests {
             ),
             (
                 "delivery.commit-interval", \.commitInterval, ["10ms", "5s"], ["9ms", "6s", "", "1"],
-                "a duration from 10ms to 5s, such as 50ms"
+                "a duration from 10ms to 5s, such as 200ms"
             ),
         ]
         for (key, path, good, bad, allowed) in durations {
