@@ -45,6 +45,8 @@ package struct BroadcastNotification: Hashable, Sendable {
     package static let longestValidity: Int64 = 2_419_200_000
     /// The most languages of one broadcast.
     package static let mostLanguages = 100
+    /// The longest language tag, in bytes (RFC 5646 §4.4.1).
+    package static let longestLanguage = 35
 }
 
 /// What a record of `notifications.broadcasts` does.

@@ -26,7 +26,7 @@ package enum RequestValue {
         case .cancellation: "cancellable or non-cancellable"
         case .poster: "a URL that begins with https://, without spaces"
         case .fields: "a list of objects with language, title and msg"
-        case .language: "a language tag of ASCII letters, digits, - and _"
+        case .language: "a language tag of at most 35 ASCII letters, digits, - and _"
         case .channel: "one channel/<id> in at most 1,024 bytes"
         case .channelID: "the id of a channel, in at most 1,016 bytes without control characters"
         }

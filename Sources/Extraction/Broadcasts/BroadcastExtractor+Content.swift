@@ -93,7 +93,7 @@ extension BroadcastExtractor {
             return String(text)
         }
         let language = try string(.language)
-        guard LanguageTag.isTag(language.utf8) else {
+        guard LanguageTag.isTag(language.utf8), language.utf8.count <= BroadcastNotification.longestLanguage else {
             throw .badRequest("\(holder).language", members[.language], .language)
         }
         return Broadcast.Text(language: language, title: try string(.title), message: try string(.message))

@@ -146,7 +146,11 @@ struct BroadcastDeadLetterTests {
             (#"{"language":"en","title":"t","msg":7}"#, "fields[1].msg is a number; allowed is \(required)"),
             (
                 #"{"language":"en US","title":"t","msg":"m"}"#,
-                "fields[1].language is \"en US\"; allowed is a language tag of ASCII letters, digits, - and _"
+                "fields[1].language is \"en US\"; allowed is a language tag of at most 35 ASCII letters, digits, - and _"
+            ),
+            (
+                #"{"language":"\#(String(repeating: "x", count: 36))","title":"t","msg":"m"}"#,
+                "fields[1].language is \"\(String(repeating: "x", count: 36))\"; allowed is a language tag of at most 35 ASCII letters, digits, - and _"
             ),
             (
                 #"{"language":"en","title":"t","msg":"m","message":"m"}"#,
