@@ -31,6 +31,10 @@ struct RenderCommand: ParsableCommand {
                 "carillon render --until 2026-11-22T18:00:00Z --subscriptions s.jsonl --explain events.jsonl",
                 "What tomorrow's schedule will send, and why not more."
             ),
+            (
+                "carillon render --topic notifications.broadcasts --subscriptions s.jsonl broadcast.json",
+                "What a broadcast would be on each device."
+            ),
         ])
 
     @Argument(help: "Files of JSON lines; standard input by default.", completion: .file)
