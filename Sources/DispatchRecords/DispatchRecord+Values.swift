@@ -20,14 +20,16 @@ extension DispatchRecord {
     package enum NotificationType: Equatable, Sendable, CaseIterable {
         case order(EventType)
         case request(RequestNotification.Content)
+        case broadcast
 
         package static let allCases =
-            EventType.allCases.map(Self.order) + RequestNotification.Content.allCases.map(Self.request)
+            EventType.allCases.map(Self.order) + RequestNotification.Content.allCases.map(Self.request) + [.broadcast]
 
         package var rawValue: String {
             switch self {
             case .order(let type): type.rawValue
             case .request(let content): content.rawValue
+            case .broadcast: "broadcast"
             }
         }
     }

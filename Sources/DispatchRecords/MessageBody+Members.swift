@@ -21,6 +21,15 @@ extension MessageBody {
         append(name, string: UnsafeRawBufferPointer(string))
     }
 
+    /// Appends a member with a string, which is escaped; nothing if there is none.
+    mutating func append(_ name: StaticString, escaping string: String?) {
+        guard let string else { return }
+        append(name: name)
+        append("\"")
+        append(escaping: string)
+        append("\"")
+    }
+
     /// Appends a member with a string of the batch; nothing if there is none.
     mutating func append(_ name: StaticString, string: TextRange?, of batch: borrowing EventBatch) {
         guard let string else { return }

@@ -51,6 +51,11 @@ struct MessageBody: ~Copyable {
         text.append(decimal: number)
     }
 
+    /// Appends a text as the inside of a JSON string.
+    mutating func append(escaping string: String) {
+        text.appendEscaped(string)
+    }
+
     mutating func prepend(_ bytes: UnsafeRawBufferPointer) {
         if bytes.count > start { makeRoom(bytes.count) }
         guard let source = bytes.baseAddress, let base = text.bytes.baseAddress else { return }

@@ -46,18 +46,20 @@ struct MessageHeaders: ~Copyable {
         _ notification: Notification, _ order: Notification.Order, _ batch: borrowing EventBatch,
         _ expiresAt: UnsafeRawBufferPointer
     ) {
-        beginShared(notification, batch, expiresAt, type: order.eventType.rawValue, reserving: order.orderID.count)
+        beginShared(
+            batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
+            type: order.eventType.rawValue, reserving: order.orderID.count)
         count = fixedCount
         if let orderIDPlace {
             // A request's own header may be in its place.
             headers[orderIDPlace].name = DispatchHeader.orderID.bytes
-            copy(order.orderID, of: batch, to: orderIDPlace)
+            copy(batch.bytes(order.orderID), to: orderIDPlace)
         }
         if order.isDegraded {
             let field = DispatchRecord.MissingField.orderID
             add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
         }
-        addTraceparent(of: notification, batch)
+        addTraceparent(batch.records[notification.record].headers, of: batch.headers)
     }
 
     /// Prepares a request's notification: the same without the order's id, which is the last of the fixed headers.
@@ -65,25 +67,44 @@ struct MessageHeaders: ~Copyable {
         _ notification: Notification, _ content: RequestNotification.Content, _ batch: borrowing EventBatch,
         _ expiresAt: UnsafeRawBufferPointer
     ) {
-        beginShared(notification, batch, expiresAt, type: content.rawValue, reserving: 0)
+        beginShared(
+            batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
+            type: content.rawValue, reserving: 0)
         count = orderIDPlace ?? fixedCount
-        addTraceparent(of: notification, batch)
+        addTraceparent(batch.records[notification.record].headers, of: batch.headers)
+    }
+
+    /// Prepares a broadcast: the same headers as a request's.
+    ///
+    /// - Parameter own: the headers of its record.
+    mutating func begin(
+        _ broadcast: BroadcastNotification, _ record: EventRecord, of topic: String, own: [EventHeader]
+    ) {
+        var messageID = broadcast.messageID
+        var expiresAt = String(broadcast.expiresAt.milliseconds)
+        messageID.withUTF8 { messageID in
+            expiresAt.withUTF8 { expiresAt in
+                beginShared(
+                    UnsafeRawBufferPointer(messageID), record, of: topic, UnsafeRawBufferPointer(expiresAt),
+                    type: DispatchRecord.NotificationType.broadcast.rawValue, reserving: 0)
+            }
+        }
+        count = orderIDPlace ?? fixedCount
+        addTraceparent(own.indices, of: own)
     }
 
     private mutating func beginShared(
-        _ notification: Notification, _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer, type: String,
-        reserving more: Int
+        _ messageID: UnsafeRawBufferPointer, _ record: EventRecord, of topic: String,
+        _ expiresAt: UnsafeRawBufferPointer, type: String, reserving more: Int
     ) {
-        let record = batch.records[notification.record]
         text.removeAll()
         // Reserves room for everything at once, so that no address changes while the headers are written: the three
         // texts, two separators, and three numbers of at most 20 digits.
-        text.reserve(notification.messageID.count + more + batch.topic.utf8.count + 128)
+        text.reserve(messageID.count + more + topic.utf8.count + 128)
 
-        copy(notification.messageID, of: batch, to: DispatchHeader.messageID.rawValue)
+        copy(messageID, to: DispatchHeader.messageID.rawValue)
         var start = text.count
-        DispatchRecord.Source.append(
-            topic: batch.topic, partition: record.partition, offset: record.offset, to: &text)
+        DispatchRecord.Source.append(topic: topic, partition: record.partition, offset: record.offset, to: &text)
         headers[DispatchHeader.source.rawValue].value = written(from: start)
         start = text.count
         text.append(expiresAt)
@@ -95,10 +116,9 @@ struct MessageHeaders: ~Copyable {
         }
     }
 
-    private mutating func addTraceparent(of notification: Notification, _ batch: borrowing EventBatch) {
-        for index in batch.records[notification.record].headers
-        where DispatchHeader.traceparent.matches(batch.headers[index].name) {
-            add(batch.headers[index])
+    private mutating func addTraceparent(_ range: Range<Int>, of own: [EventHeader]) {
+        for index in range where DispatchHeader.traceparent.matches(own[index].name) {
+            add(own[index])
             break
         }
     }
@@ -117,9 +137,9 @@ struct MessageHeaders: ~Copyable {
         return UnsafeBufferPointer(rebasing: headers[..<count])
     }
 
-    private mutating func copy(_ range: TextRange, of batch: borrowing EventBatch, to place: Int) {
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer, to place: Int) {
         let start = text.count
-        text.append(batch.bytes(range))
+        text.append(bytes)
         headers[place].value = written(from: start)
     }
 

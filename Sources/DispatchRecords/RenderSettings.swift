@@ -27,6 +27,14 @@ public struct RenderSettings: Equatable, Sendable {
         }
     }
 
+    /// Which languages of a display broadcast a device gets (docs/rules.md §14.2).
+    public enum BroadcastLanguage: String, CaseIterable, Sendable {
+        /// All of them, as data; the app chooses. On iOS the device's is shown.
+        case all
+        /// The device's, shown by the system.
+        case device
+    }
+
     /// How long a notification is worth delivering, from its event's time. Whole seconds are used (rounded down),
     /// at least 0 and at most FCM's 2,419,200 (docs/rules.md §1.2).
     public var timeToLive: Duration
@@ -36,17 +44,19 @@ public struct RenderSettings: Equatable, Sendable {
     public var sendsNotificationCount: Bool
     /// The titles and bodies of order pushes; nil: they are data only (docs/rules.md §7.1).
     public var display: DisplayTemplates?
+    public var broadcastLanguage: BroadcastLanguage
 
     public init(
         timeToLive: Duration = .seconds(3_600), androidPriority: AndroidPriority = .high,
         optionalHeaders: Set<OptionalHeader> = [], sendsNotificationCount: Bool = false,
-        display: DisplayTemplates? = nil
+        display: DisplayTemplates? = nil, broadcastLanguage: BroadcastLanguage = .all
     ) {
         self.timeToLive = timeToLive
         self.androidPriority = androidPriority
         self.optionalHeaders = optionalHeaders
         self.sendsNotificationCount = sendsNotificationCount
         self.display = display
+        self.broadcastLanguage = broadcastLanguage
     }
 
     /// ``timeToLive`` as it is sent.

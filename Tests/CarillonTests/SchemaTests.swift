@@ -38,7 +38,8 @@ struct SchemaTests {
         let types = EventType.allCases.map(\.rawValue)
         #expect(try words("notification.payload", "event_type") == types)
         let headers = "notifications.dispatch.headers"
-        #expect(try words(headers, "event-type") == types + RequestNotification.Content.allCases.map(\.rawValue))
+        let others = RequestNotification.Content.allCases.map(\.rawValue) + ["broadcast"]
+        #expect(try words(headers, "event-type") == types + others)
         #expect(try words(headers, "platform") == Platform.allCases.map(\.rawValue))
         let value = "notifications.dispatch.value"
         #expect(try words(value, "order_type") == OrderType.allCases.map { "\($0.text)" })

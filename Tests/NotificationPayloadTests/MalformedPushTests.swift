@@ -20,7 +20,7 @@ struct MalformedPushTests {
         case .order(let order): _ = (order.payload.problems, order.payload.encoded())
         case .app(let app): _ = app.flag("bill_matched_via_banking_card")
         case .message(let message): _ = message.extras.mapValues(\.text)
-        case .broadcast(let broadcast): _ = broadcast.data
+        case .broadcast(let broadcast): _ = (broadcast.content, broadcast.expiresAt, broadcast.data)
         case .unknown(let unknown): _ = (unknown.reason.description, unknown.push.data.mapValues(\.json))
         }
     }

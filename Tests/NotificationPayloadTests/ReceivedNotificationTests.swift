@@ -148,6 +148,56 @@ struct ReceivedNotificationTests {
         #expect(kind(nonDisplay) == "broadcast")
     }
 
+    @Test("document 4: its own payloads are typed values, whichever form the push has")
+    func broadcastContent() {
+        let fields =
+            #"[{"language":"en","title":"Welcome","msg":"Hello"},{"language":"hi","title":"T","msg":"M"},{"title":"x"},7]"#
+        let data = [
+            "actiontype": "display", "notificationtype": "downtime", "notificationid": "1235",
+            "expiry": "34646millis", "type": "non-cancellable", "channel": "c", "poster": "https://a", "fields": fields,
+            "published_at": "1751875337000",
+        ]
+        let texts = [
+            Broadcast.Text(language: "en", title: "Welcome", message: "Hello"),
+            Broadcast.Text(language: "hi", title: "T", message: "M"),
+        ]
+        let display = Broadcast.Display(kind: .downtime, isCancellable: false, poster: "https://a", texts: texts)
+        for alert in [PushAlert(), PushAlert(title: "T", body: "M")] {
+            guard case .broadcast(let broadcast) = ReceivedNotification(data: data, alert: alert) else {
+                Issue.record("no broadcast")
+                return
+            }
+            #expect(broadcast.content == .display(display))
+            #expect(broadcast.title == alert.title && broadcast.body == alert.body)
+            #expect(broadcast.channel == "c" && broadcast.expiresAt == 1_751_875_371_646)
+        }
+    }
+
+    @Test("document 4: what is missing or unknown in a broadcast")
+    func oddBroadcasts() {
+        func broadcast(_ data: [String: String]) -> Broadcast {
+            Broadcast(actionType: data["actiontype"] ?? "display", notificationID: "1", data: data)
+        }
+        let none = Broadcast.Display(kind: .others, isCancellable: true, texts: [])
+        for fields in [nil, "", "{}", "[", "[1]", #"[{"language":"","title":"t","msg":"m"}]"#] {
+            var data = ["notificationtype": "news"]
+            data["fields"] = fields
+            #expect(broadcast(data).content == .display(none))
+        }
+        #expect(broadcast(["actiontype": "show"]).content == nil)
+        #expect(broadcast(["actiontype": "non-display", "notificationtype": "reboot"]).content == nil)
+        #expect(
+            broadcast(["actiontype": "non-display", "notificationtype": "disable-feature", "data": "d"]).content
+                == .nonDisplay(Broadcast.NonDisplay(kind: .disableFeature, data: "d")))
+        #expect(broadcast([:]).expiry == nil && broadcast([:]).expiresAt == nil)
+        #expect(broadcast(["expiry": "34646millis"]).expiresAt == nil)
+        #expect(broadcast(["expiry": "1751875337000"]).expiresAt == 1_751_875_337_000)
+        for expiry in ["34646", "tomorrow", "millis", "+1millis", "1000000000000000000millis"] {
+            #expect(broadcast(["expiry": expiry, "published_at": "0"]).expiresAt == nil, "\(expiry)")
+        }
+        #expect(broadcast(["expiry": "1millis", "published_at": "x"]).expiresAt == nil)
+    }
+
     @Test("an order without a message id has none, so that it is no repeat")
     func missingID() {
         #expect(ReceivedNotification(data: ["event_type": "e"]).messageID == nil)

@@ -43,6 +43,11 @@ def is_of_order(value):
     return "default" in (value["message"].get("data", {}) if "message" in value else value.get("payload", {}))
 
 
+def is_of_broadcast(value):
+    """Whether the value of a dispatch record is a broadcast."""
+    return "actiontype" in (value["message"].get("data", {}) if "message" in value else value.get("payload", {}))
+
+
 def json_object(data):
     """The object of a JSON text; None where there is none."""
     try:

@@ -53,7 +53,7 @@ struct CompiledTemplates: ~Copyable {
     func language(named tag: UnsafeRawBufferPointer) -> Int? {
         languages.firstIndex { language in
             language.name.count == tag.count
-                && tag.elementsEqual(bytes(language.name)) { DisplayTemplates.normal($0) == $1 }
+                && tag.elementsEqual(bytes(language.name)) { LanguageTag.normal($0) == $1 }
         }
     }
 

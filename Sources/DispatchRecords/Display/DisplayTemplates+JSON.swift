@@ -64,7 +64,7 @@ private struct DisplayTemplatesParsing {
 
     private mutating func readLanguage(_ name: JSONText, _ value: JSONValue) {
         let path = "languages.\(text(name))"
-        if !isTag(name) { problems.append("\(path) is no language tag, such as de or de-AT") }
+        if !LanguageTag.isTag(name.bytes) { problems.append("\(path) is no language tag, such as de or de-AT") }
         let normal = normal(name)
         if languages.contains(where: { $0.name == normal }) { problems.append("\(path) is there twice") }
         guard value.isObject else {
@@ -142,19 +142,8 @@ private struct DisplayTemplatesParsing {
         EventType.allCases.map { String($0.rawValue.dropFirst("event_".count)) }.joined(separator: ", ")
         + " and order_status_changed/ with a status"
 
-    private func isTag(_ name: JSONText) -> Bool {
-        name.count > 0
-            && name.bytes.allSatisfy { byte in
-                switch DisplayTemplates.normal(byte) {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
-    }
-
     private func normal(_ name: JSONText) -> String {
-        String(decoding: name.bytes.map(DisplayTemplates.normal), as: UTF8.self)
+        String(decoding: name.bytes.map(LanguageTag.normal), as: UTF8.self)
     }
 
     private func text(_ text: JSONText) -> String { String(decoding: text.bytes, as: UTF8.self) }

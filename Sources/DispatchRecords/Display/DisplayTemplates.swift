@@ -52,16 +52,3 @@ public struct DisplayTemplates: Equatable, Sendable {
         return parts
     }
 }
-
-extension DisplayTemplates {
-    /// A character of a language tag in its normal form: case, and `-` or `_`, make no difference.
-    static func normal(_ byte: UInt8) -> UInt8 {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-        case separator: UInt8(ascii: "-")
-        default: byte
-        }
-    }
-
-    private static let separator = UInt8(ascii: "_")
-}

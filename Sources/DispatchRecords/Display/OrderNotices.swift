@@ -119,7 +119,7 @@ struct OrderNotices: ~Copyable {
         latest.append(locale)
         latestLanguages.exact = templates.language(named: locale)
         let hyphen = UInt8(ascii: "-")
-        let end = locale.firstIndex { DisplayTemplates.normal($0) == hyphen }
+        let end = locale.firstIndex { LanguageTag.normal($0) == hyphen }
         latestLanguages.primary = end.flatMap {
             templates.language(named: UnsafeRawBufferPointer(rebasing: locale[..<$0]))
         }

@@ -83,7 +83,7 @@ struct APNsMessage: ~Copyable, ProviderMessage {
     }
 
     /// Everything up to the end of the app.
-    private static func prepend(_ device: Device, to body: inout MessageBody) {
+    static func prepend(_ device: Device, to body: inout MessageBody) {
         body.prepend(device.app, needsEscaping: device.needsEscaping)
         switch device.environment {
         case .production: body.prepend(#"","environment":"production","headers":{"apns-topic":""#)

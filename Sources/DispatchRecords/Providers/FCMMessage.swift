@@ -85,8 +85,7 @@ struct FCMMessage: ~Copyable, ProviderMessage {
 
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer {
         body.removeFront()
-        body.prepend(device.token, needsEscaping: device.needsEscaping)
-        body.prepend(#"{"message":{"token":""#)
+        Self.prepend(device, to: &body)
         return body.bytes
     }
 
@@ -94,8 +93,13 @@ struct FCMMessage: ~Copyable, ProviderMessage {
         shown.removeFront()
         shown.prepend(notice)
         shown.prepend(#"","notification":"#)
-        shown.prepend(device.token, needsEscaping: device.needsEscaping)
-        shown.prepend(#"{"message":{"token":""#)
+        Self.prepend(device, to: &shown)
         return shown.bytes
+    }
+
+    /// Everything up to the end of the token.
+    static func prepend(_ device: Device, to body: inout MessageBody) {
+        body.prepend(device.token, needsEscaping: device.needsEscaping)
+        body.prepend(#"{"message":{"token":""#)
     }
 }

@@ -1,8 +1,9 @@
 import JSONReader
 
-/// What a member of a request may be (docs/rules.md §8.7).
+/// What a member of a request or a broadcast may be (docs/rules.md §8.7, §14.4).
 package enum RequestValue {
     case string, requiredString, text, time, priority, object, imageURL, badge, strings, flag, audience
+    case actionType, displayType, nonDisplayType, expiry, cancellation, poster, fields, language, channel, channelID
 
     var allowed: StaticString {
         switch self {
@@ -18,15 +19,26 @@ package enum RequestValue {
         case .flag: "true or false"
         case .audience:
             "place/<id>, user/<id>, channel/<id> or device/<SHA-256 of the token> in at most 1,024 bytes"
+        case .actionType: "display or non-display"
+        case .displayType: "general, festive, downtime or others"
+        case .nonDisplayType: "enable-feature or disable-feature"
+        case .expiry: "a lifetime such as 34646millis, an ISO 8601 time, or milliseconds since 1970 from 10^11 on"
+        case .cancellation: "cancellable or non-cancellable"
+        case .poster: "a URL that begins with https://, without spaces"
+        case .fields: "a list of objects with language, title and msg"
+        case .language: "a language tag of at most 35 ASCII letters, digits, - and _"
+        case .channel: "one channel/<id> in at most 1,024 bytes"
+        case .channelID: "the id of a channel, in at most 1,016 bytes without control characters"
         }
     }
 
     /// Whether a value that is not allowed is shown itself: it has the right kind.
     fileprivate func shows(_ value: JSONValue) -> Bool {
         switch self {
-        case .string, .requiredString, .text, .object, .strings, .flag: false
-        case .time: value.isString || value.isNumber
-        case .priority, .imageURL, .audience: value.isString
+        case .string, .requiredString, .text, .object, .strings, .flag, .displayType, .nonDisplayType, .fields: false
+        case .time, .expiry: value.isString || value.isNumber
+        case .priority, .imageURL, .audience, .actionType, .cancellation, .poster, .language, .channel, .channelID:
+            value.isString
         case .badge: value.integer != nil || value.unsigned != nil
         }
     }
@@ -45,7 +57,7 @@ extension DeadLetter {
     }
 
     package static func unknownMember(
-        _ name: UnsafeRawBufferPointer, of holder: StaticString, allowed: [StaticString]
+        _ name: UnsafeRawBufferPointer, of holder: String, allowed: [StaticString]
     ) -> DeadLetter {
         let names = allowed.map { "\($0)" }.joined(separator: ", ")
         return DeadLetter(.badRequest, "\(quote(name)) is not a member of \(holder); allowed are \(names)")

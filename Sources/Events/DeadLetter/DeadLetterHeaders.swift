@@ -14,17 +14,27 @@ package struct DeadLetterHeaders {
         of letter: DeadLetter, for event: EventRecord, in batch: borrowing EventBatch,
         _ body: (UnsafeBufferPointer<EventHeader>) throws -> Void
     ) rethrows {
+        try withHeaders(of: letter, for: event, of: batch.topic, own: batch.headers[event.headers], body)
+    }
+
+    /// - Parameters:
+    ///   - topic: the record's.
+    ///   - own: the headers of the record.
+    package mutating func withHeaders(
+        of letter: DeadLetter, for event: EventRecord, of topic: String, own: ArraySlice<EventHeader>,
+        _ body: (UnsafeBufferPointer<EventHeader>) throws -> Void
+    ) rethrows {
         text.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)
         add("x-error-code", letter.code.label)
-        add("__connect.errors.topic", batch.topic)
+        add("__connect.errors.topic", topic)
         add("__connect.errors.partition", String(event.partition))
         add("__connect.errors.offset", String(event.offset))
         add("__connect.errors.connector.name", "carillon")
         add("__connect.errors.stage", letter.code.stage)
         add("__connect.errors.exception.message", letter.message)
         headers.removeAll(keepingCapacity: true)
-        headers.append(contentsOf: batch.headers[event.headers])
+        headers.append(contentsOf: own)
         try text.withUnsafeBytes { text in
             for field in fields {
                 headers.append(

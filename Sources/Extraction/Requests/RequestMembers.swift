@@ -1,7 +1,7 @@
 import JSONReader
 
 /// The members of a request, and those of the envelopes around it.
-enum RequestMember: Int, RequestMemberName {
+enum RequestMember: Int, EnvelopeMemberName {
     case requestID, requestedAt, audience, expiresAt, collapseKey, priority, app, message
     case specVersion, id, source, type, time, data, dataBase64, schema, payload
 
@@ -29,6 +29,22 @@ enum RequestMember: Int, RequestMemberName {
         case .dataBase64: "data_base64"
         case .schema: "schema"
         case .payload: "payload"
+        }
+    }
+
+    static let contentNames = [RequestMember.audience, .app, .message]
+
+    static func name(of member: EnvelopeMember) -> RequestMember {
+        switch member {
+        case .specVersion: .specVersion
+        case .id: .id
+        case .source: .source
+        case .type: .type
+        case .time: .time
+        case .data: .data
+        case .dataBase64: .dataBase64
+        case .schema: .schema
+        case .payload: .payload
         }
     }
 }
@@ -85,24 +101,3 @@ enum MessageMember: Int, RequestMemberName {
 typealias RequestMembers = RequestObject<RequestMember, 17>
 typealias AppMembers = RequestObject<AppMember, 4>
 typealias MessageMembers = RequestObject<MessageMember, 14>
-
-extension RequestObject: EnvelopeBody where Name == RequestMember {
-    /// A body with one of these is the request, whatever it has beside them (docs/rules.md §8).
-    var isEvent: Bool {
-        self[RequestMember.audience] != nil || self[RequestMember.app] != nil || self[RequestMember.message] != nil
-    }
-
-    subscript(member: EnvelopeMember) -> JSONValue? {
-        switch member {
-        case .specVersion: self[RequestMember.specVersion]
-        case .id: self[RequestMember.id]
-        case .source: self[RequestMember.source]
-        case .type: self[RequestMember.type]
-        case .time: self[RequestMember.time]
-        case .data: self[RequestMember.data]
-        case .dataBase64: self[RequestMember.dataBase64]
-        case .schema: self[RequestMember.schema]
-        case .payload: self[RequestMember.payload]
-        }
-    }
-}

@@ -1,7 +1,7 @@
 import Events
 import JSONReader
 
-/// The names of the members of one kind of object of a request.
+/// The names of the members of one kind of object of a request or a broadcast.
 protocol RequestMemberName: MemberName {
     /// So many of the names, the first ones, are members of the object; the others are those of an envelope.
     static var ownCount: Int { get }
@@ -11,12 +11,20 @@ protocol RequestMemberName: MemberName {
     static var path: StaticString { get }
 }
 
+/// The names of an object that may be in an envelope.
+protocol EnvelopeMemberName: RequestMemberName {
+    /// An object with one of these is the content itself, whatever it has beside them.
+    static var contentNames: [Self] { get }
+    /// The name of an envelope's member.
+    static func name(of member: EnvelopeMember) -> Self
+}
+
 /// The members of an object that may have no others, found in one pass; if a name occurs twice, the last one counts.
 struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
     private let object: JSONValue?
     private var positions = InlineArray<nameCount, UInt32>(repeating: 0)
     /// The name of the first member that the object must not have.
-    private var unknown: JSONText?
+    private(set) var unknown: JSONText?
 
     /// A value that is not an object has no members.
     init(_ object: JSONValue?) {
@@ -51,7 +59,7 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
     func refuseUnknownMembers() throws(DeadLetter) {
         guard let unknown else { return }
         throw .unknownMember(
-            unknown.bytes, of: Name.holder, allowed: Name.allCases.prefix(Name.ownCount).map(\.name))
+            unknown.bytes, of: "\(Name.holder)", allowed: Name.allCases.prefix(Name.ownCount).map(\.name))
     }
 
     func wrong(_ name: Name, _ expected: RequestValue) -> DeadLetter {
@@ -102,4 +110,10 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
         }
         return count == 0 ? nil : value
     }
+}
+
+extension RequestObject: EnvelopeBody where Name: EnvelopeMemberName {
+    var isEvent: Bool { Name.contentNames.contains { self[$0] != nil } }
+
+    subscript(member: EnvelopeMember) -> JSONValue? { self[Name.name(of: member)] }
 }

@@ -69,7 +69,7 @@ extension PipelineConfiguration {
                 ("topic.events", topics.events), ("topic.subscriptions", topics.subscriptions),
                 ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
                 ("topic.journal", topics.journal), ("topic.requests", topics.requests),
-                ("topic.deliveries", topics.deliveries),
+                ("topic.deliveries", topics.deliveries), ("topic.broadcasts", topics.broadcasts),
             ] + delivery.retryTopics(of: topics.dispatch).map { ("delivery.retry", $0) }
         return named.enumerated().compactMap { index, topic in
             named[..<index].first { $0.1 == topic.1 }.map { other in

@@ -95,6 +95,8 @@ extension PipelineConfiguration {
         public var events = "orders.events"
         /// Requests for notifications; empty: none are read.
         public var requests = ""
+        /// Messages to everybody of a channel; the pipeline itself does not read it.
+        public var broadcasts = "notifications.broadcasts"
         public var subscriptions = "notifications.subscriptions"
         public var dispatch = "notifications.dispatch"
         public var deadLetters = "notifications.dead-letters"

@@ -38,6 +38,9 @@ extension Setting {
             "topic.requests", \.configuration.topics.requests,
             "Requests for notifications, in; none are read by default."),
         .name(
+            "topic.broadcasts", \.configuration.topics.broadcasts, default: .value("notifications.broadcasts"),
+            "Messages to everybody of a channel. Only `carillon render` reads them."),
+        .name(
             "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
             "Who is subscribed to what; compacted."),
         .name(

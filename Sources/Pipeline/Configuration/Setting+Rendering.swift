@@ -43,6 +43,10 @@ extension Setting {
                     return error.problems
                 }
             },
+            .choice(
+                "broadcasts.language", \.configuration.rendering.broadcastLanguage, default: .value("all"),
+                "Which languages of a broadcast a device gets: `all` as data, of which the app chooses; or the `device`'s, which the system shows. On iOS the device's is shown in either case."
+            ),
         ] + DeepLinks.defaultTemplates.keys.sorted(by: >).map(deepLink)
 
     private static func deepLink(_ orderType: String) -> Setting {

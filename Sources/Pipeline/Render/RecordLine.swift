@@ -17,6 +17,8 @@ package struct RecordLine: ~Copyable {
     package private(set) var key: UnsafeRawBufferPointer?
     package private(set) var value: UnsafeRawBufferPointer?
     package private(set) var headers: [EventHeader] = []
+    /// Whether the line is the value itself.
+    package private(set) var isBare = false
     /// The decoded base64, freed at the next line.
     private var decoded: [UnsafeMutableRawBufferPointer] = []
 
@@ -31,10 +33,14 @@ package struct RecordLine: ~Copyable {
         batch.removeAll()
         batch.topic = topic
         batch.headers.append(contentsOf: headers)
-        batch.records.append(
-            EventRecord(
-                partition: partition, offset: offset, timestamp: timestamp.map(EventTime.init(milliseconds:)), key: key,
-                value: value, headers: headers.indices))
+        batch.records.append(record)
+    }
+
+    /// The line as a record, whose headers are ``headers``.
+    package var record: EventRecord {
+        EventRecord(
+            partition: partition, offset: offset, timestamp: timestamp.map(EventTime.init(milliseconds:)), key: key,
+            value: value, headers: headers.indices)
     }
 
     /// Reads a line; everything in it is valid until the next call, and as long as `line` is.
@@ -52,9 +58,11 @@ package struct RecordLine: ~Copyable {
         timestamp = 0
         key = nil
         value = line
+        isBare = true
         guard let document = try? reader.parse(line), document.isObject, document.member("topic")?.isString == true,
             document.member("payload") != nil || document.member("payload_base64") != nil
         else { return }
+        isBare = false
         readEnvelope(document)
     }
 

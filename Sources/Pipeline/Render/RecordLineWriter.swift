@@ -42,6 +42,22 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         try end()
     }
 
+    /// A broadcast's record.
+    mutating func dispatch(_ record: DispatchRecord, from event: EventRecord) throws(FileError) {
+        begin(topic: topics.dispatch, key: record.key, value: record.value, headers: record.headers)
+        if explains { explain(event, []) }
+        try end()
+    }
+
+    /// With `--explain` a record that cancels a broadcast has a line, which names it.
+    mutating func cancel(_ event: EventRecord) {
+        guard explains else { return }
+        output.append(#"{"cancelled":"#)
+        append(event.key, asText: true)
+        explain(event, [])
+        output.append("}\n")
+    }
+
     package mutating func deadLetter(
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord

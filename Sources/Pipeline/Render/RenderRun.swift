@@ -22,6 +22,7 @@ package struct RenderRun: ~Copyable {
     /// Of the line at hand, by what its topic is.
     private var batch: EventBatch
     private var requests: EventBatch
+    private var broadcasts: BroadcastRender
     private var line = RecordLine()
     private let topics: PipelineConfiguration.Topics
     /// The topic of a bare value.
@@ -41,7 +42,9 @@ package struct RenderRun: ~Copyable {
         topics = configuration.topics
         var core = try PipelineCore(configuration, recipients: .table(subscriptions))
         try core.beginTransaction(clock: 0)
+        let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core
+        self.broadcasts = broadcasts
         writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
         batch = EventBatch(.orders, topic: topics.events)
         requests = EventBatch(.requests, topic: topics.requests)
@@ -60,6 +63,11 @@ package struct RenderRun: ~Copyable {
             defer { lineNumber += 1 }
             if text.isEmpty { continue }
             line.read(text, bareTopic: bareTopic, bareOffset: lineNumber)
+            if line.topic == topics.broadcasts {
+                writer.eventTopic = line.topic
+                try broadcasts.render(line, into: &writer)
+                continue
+            }
             switch topics.source(of: line.topic) {
             case .requests:
                 line.fill(&requests)

@@ -74,7 +74,10 @@ package struct TopicSink: ~Copyable, ReplaySink {
                 "\(name) is what is delivered: writing to it would notify people, which 'carillon replay redrive' does, and "
                     + "this command cannot")
         }
-        if [topics.events, topics.requests, topics.subscriptions, topics.deadLetters, topics.journal].contains(name) {
+        let own = [
+            topics.events, topics.requests, topics.broadcasts, topics.subscriptions, topics.deadLetters, topics.journal,
+        ]
+        if own.contains(name) {
             throw ReplayRefusal("\(name) is one of the pipeline's own topics; choose another one")
         }
         var producer = try Producer(settings: configuration.kafka, logger: logger)

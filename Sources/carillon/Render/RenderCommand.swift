@@ -15,7 +15,8 @@ struct RenderCommand: ParsableCommand {
             same envelope. The same input gives the same bytes. kcat -J is not byte-safe: bytes that are not UTF-8 are \
             read and written as payload_base64. The state of each order is folded, as the daemon does it, so a duplicate \
             or a status that does not change notifies nobody. Timers fire only with --until: each at the moment at which \
-            it is due, by a clock that the records' timestamps move, and after the last record up to that time.
+            it is due, by a clock that the records' timestamps move, and after the last record up to that time. Records \
+            of topic.broadcasts give a record for each device of their channel; a bare one has the key that it should have.
             """,
         examples: [
             ("carillon render --subscriptions Examples/subscriptions.jsonl Examples/events.jsonl", "Test your rules."),
@@ -30,6 +31,10 @@ struct RenderCommand: ParsableCommand {
             (
                 "carillon render --until 2026-11-22T18:00:00Z --subscriptions s.jsonl --explain events.jsonl",
                 "What tomorrow's schedule will send, and why not more."
+            ),
+            (
+                "carillon render --topic notifications.broadcasts --subscriptions s.jsonl broadcast.json",
+                "What a broadcast would be on each device."
             ),
         ])
 

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 @testable import DispatchRecords
@@ -7,22 +6,12 @@ import Testing
 /// The messages of docs/rules.md §9.2 and §10.1, read from the page.
 @Suite("The examples of requests")
 struct RequestExamplesTests {
-    /// The lines of the page from a title to the next one that begin like this.
-    private static func lines(of title: String, beginningWith start: String) throws -> [String] {
-        let page = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../docs").appending(path: "rules.md").standardizedFileURL
-        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").map(String.init)
-        let first = try #require(lines.firstIndex { $0.hasPrefix("### \(title) ") })
-        return lines[(first + 1)...].prefix { !$0.hasPrefix("## ") && !$0.hasPrefix("### ") }
-            .filter { $0.hasPrefix(start) }
-    }
-
     private func expect(
         _ sample: SampleRequest, _ settings: RenderSettings = RenderSettings(), isExample place: Int, of title: String
     ) throws {
         let rendered = try RenderedRequest(sample, settings)
-        let fcm = try Self.lines(of: title, beginningWith: #"{"message":{"token""#)
-        let apns = try Self.lines(of: title, beginningWith: #"{"device_token":"#)
+        let fcm = try RulesPage.lines(of: title, beginningWith: #"{"message":{"token""#)
+        let apns = try RulesPage.lines(of: title, beginningWith: #"{"device_token":"#)
         try #require(fcm.count > place && apns.count == fcm.count)
         #expect(rendered.fcm == fcm[place])
         #expect(rendered.apns == apns[place])

@@ -24,38 +24,12 @@ struct RequestReadingTests {
         try #require(rendered.count == samples.count)
         for (sample, message) in zip(samples, rendered) {
             let fcm = try #require(PushValue(json: message.fcm)?["message"])
-            #expect(Self.onAndroid(fcm) == Self.expected(sample, .android), "\(message.fcm)")
+            #expect(Phone.onAndroid(fcm) == Self.expected(sample, .android), "\(message.fcm)")
             #expect(
-                Self.onIOS(fcm) == Self.expected(sample, .iOS(hasBadge: sendsNotificationCount)), "\(message.fcm)")
+                Phone.onIOS(fcm) == Self.expected(sample, .iOS(hasBadge: sendsNotificationCount)), "\(message.fcm)")
             let payload = try #require(PushValue(json: message.apns)?["payload"])
             #expect(ReceivedNotification(json: payload.json) == Self.expected(sample, .apns), "\(message.apns)")
         }
-    }
-
-    /// What FCM's library hands to an app on Android.
-    private static func onAndroid(_ message: PushValue) -> ReceivedNotification {
-        let android = message["android"]
-        let shown = (message["notification"]?.object ?? [:])
-            .merging(android?["notification"]?.object ?? [:]) { $1 }
-        var remote: [String: PushValue] = ["data": message["data"] ?? .null]
-        remote["notification"] = shown.isEmpty ? nil : .object(shown)
-        remote["collapseKey"] = android?["collapse_key"]
-        return ReceivedNotification(json: PushValue.object(remote).json)
-    }
-
-    /// What iOS hands to an app that FCM has reached through APNs: FCM adds title and body to `aps.alert`, and names of
-    /// its own.
-    private static func onIOS(_ message: PushValue) -> ReceivedNotification {
-        var payload = message["data"]?.object ?? [:]
-        var aps = message["apns"]?["payload"]?["aps"]?.object ?? [:]
-        var alert = aps["alert"]?.object ?? [:]
-        alert["title"] = message["notification"]?["title"]
-        alert["body"] = message["notification"]?["body"]
-        aps["alert"] = alert.isEmpty ? nil : .object(alert)
-        payload["aps"] = .object(aps)
-        payload["fcm_options"] = message["apns"]?["fcm_options"]
-        payload["gcm.message_id"] = .string("1")
-        return ReceivedNotification(json: PushValue.object(payload).json)
     }
 
     private enum Way {

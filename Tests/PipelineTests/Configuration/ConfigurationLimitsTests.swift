@@ -52,6 +52,8 @@ import Testing
                 == ["topic.dispatch: 'orders.events' is also topic.events"])
         let requests = try problems { $0.topics.requests = "orders.events" }
         #expect(requests == ["topic.requests: 'orders.events' is also topic.events"])
+        let broadcasts = try problems { $0.topics.requests = "notifications.broadcasts" }
+        #expect(broadcasts == ["topic.broadcasts: 'notifications.broadcasts' is also topic.requests"])
         #expect(
             try problems { $0.topics.deliveries = $0.topics.dispatch }
                 == ["topic.deliveries: 'notifications.dispatch' is also topic.dispatch"])

@@ -15,4 +15,12 @@ struct RulesHashTests {
         #expect(on != usual)
         #expect(configuration.rulesHash == usual)
     }
+
+    @Test("§14.2: the language of broadcasts is no part of the hash, since the pipeline sends none")
+    func broadcastLanguage() throws {
+        var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        let usual = configuration.rulesHash
+        configuration.rendering.broadcastLanguage = .device
+        #expect(configuration.rulesHash == usual)
+    }
 }

@@ -4,6 +4,12 @@ import NotificationPayload
 struct Phone {
     private var seen = Deduplicator(capacity: 100)
     private let links = DeepLinks()
+    /// The language that the user has set.
+    private let locale: String
+
+    init(locale: String = "en") {
+        self.locale = locale
+    }
 
     /// What the user sees: the text, and below it what a tap opens and what the app gets to know.
     mutating func receive(_ push: ReceivedPush) -> [String] {
@@ -24,9 +30,25 @@ struct Phone {
         case .message(let message):
             return [message.isSilent ? "(silent)" : text(message.title, message.body)] + data(message.extras)
         case .broadcast(let broadcast):
-            return ["broadcast \(broadcast.notificationID)"] + data(broadcast.data.mapValues(PushValue.string))
+            return show(broadcast)
         case .unknown(let unknown):
             return ["not understood: \(unknown.reason)"] + data(unknown.push.data)
+        }
+    }
+
+    /// A broadcast to be shown has the texts of all languages, unless the system has shown the device's already
+    /// (document 4). A real app also looks at ``Broadcast/expiresAt``.
+    private func show(_ broadcast: Broadcast) -> [String] {
+        switch broadcast.content {
+        case .display(let display):
+            let own = display.text(for: locale)
+            let banner = text(broadcast.title ?? own?.title, broadcast.body ?? own?.message)
+            let image = display.poster.map { ["image \($0)"] } ?? []
+            return ["\(display.kind): \(banner)"] + image + (display.isCancellable ? [] : ["cannot be dismissed"])
+        case .nonDisplay(let nonDisplay):
+            return ["(silent) \(nonDisplay.kind.rawValue): \(nonDisplay.data ?? "")"]
+        case nil:
+            return ["not understood: broadcast \(broadcast.notificationID)"]
         }
     }
 

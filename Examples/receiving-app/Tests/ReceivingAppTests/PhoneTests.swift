@@ -67,6 +67,36 @@ struct PhoneTests {
             ])
     }
 
+    @Test("a broadcast shows the text of the phone's language, or what the system has shown")
+    func broadcasts() throws {
+        let fields =
+            #"[{"language":"en","title":"Hello","msg":"World"},{"language":"de","title":"Hallo","msg":"Welt"}]"#
+        let members: [String: PushValue] = [
+            "actiontype": .string("display"), "notificationtype": .string("festive"), "notificationid": .string("1"),
+            "type": .string("non-cancellable"), "poster": .string("https://a.example/p.png"), "fields": .string(fields),
+        ]
+        let json = PushValue.object(members).json
+        let shown = ["festive: Hallo: Welt", "image https://a.example/p.png", "cannot be dismissed"]
+        for message in [
+            #"{"message":{"data":\#(json)}}"#,
+            #"{"message":{"notification":{"title":"Hallo","body":"Welt"},"data":\#(json)}}"#,
+        ] {
+            var phone = Phone(locale: "de-AT")
+            let push = try #require(Delivery(line: line("fcm", message))?.push)
+            #expect(phone.receive(push) == shown)
+            #expect(phone.receive(push) == ["duplicate, dropped: 1"])
+        }
+    }
+
+    @Test("a broadcast that is not to be shown changes a feature, and an unknown one nothing")
+    func silentBroadcasts() {
+        let data =
+            #"{"actiontype":"non-display","notificationtype":"enable-feature","notificationid":"2","data":"dark mode"}"#
+        let other = #"{"actiontype":"later","notificationid":"3"}"#
+        let lines = [data, other].map { line("fcm", #"{"message":{"data":\#($0)}}"#) }
+        #expect(shown(lines) == [["(silent) enable-feature: dark mode"], ["not understood: broadcast 3"]])
+    }
+
     @Test("what cannot be understood says why, and an order says what is wrong with it")
     func problems() {
         #expect(
