@@ -148,7 +148,6 @@ class DeliveryWorld:
             deliveries=self.cluster.read(self.topics["deliveries"]),
             requests=requests,
             commits=commits,
-            ends=self.ends(),
             give_up=GIVE_UP * 1_000,
             longest_wait=max(int(each.removesuffix("s")) for each in RETRIES) * 1_000,
             **known,

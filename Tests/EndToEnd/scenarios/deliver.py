@@ -70,7 +70,7 @@ class Delivery:
         self.disturbances, self.counts = [], collections.Counter()
         # Processes, or the brokers.
         self.away = {}
-        self.began = time.monotonic()
+        self.ends, self.began = {}, time.monotonic()
 
     def say(self, text):
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
@@ -224,6 +224,7 @@ class Delivery:
         last = [None]
 
         def is_done():
+            self.ends = self.world.ends()
             left = self.world.left()
             if left != last[0]:
                 last[0] = left
@@ -244,6 +245,7 @@ class Delivery:
             self.world.finished_run(
                 read_requests(self.stand_in.log),
                 possibly_twice=int(sum(self.twice.values())),
+                ends=self.ends,
                 unsaid=self.unsaid,
                 disturbances=self.disturbances,
             )

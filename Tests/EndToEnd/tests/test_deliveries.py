@@ -293,6 +293,21 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.run_.give_up += 1
         self.assertEqual(self.kinds(), {"a newer push before an older one"})
 
+    def test_a_newer_push_after_an_older_one_whose_next_attempt_would_have_come_too_late(self):
+        older, newer = self.pair()
+        push = self.by_message[older.message]
+        self.change_request(older.place, status=429, fault="quota", reason="QUOTA_EXCEEDED")
+        at = next(at for at, each in enumerate(self.run_.deliveries) if json.loads(each.value)["message_id"] == older.message)
+        ended = changed(self.run_.deliveries[at], outcome="expired", provider_id=None, status=None)
+        self.run_.deliveries[at] = ended._replace(timestamp=push.expires)
+        self.run_.longest_wait = push.expires - older.time
+        self.assertEqual(self.kinds(), {"a newer push before an older one", "expired, but sent"})
+        # It was given up by a process that died before it had committed that.
+        self.run_.disturbances = [(newer.time, newer.time)]
+        self.assertEqual(self.kinds(), set())
+        self.run_.longest_wait -= 1
+        self.assertEqual(self.kinds(), {"a newer push before an older one"})
+
     def test_a_newer_push_though_the_older_one_has_only_failed(self):
         older, _ = self.pair()
         self.change_request(older.place, status=503, fault="unavailable", reason="UNAVAILABLE")
