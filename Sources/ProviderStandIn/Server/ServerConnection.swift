@@ -19,6 +19,8 @@ final class ServerConnection {
     private var requests = 0
     /// The last stream that is processed, as the GOAWAY says.
     private var lastStream = Int32.max
+    /// The highest stream that was processed. Streams may end in another order than they began.
+    private var highest: Int32 = 0
     private var streams: [Int32: ServerStream] = [:]
     /// When answers that were put off are due, in nanoseconds of the monotonic clock; `.max` is never.
     private var waiting: [(due: UInt64, stream: Int32, answer: StandInAnswer)] = []
@@ -202,6 +204,7 @@ extension ServerConnection {
     fileprivate func received(_ id: Int32) {
         guard let stream = streams[id], id <= lastStream, !mustReset, !isStalled else { return }
         requests += 1
+        highest = max(highest, id)
         let open = streams.count
         let (faults, total) = loop.shared.state.withLock { state in
             state.counts.requests += 1
@@ -213,9 +216,9 @@ extension ServerConnection {
             if let last = faults.stallAfter, requests > last { isStalled = true }
             if mustReset || isStalled { return }
             if requests == faults.goAwayAfter {
-                lastStream = id
+                lastStream = highest
                 nghttp2_submit_goaway(
-                    session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, UInt32(NGHTTP2_NO_ERROR.rawValue), nil, 0)
+                    session, UInt8(NGHTTP2_FLAG_NONE.rawValue), highest, UInt32(NGHTTP2_NO_ERROR.rawValue), nil, 0)
             }
         }
         stream.request.openStreams = open
