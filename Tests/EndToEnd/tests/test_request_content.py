@@ -83,7 +83,7 @@ def notes_of(data):
 
 class Page(unittest.TestCase):
     def test_the_examples_of_the_page_are_what_is_sent_byte_for_byte(self):
-        blocks = re.findall(r"```json\n(.*?)\n```", PAGE[PAGE.index("### 9.2") :], re.S)
+        blocks = re.findall(r"```json\n(.*?)\n```", PAGE[PAGE.index("### 9.2") : PAGE.index("## 11. ")], re.S)
         self.assertEqual(len(blocks), 9)
         for at in range(0, len(blocks), 3):
             request, *expected = blocks[at : at + 3]
