@@ -6,6 +6,7 @@ let package = Package(
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "Pipeline", targets: ["Pipeline"]),
+        .library(name: "Broadcasts", targets: ["Broadcasts"]),
         .library(name: "Delivery", targets: ["Delivery"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
@@ -69,6 +70,14 @@ let package = Package(
                 "Pipeline", "Subscriptions", "Telemetry",
             ]),
 
+        // Messages to everybody of a channel: a worker of its own over the subscriptions.
+        .target(
+            name: "Broadcasts",
+            dependencies: [
+                "Digests", "DispatchRecords", "Events", "Extraction", "JSONReader", "KafkaClient",
+                "NotificationPayload", "Pipeline", "StateStore", "Subscriptions", "Telemetry",
+            ]),
+
         // What did happen, and what would: without what delivers.
         .target(
             name: "Replay",
@@ -96,7 +105,8 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Console", "Deliveries", "Delivery", "Digests", "DispatchRecords", "Events", "Extraction",
+                "Arguments", "Broadcasts", "Console", "Deliveries", "Delivery", "Digests", "DispatchRecords", "Events",
+                "Extraction",
                 "FanOut", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline",
                 "ProviderStandIn", "Replay", "Subscriptions", "Telemetry",
             ],
@@ -156,6 +166,13 @@ let package = Package(
             dependencies: [
                 "CarillonTesting", "Deliveries", "DispatchRecords", "JSONReader", "NotificationPayload",
                 "Subscriptions", "TestSupport",
+            ]),
+        .testTarget(
+            name: "BroadcastsTests",
+            dependencies: [
+                "Broadcasts", "DispatchRecords", "Events", "JSONReader", "KafkaClient", "NotificationPayload",
+                "Pipeline",
+                "StateStore", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",

@@ -130,7 +130,9 @@ class FirebaseAdmin(unittest.TestCase):
             for platform, devices in (("fcm", LOCALES), ("apns", {"0a1b2c3d": "de"}))
             for token, locale in devices.items()
         ]
-        written = records_of(render(self.harness, records, table, "--set", f"broadcasts.language={language}"))
+        written = records_of(
+            render(self.harness, records, table, "--set", f"topic.broadcasts={TOPIC}", "--set", f"broadcasts.language={language}")
+        )
         self.assertEqual(len(written), len(broadcasts) * (len(LOCALES) + 1))
         for record in written:
             headers = dict(record.headers)

@@ -62,6 +62,14 @@ extension PipelineConfiguration {
     /// one transaction, and the broker would abort one that is too slow at every attempt.
     package var mostDevicesPerEvent: Int { Int(clamping: transactionTimeout.wholeMilliseconds) * 10 }
 
+    /// The topics whose names follow from others, where there are broadcasts.
+    private var broadcastTopics: [(String, String)] {
+        guard !topics.broadcasts.isEmpty else { return [] }
+        return [
+            ("topic.broadcasts", topics.broadcastJournal), ("topic.dispatch", topics.broadcastDispatch),
+        ] + delivery.retryTopics(of: topics.broadcastDispatch).map { ("delivery.retry", $0) }
+    }
+
     /// Two roles on one topic would feed the pipeline its own output.
     private func topicProblems() -> [ConfigurationProblem] {
         let named =
@@ -70,8 +78,8 @@ extension PipelineConfiguration {
                 ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
                 ("topic.journal", topics.journal), ("topic.requests", topics.requests),
                 ("topic.deliveries", topics.deliveries), ("topic.broadcasts", topics.broadcasts),
-            ] + delivery.retryTopics(of: topics.dispatch).map { ("delivery.retry", $0) }
-        return named.enumerated().compactMap { index, topic in
+            ] + delivery.retryTopics(of: topics.dispatch).map { ("delivery.retry", $0) } + broadcastTopics
+        return named.filter { !$0.1.isEmpty }.enumerated().compactMap { index, topic in
             named[..<index].first { $0.1 == topic.1 }.map { other in
                 ConfigurationProblem(subject: topic.0, message: "'\(topic.1)' is also \(other.0)")
             }

@@ -36,6 +36,7 @@ public struct PipelineConfiguration: Sendable {
     public var rendering = RenderSettings()
     /// What `carillon explain` shows as the URL of a push; nothing that is sent depends on it (docs/rules.md §5.5).
     public var deepLinks = DeepLinks()
+    public var broadcasts = BroadcastLimits()
     /// How `carillon deliver` sends; the pipeline itself does not use it.
     public var delivery = DeliveryConfiguration()
     /// A device that was last seen longer ago gets nothing (docs/rules.md §1.7).
@@ -95,8 +96,8 @@ extension PipelineConfiguration {
         public var events = "orders.events"
         /// Requests for notifications; empty: none are read.
         public var requests = ""
-        /// Messages to everybody of a channel; the pipeline itself does not read it.
-        public var broadcasts = "notifications.broadcasts"
+        /// Messages to everybody of a channel; empty: there are none. The pipeline itself does not read it.
+        public var broadcasts = ""
         public var subscriptions = "notifications.subscriptions"
         public var dispatch = "notifications.dispatch"
         public var deadLetters = "notifications.dead-letters"
@@ -105,6 +106,11 @@ extension PipelineConfiguration {
         public var deliveries = "notifications.deliveries"
 
         public init() {}
+
+        /// What is written for broadcasts: a topic of its own, so that a million pushes never stand before an order's.
+        package var broadcastDispatch: String { "\(dispatch).broadcasts" }
+        /// One record for each transaction of those that send broadcasts.
+        package var broadcastJournal: String { "\(broadcasts).journal" }
 
         /// The topic that a source reads.
         package func topic(of source: SourceKind) -> String {
@@ -148,6 +154,16 @@ extension PipelineConfiguration {
                 self = .time(milliseconds: milliseconds)
             }
         }
+    }
+
+    /// How much of broadcasts is sent.
+    public struct BroadcastLimits: Sendable, Equatable {
+        /// The most broadcasts that a device gets which joins their channel after they were sent; the newest ones.
+        public var mostLate = 10
+        /// The dispatch records of broadcasts a second that a process writes; 0: no limit.
+        public var rate = 0
+
+        public init() {}
     }
 
     public enum LogFormat: String, CaseIterable, Sendable {

@@ -7,7 +7,8 @@ extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`
     /// and docs/settings.md.
     public static let all: [Setting] =
-        identity + topics + state + rules + orders + requests + rendering + fanOut + transactions + delivery
+        identity + topics + state + rules + orders + requests + broadcasts + rendering + fanOut + transactions
+        + delivery
         + monitoring
         + logging
 
@@ -37,9 +38,9 @@ extension Setting {
         .optionalName(
             "topic.requests", \.configuration.topics.requests,
             "Requests for notifications, in; none are read by default."),
-        .name(
-            "topic.broadcasts", \.configuration.topics.broadcasts, default: .value("notifications.broadcasts"),
-            "Messages to everybody of a channel. Only `carillon render` reads them."),
+        .optionalName(
+            "topic.broadcasts", \.configuration.topics.broadcasts,
+            "Messages to everybody of a channel; there are none by default. `carillon broadcasts` sends them."),
         .name(
             "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
             "Who is subscribed to what; compacted."),
@@ -86,6 +87,16 @@ extension Setting {
         .choice(
             "on-missing-order-id", \.onMissingOrderID, default: .value("send"),
             "What happens to an event without an order id: sent with an empty id and `x-degraded`, or a dead letter."),
+    ]
+
+    private static let broadcasts: [Setting] = [
+        .integer(
+            "broadcasts.max-late", \.configuration.broadcasts.mostLate, default: .value("10"), 0...1_000,
+            "The most broadcasts that a device gets which joins their channel later: the newest that are still valid."),
+        .integer(
+            "broadcasts.rate", \.configuration.broadcasts.rate, default: .value("0"), 0...10_000_000,
+            "The dispatch records of broadcasts a second that a process writes; 0 is no limit. For senders without a limit "
+                + "of their own."),
     ]
 
     private static let fanOut: [Setting] = [

@@ -44,7 +44,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
 
     /// A broadcast's record.
     mutating func dispatch(_ record: DispatchRecord, from event: EventRecord) throws(FileError) {
-        begin(topic: topics.dispatch, key: record.key, value: record.value, headers: record.headers)
+        begin(topic: topics.broadcastDispatch, key: record.key, value: record.value, headers: record.headers)
         if explains { explain(event, []) }
         try end()
     }

@@ -69,13 +69,18 @@ package struct TopicSink: ~Copyable, ReplaySink {
         throws
     {
         let topics = configuration.topics
-        if name == topics.dispatch || name == PipelineConfiguration.Topics().dispatch {
+        let delivered = [
+            topics.dispatch, topics.broadcastDispatch, PipelineConfiguration.Topics().dispatch,
+            PipelineConfiguration.Topics().broadcastDispatch,
+        ]
+        if delivered.contains(name) {
             throw ReplayRefusal(
                 "\(name) is what is delivered: writing to it would notify people, which 'carillon replay redrive' does, and "
                     + "this command cannot")
         }
         let own = [
             topics.events, topics.requests, topics.broadcasts, topics.subscriptions, topics.deadLetters, topics.journal,
+            topics.broadcastJournal,
         ]
         if own.contains(name) {
             throw ReplayRefusal("\(name) is one of the pipeline's own topics; choose another one")

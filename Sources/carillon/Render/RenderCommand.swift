@@ -33,7 +33,7 @@ struct RenderCommand: ParsableCommand {
                 "What tomorrow's schedule will send, and why not more."
             ),
             (
-                "carillon render --topic notifications.broadcasts --subscriptions s.jsonl broadcast.json",
+                "carillon render --set topic.broadcasts=b --topic b --subscriptions s.jsonl broadcast.json",
                 "What a broadcast would be on each device."
             ),
         ])

@@ -36,7 +36,8 @@ struct RenderBroadcastTests {
         try Data(Self.subscriptions.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: file))
         let result = try withExtendedLifetime(folder) {
             try CommandProcess.run(
-                ["render", "--subscriptions", file] + arguments, input: lines.joined(separator: "\n"))
+                ["render", "--subscriptions", file, "--set", "topic.broadcasts=notifications.broadcasts"] + arguments,
+                input: lines.joined(separator: "\n"))
         }
         #expect(result.status == 0, "\(result.errors)")
         return result.output.split(separator: "\n").compactMap { PushValue(json: String($0)) }
@@ -50,7 +51,7 @@ struct RenderBroadcastTests {
     func devices() throws {
         let records = try render([line(broadcast(), key: "1235")])
         #expect(records.count == 2)
-        #expect(records.allSatisfy { $0["topic"] == .string("notifications.dispatch") })
+        #expect(records.allSatisfy { $0["topic"] == .string("notifications.dispatch.broadcasts") })
         let fcm = try #require(records.compactMap(message).first { $0["message"] != nil }?["message"])
         let apns = try #require(records.compactMap(message).first { $0["payload"] != nil }?["payload"])
         #expect(fcm["apns"]?["payload"]?["aps"]?["alert"]?["title"] == .string("Hallo"))

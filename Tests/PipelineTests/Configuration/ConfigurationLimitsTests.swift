@@ -52,8 +52,16 @@ import Testing
                 == ["topic.dispatch: 'orders.events' is also topic.events"])
         let requests = try problems { $0.topics.requests = "orders.events" }
         #expect(requests == ["topic.requests: 'orders.events' is also topic.events"])
-        let broadcasts = try problems { $0.topics.requests = "notifications.broadcasts" }
+        let broadcasts = try problems {
+            $0.topics.requests = "notifications.broadcasts"
+            $0.topics.broadcasts = "notifications.broadcasts"
+        }
         #expect(broadcasts == ["topic.broadcasts: 'notifications.broadcasts' is also topic.requests"])
+        let derived = try problems {
+            $0.topics.journal = "b.journal"
+            $0.topics.broadcasts = "b"
+        }
+        #expect(derived == ["topic.broadcasts: 'b.journal' is also topic.journal"])
         #expect(
             try problems { $0.topics.deliveries = $0.topics.dispatch }
                 == ["topic.deliveries: 'notifications.dispatch' is also topic.dispatch"])

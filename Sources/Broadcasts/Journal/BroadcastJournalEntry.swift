@@ -1,0 +1,129 @@
+/// The record that each transaction of broadcasts writes about itself to `<topic.broadcasts>.journal`
+/// (docs/broadcasts.md): what it has read and sent, for `carillon broadcast status` and `carillon explain --broadcast`.
+package struct BroadcastJournalEntry: Equatable, Sendable {
+    package static let version: Int64 = 2
+
+    /// A half-open range of offsets of the subscriptions; `from` is the offset committed before.
+    package struct Range: Equatable, Sendable {
+        package var topic: String
+        package var partition: Int32
+        package var from: Int64
+        package var to: Int64
+
+        package init(topic: String, partition: Int32, from: Int64, to: Int64) {
+            self.topic = topic
+            self.partition = partition
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// Which broadcast, in which partition of the subscriptions.
+    package struct Subject: Equatable, Sendable {
+        package var partition: Int32
+        /// Its offset in `topic.broadcasts`.
+        package var broadcast: Int64
+        package var notificationID: String
+        package var messageID: String
+
+        package init(partition: Int32, broadcast: Int64, notificationID: String, messageID: String) {
+            self.partition = partition
+            self.broadcast = broadcast
+            self.notificationID = notificationID
+            self.messageID = messageID
+        }
+    }
+
+    /// A slice of a pass.
+    package struct Slice: Equatable, Sendable {
+        package enum End: String, CaseIterable, Sendable {
+            case done
+            /// Cancelled, or replaced by a later record with its id.
+            case cancelled
+            case expired
+            /// It cannot be rendered: it is a dead letter.
+            case failed
+        }
+
+        package var subject: Subject
+        package var joinedBelow: Int64
+        /// The hash of the last device that was looked at, before the slice and after it, 32 bytes.
+        package var keyBefore: [UInt8]?
+        package var keyAfter: [UInt8]?
+        /// The devices that the pass goes over, counted when it began; only of its first slice.
+        package var devices: Int?
+        package var sent: Int
+        /// Devices that were last seen too long ago.
+        package var stale: Int
+        /// Nil: the pass continues.
+        package var end: End?
+
+        package init(
+            subject: Subject, joinedBelow: Int64, keyBefore: [UInt8]? = nil, keyAfter: [UInt8]? = nil,
+            devices: Int? = nil, sent: Int = 0, stale: Int = 0, end: End? = nil
+        ) {
+            self.subject = subject
+            self.joinedBelow = joinedBelow
+            self.keyBefore = keyBefore
+            self.keyAfter = keyAfter
+            self.devices = devices
+            self.sent = sent
+            self.stale = stale
+            self.end = end
+        }
+    }
+
+    /// What joiners got of a broadcast.
+    package struct Late: Equatable, Sendable {
+        package var subject: Subject
+        package var sent: Int
+
+        package init(subject: Subject, sent: Int) {
+            self.subject = subject
+            self.sent = sent
+        }
+    }
+
+    /// A broadcast without a pass.
+    package struct Skipped: Equatable, Sendable {
+        package enum Reason: String, CaseIterable, Sendable {
+            case cancelled, expired
+            case deadLetter = "dead_letter"
+        }
+
+        package var partition: Int32
+        package var broadcast: Int64
+        /// Nil where the record does not say.
+        package var notificationID: String?
+        package var reason: Reason
+
+        package init(partition: Int32, broadcast: Int64, notificationID: String?, reason: Reason) {
+            self.partition = partition
+            self.broadcast = broadcast
+            self.notificationID = notificationID
+            self.reason = reason
+        }
+    }
+
+    package var group: String
+    /// The cluster's id; nil where the broker does not report it.
+    package var cluster: String?
+    package var dispatch: String
+    package var ranges: [Range] = []
+    /// The view of `topic.broadcasts` had everything below this offset.
+    package var broadcasts: Int64 = 0
+    /// Decides what has expired; in milliseconds since 1970.
+    package var clock: Int64 = 0
+    package var passes: [Slice] = []
+    package var late: [Late] = []
+    package var skipped: [Skipped] = []
+    /// The hash of the settings that decide payloads.
+    package var rules: String
+
+    package init(group: String, cluster: String?, dispatch: String, rules: String) {
+        self.group = group
+        self.cluster = cluster
+        self.dispatch = dispatch
+        self.rules = rules
+    }
+}
