@@ -45,8 +45,8 @@ extension BroadcastJournalEntry {
     private static func append(_ subject: Subject, to text: inout ByteWriter) {
         text.append("partition", Int64(subject.partition))
         text.append("broadcast", subject.broadcast)
-        text.append("id", subject.notificationID)
-        text.append("message_id", subject.messageID)
+        if let id = subject.notificationID { text.append("id", id) }
+        if let id = subject.messageID { text.append("message_id", id) }
     }
 
     private static func text(_ hash: [UInt8]) -> String {
@@ -83,10 +83,10 @@ extension BroadcastJournalEntry.Range {
 
 extension BroadcastJournalEntry.Subject {
     fileprivate init?(_ value: JSONValue) {
-        guard let partition = value.partition, let broadcast = value.member("broadcast")?.integer,
-            let notificationID = value.text("id"), let messageID = value.text("message_id")
-        else { return nil }
-        self.init(partition: partition, broadcast: broadcast, notificationID: notificationID, messageID: messageID)
+        guard let partition = value.partition, let broadcast = value.member("broadcast")?.integer else { return nil }
+        self.init(
+            partition: partition, broadcast: broadcast, notificationID: value.text("id"),
+            messageID: value.text("message_id"))
     }
 }
 

@@ -23,10 +23,11 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
         package var partition: Int32
         /// Its offset in `topic.broadcasts`.
         package var broadcast: Int64
-        package var notificationID: String
-        package var messageID: String
+        /// Nil where a pass ended because the broadcast was cancelled or replaced.
+        package var notificationID: String?
+        package var messageID: String?
 
-        package init(partition: Int32, broadcast: Int64, notificationID: String, messageID: String) {
+        package init(partition: Int32, broadcast: Int64, notificationID: String?, messageID: String?) {
             self.partition = partition
             self.broadcast = broadcast
             self.notificationID = notificationID
@@ -87,7 +88,7 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
     /// A broadcast without a pass.
     package struct Skipped: Equatable, Sendable {
         package enum Reason: String, CaseIterable, Sendable {
-            case cancelled, expired
+            case expired
             case deadLetter = "dead_letter"
         }
 

@@ -23,7 +23,8 @@ package struct SubscriptionChanges: ~Copyable {
 
     private var bytes = ByteWriter(capacity: 64 * 1_024)
     private var changes: [Change] = []
-    private var malformed = 0
+    /// The records that were skipped.
+    package private(set) var malformed = 0
     private var examples: [MalformedSubscription] = []
     private var reader = JSONReader()
 
@@ -131,13 +132,13 @@ package struct SubscriptionChanges: ~Copyable {
     }
 
     /// The table's key for a change.
-    func key(_ index: Int) -> UnsafeRawBufferPointer {
+    package func key(_ index: Int) -> UnsafeRawBufferPointer {
         let start = changes[index].start
         return UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + TableEntry.keyCount])
     }
 
     /// The value that a change writes; nil if it removes the device.
-    func value(_ index: Int) -> UnsafeRawBufferPointer? {
+    package func value(_ index: Int) -> UnsafeRawBufferPointer? {
         let start = changes[index].start + TableEntry.keyCount
         return changes[index].valueCount.map { UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + $0]) }
     }
@@ -152,7 +153,7 @@ extension TableEntry {
     }
 
     /// Writes the first 16 bytes of the audience's SHA-256. `target` must have room for 32.
-    static func writeAudience(_ audience: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) {
+    package static func writeAudience(_ audience: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) {
         SHA256.hash(audience, into: target)
     }
 

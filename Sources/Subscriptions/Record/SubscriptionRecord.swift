@@ -1,3 +1,5 @@
+import Events
+
 /// A record of notifications.subscriptions. Key and value are valid only during the call that takes it.
 package struct SubscriptionRecord {
     package var partition: Int32
@@ -14,6 +16,9 @@ package struct SubscriptionRecord {
         self.key = key
         self.value = value
     }
+
+    /// The kind of audience that its key names; nil if the key is not that of a subscription.
+    package var kind: Audience? { SubscriptionKey.View(key).flatMap { Audience(of: $0.audience) } }
 }
 
 /// A record that was counted and skipped: named by its partition and offset and by hashes, never by its token.

@@ -138,7 +138,7 @@ extension SubscriptionTableError {
 
 extension [UInt8] {
     /// `withUnsafeBytes` with the error type of the store.
-    func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    package func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         let result = withUnsafeBytes { bytes -> Result<Void, StoreError> in
             Result { () throws(StoreError) in try body(bytes) }
         }

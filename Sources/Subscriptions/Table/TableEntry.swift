@@ -6,11 +6,11 @@ import StateStore
 /// head of 25 bytes, the app, the token, the locale. Numbers are little-endian.
 ///
 /// One entry per device, so that 100,000 devices of one audience load in linear time (docs/design.md §7).
-enum TableEntry {
+package enum TableEntry {
     /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
     static let version: UInt8 = 2
-    static let audienceCount = 16
-    static let keyCount = 48
+    package static let audienceCount = 16
+    package static let keyCount = 48
     private static let headCount = 25
 
     /// The offsets of the head's fields. ``Device/registeredAt`` reads its field relative to the app.
@@ -55,7 +55,7 @@ enum TableEntry {
     }
 
     /// The device of an entry, which points into it; nil if ``append(_:_:to:)`` did not write it.
-    static func device(_ entry: StoreEntry, audience: Int32) -> Device? {
+    package static func device(_ entry: StoreEntry, audience: Int32) -> Device? {
         guard entry.value.count >= headCount, entry.key.count == keyCount,
             let key = entry.key.baseAddress, let value = entry.value.baseAddress,
             value.load(fromByteOffset: Place.version, as: UInt8.self) == version,

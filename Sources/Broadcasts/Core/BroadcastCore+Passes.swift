@@ -1,0 +1,171 @@
+import DispatchRecords
+import Events
+import StateStore
+import Subscriptions
+
+extension BroadcastCore {
+    /// So many devices are looked at between two looks at the budget.
+    private static let batch = 5_000
+
+    /// Begins, continues and ends passes of a partition, until nothing is left or the budget is used up.
+    ///
+    /// The caller has made sure that the partition's subscriptions and the broadcasts are up to date.
+    /// - Parameters:
+    ///   - clock: decides what has expired; in milliseconds since 1970.
+    ///   - budget: the dispatch records that may be written.
+    package mutating func send(
+        _ number: Int32, clock: Int64, budget: inout Int, into sink: inout some BroadcastSink & ~Copyable
+    ) throws {
+        guard let partition = partitions[number] else { return }
+        while budget > 0 {
+            if partition.next.pass == nil {
+                guard let broadcast = catalogue.first(from: partition.next.broadcast) else { return }
+                guard try begin(broadcast, in: partition, clock: clock, into: &sink) else { continue }
+            }
+            try continuePass(of: partition, clock: clock, budget: &budget, into: &sink)
+        }
+    }
+
+    /// - Returns: false if the broadcast is not sent.
+    private mutating func begin(
+        _ broadcast: StoredBroadcast, in partition: BroadcastPartition, clock: Int64,
+        into sink: inout some BroadcastSink & ~Copyable
+    ) throws -> Bool {
+        switch broadcast.content {
+        case .failed(let letter):
+            // Every partition passes it; one writes it.
+            if partition.number == 0 { try write(letter, broadcast, into: &sink) }
+            skip(broadcast, nil, .deadLetter, in: partition)
+            return false
+        case .published(let content, let audience):
+            guard content.expiresAt.milliseconds > clock else {
+                skip(broadcast, content.notificationID, .expired, in: partition)
+                return false
+            }
+            // Whoever joined below this offset is in the store; whoever is only pending joins later.
+            if partition.table.isPending {
+                try partition.table.flush(at: partition.committed.offset, time: partition.committed.time)
+            }
+            let joinedBelow = partition.next.offset
+            partition.next.broadcast = broadcast.offset
+            partition.next.pass = .init(joinedBelow: joinedBelow, key: nil)
+            var slice = slice(of: partition, content)
+            slice.devices = try partition.table.count(audience, joinedBelow: joinedBelow)
+            open.passes.append(slice)
+            return true
+        }
+    }
+
+    private mutating func skip(
+        _ broadcast: StoredBroadcast, _ id: String?, _ reason: BroadcastJournalEntry.Skipped.Reason,
+        in partition: BroadcastPartition
+    ) {
+        open.skipped.append(
+            .init(partition: partition.number, broadcast: broadcast.offset, notificationID: id, reason: reason))
+        partition.next.broadcast = broadcast.offset + 1
+    }
+
+    private mutating func write(
+        _ letter: DeadLetter, _ broadcast: StoredBroadcast, into sink: inout some BroadcastSink & ~Copyable
+    ) throws {
+        let record = broadcast.record
+        try deadLetters.withHeaders(of: letter, for: record, of: settings.topic, own: broadcast.headers[...]) {
+            headers in
+            try sink.deadLetter(key: record.key, value: record.value, headers: headers)
+        }
+    }
+
+    /// A slice of the pass that is under way, at its beginning.
+    private func slice(
+        of partition: BroadcastPartition, _ content: BroadcastNotification?
+    ) -> BroadcastJournalEntry.Slice {
+        let pass = partition.next.pass
+        return .init(
+            subject: .init(
+                partition: partition.number, broadcast: partition.next.broadcast,
+                notificationID: content?.notificationID, messageID: content?.messageID),
+            joinedBelow: pass?.joinedBelow ?? 0, keyBefore: pass?.key)
+    }
+
+    /// Sends to the next devices, and ends the pass after the last one, or where the broadcast is no longer to be sent.
+    private mutating func continuePass(
+        of partition: BroadcastPartition, clock: Int64, budget: inout Int,
+        into sink: inout some BroadcastSink & ~Copyable
+    ) throws {
+        guard let broadcast = catalogue.broadcast(at: partition.next.broadcast) else {
+            return end(partition, nil, .cancelled)
+        }
+        guard case .published(let content, let audience) = broadcast.content else {
+            return end(partition, nil, .failed)
+        }
+        guard content.expiresAt.milliseconds > clock else { return end(partition, content, .expired) }
+        if renderer.begin(content, from: broadcast.record, of: settings.topic, headers: broadcast.headers) != nil {
+            return end(partition, content, .failed)
+        }
+        let index = openSlice(of: partition, content)
+        var key = partition.next.pass?.key.map { ChannelKey(audience, device: $0) }
+        var isAtEnd = false
+        while budget > 0, !isAtEnd {
+            let first = key?.successor
+            guard key == nil || first != nil else {
+                isAtEnd = true
+                break
+            }
+            isAtEnd = try !sendBatch(
+                of: partition, content, audience, from: first, limit: min(budget, Self.batch), slice: index,
+                budget: &budget, into: &sink)
+            key = partition.table.lastVisited ?? key
+        }
+        if isAtEnd { return end(partition, content, .done) }
+        partition.next.pass?.key = key?.device
+        open.passes[index].keyAfter = key?.device
+    }
+
+    /// The entry of this transaction for the pass: the one with which it began, or a new one.
+    private mutating func openSlice(of partition: BroadcastPartition, _ content: BroadcastNotification?) -> Int {
+        let broadcast = partition.next.broadcast
+        if let index = open.passes.lastIndex(where: {
+            $0.subject.partition == partition.number && $0.subject.broadcast == broadcast && $0.end == nil
+        }) {
+            return index
+        }
+        open.passes.append(slice(of: partition, content))
+        return open.passes.count - 1
+    }
+
+    /// - Returns: whether there may be more devices.
+    private mutating func sendBatch(
+        of partition: BroadcastPartition, _ content: BroadcastNotification, _ audience: ChannelHash,
+        from first: ChannelKey?, limit: Int, slice index: Int, budget: inout Int,
+        into sink: inout some BroadcastSink & ~Copyable
+    ) throws -> Bool {
+        let joinedBelow = partition.next.pass?.joinedBelow ?? 0
+        var (sent, stale) = (0, 0)
+        var audience = (name: content.audience, hash: audience)
+        let mayHaveMore = try audience.name.withUTF8 { name in
+            try partition.table.visit(audience.hash, from: first, limit: limit) { _, device, joined in
+                guard joined < joinedBelow else { return }
+                guard !device.isStale(at: content.publishedAt, maxAge: settings.maxAge) else {
+                    stale += 1
+                    return
+                }
+                try sink.dispatch(renderer.render(device, audience: UnsafeRawBufferPointer(name)))
+                sent += 1
+            }
+        }
+        open.passes[index].sent += sent
+        open.passes[index].stale += stale
+        open.sent += sent
+        budget -= sent
+        return mayHaveMore
+    }
+
+    private mutating func end(
+        _ partition: BroadcastPartition, _ content: BroadcastNotification?, _ end: BroadcastJournalEntry.Slice.End
+    ) {
+        let index = openSlice(of: partition, content)
+        open.passes[index].end = end
+        partition.next.broadcast += 1
+        partition.next.pass = nil
+    }
+}

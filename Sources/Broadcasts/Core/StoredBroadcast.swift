@@ -1,0 +1,54 @@
+import Events
+import KafkaClient
+
+/// A record of `topic.broadcasts` and what it says. Its bytes stay where they are as long as it lives.
+final class StoredBroadcast {
+    enum Content {
+        case published(BroadcastNotification, audience: ChannelHash)
+        /// It cannot be sent.
+        case failed(DeadLetter)
+    }
+
+    let offset: Int64
+    let record: EventRecord
+    let headers: [EventHeader]
+    let content: Content
+    private let memory: UnsafeMutableRawPointer
+
+    /// - Parameter judge: what the record is; takes its bytes as they are stored here.
+    init(
+        _ record: ConsumerRecord, _ judge: (EventRecord, [EventHeader]) -> Content
+    ) {
+        let parts =
+            [record.key ?? [], record.value ?? []] + record.headers.flatMap { [Array($0.name.utf8), $0.value ?? []] }
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: max(1, parts.reduce(0) { $0 + $1.count }), alignment: 8)
+        var next = memory
+        let views = parts.map { part in
+            let start = next
+            part.withUnsafeBytes { bytes in
+                if let source = bytes.baseAddress { start.copyMemory(from: source, byteCount: bytes.count) }
+            }
+            next += part.count
+            return UnsafeRawBufferPointer(start: start, count: part.count)
+        }
+        let headers = record.headers.indices.map { index in
+            EventHeader(
+                name: views[2 + 2 * index], value: record.headers[index].value == nil ? nil : views[3 + 2 * index])
+        }
+        let event = EventRecord(
+            partition: record.partition, offset: record.offset.value,
+            timestamp: record.timestamp.map { EventTime(milliseconds: $0.milliseconds) },
+            key: record.key == nil ? nil : views[0], value: record.value == nil ? nil : views[1],
+            headers: 0..<headers.count)
+        self.memory = memory
+        offset = record.offset.value
+        self.record = event
+        self.headers = headers
+        content = judge(event, headers)
+    }
+
+    deinit {
+        memory.deallocate()
+    }
+}
