@@ -16,7 +16,8 @@ struct Carillon: ParsableCommand {
         ],
         version: Version.text,
         subcommands: [
-            RunCommand.self, DeliverCommand.self, RenderCommand.self, DemoCommand.self, TopicsCommand.self,
+            RunCommand.self, BroadcastsCommand.self, DeliverCommand.self, RenderCommand.self, DemoCommand.self,
+            TopicsCommand.self,
             SubscribeCommand.self,
             UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self, OrdersCommand.self,
             ScheduleCommand.self,

@@ -1,7 +1,7 @@
 import DispatchRecords
 import Events
 import Extraction
-import KafkaClient
+import Pipeline
 
 /// The broadcasts that are the newest of their id and not cancelled, in the order of their log. One owner.
 struct BroadcastCatalogue: ~Copyable {
@@ -22,12 +22,12 @@ struct BroadcastCatalogue: ~Copyable {
     /// Takes what the topic has now.
     ///
     /// - Parameter records: the newest of each key, without tombstones, in the order of their offsets.
-    mutating func update(_ records: [ConsumerRecord], reached: Int64) {
+    mutating func update(_ records: [BroadcastRecord], reached: Int64) {
         self.reached = reached
         let known = Dictionary(broadcasts.map { ($0.offset, $0) }) { first, _ in first }
         var found: [StoredBroadcast] = []
         found.reserveCapacity(records.count)
-        for record in records { found.append(known[record.offset.value] ?? judged(record)) }
+        for record in records { found.append(known[record.offset] ?? judged(record)) }
         broadcasts = found
         byAudience.removeAll()
         for broadcast in found {
@@ -37,7 +37,7 @@ struct BroadcastCatalogue: ~Copyable {
         }
     }
 
-    private mutating func judged(_ record: ConsumerRecord) -> StoredBroadcast {
+    private mutating func judged(_ record: BroadcastRecord) -> StoredBroadcast {
         StoredBroadcast(record) { event, headers in
             switch extractor.extract(event, headers: headers[...]) {
             case .published(let broadcast):

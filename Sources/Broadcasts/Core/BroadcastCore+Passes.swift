@@ -44,7 +44,7 @@ extension BroadcastCore {
             }
             // Whoever joined below this offset is in the store; whoever is only pending joins later.
             if partition.table.isPending {
-                try partition.table.flush(at: partition.committed.offset, time: partition.committed.time)
+                try partition.table.flush(at: partition.committed.offset)
             }
             let joinedBelow = partition.next.offset
             partition.next.broadcast = broadcast.offset

@@ -1,6 +1,6 @@
 import DispatchRecords
 import Events
-import KafkaClient
+import Pipeline
 import StateStore
 import Subscriptions
 
@@ -36,9 +36,12 @@ package struct BroadcastCore: ~Copyable {
     /// Takes what the topic of broadcasts has now. Not while a transaction is open.
     ///
     /// - Parameter records: the newest of each key, without tombstones, in the order of their offsets.
-    package mutating func update(_ records: [ConsumerRecord], reached: Int64) {
+    package mutating func update(_ records: [BroadcastRecord], reached: Int64) {
         catalogue.update(records, reached: reached)
     }
+
+    /// The broadcasts that are known.
+    package var count: Int { catalogue.broadcasts.count }
 
     /// Everything below this offset of `topic.broadcasts` is known.
     package var reached: Int64 { catalogue.reached }
@@ -111,6 +114,26 @@ package struct BroadcastCore: ~Copyable {
     package mutating func aborted() {
         for partition in partitions.values { partition.abort() }
         reset()
+    }
+
+    /// What became of a transaction whose end is unknown.
+    package enum Outcome { case committed, aborted, unknown }
+
+    /// Compares what the group has with what was to be committed.
+    ///
+    /// - Parameter found: by partition; nil or absent: the group has no readable offset.
+    package func outcome(by found: [Int32: BroadcastOffset?]) -> Outcome {
+        var isCommitted = true
+        var isAborted = true
+        for (number, partition) in partitions {
+            let offset = found[number] ?? nil
+            // An offset without a time was never committed.
+            let before = partition.committed.time == 0 ? nil : partition.committed
+            if offset != partition.next { isCommitted = false }
+            if offset != before { isAborted = false }
+        }
+        // Both: the transaction changed nothing.
+        return isAborted ? .aborted : isCommitted ? .committed : .unknown
     }
 
     private mutating func reset() {

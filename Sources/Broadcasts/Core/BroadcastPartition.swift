@@ -8,6 +8,8 @@ final class BroadcastPartition {
     private(set) var committed: BroadcastOffset
     /// What the open transaction will commit.
     var next: BroadcastOffset
+    /// While its table is brought up to the committed offset: everything below was folded.
+    var folded: Int64?
 
     init(_ number: Int32, committed: BroadcastOffset, table: ChannelTable) {
         self.number = number

@@ -1,5 +1,6 @@
 import Events
 import KafkaClient
+import Pipeline
 
 /// A record of `topic.broadcasts` and what it says. Its bytes stay where they are as long as it lives.
 final class StoredBroadcast {
@@ -17,10 +18,10 @@ final class StoredBroadcast {
 
     /// - Parameter judge: what the record is; takes its bytes as they are stored here.
     init(
-        _ record: ConsumerRecord, _ judge: (EventRecord, [EventHeader]) -> Content
+        _ record: BroadcastRecord, _ judge: (EventRecord, [EventHeader]) -> Content
     ) {
         let parts =
-            [record.key ?? [], record.value ?? []] + record.headers.flatMap { [Array($0.name.utf8), $0.value ?? []] }
+            [record.key, record.value] + record.headers.flatMap { [Array($0.name.utf8), $0.value ?? []] }
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: max(1, parts.reduce(0) { $0 + $1.count }), alignment: 8)
         var next = memory
@@ -37,12 +38,10 @@ final class StoredBroadcast {
                 name: views[2 + 2 * index], value: record.headers[index].value == nil ? nil : views[3 + 2 * index])
         }
         let event = EventRecord(
-            partition: record.partition, offset: record.offset.value,
-            timestamp: record.timestamp.map { EventTime(milliseconds: $0.milliseconds) },
-            key: record.key == nil ? nil : views[0], value: record.value == nil ? nil : views[1],
-            headers: 0..<headers.count)
+            partition: 0, offset: record.offset, timestamp: record.timestamp.map(EventTime.init(milliseconds:)),
+            key: views[0], value: views[1], headers: 0..<headers.count)
         self.memory = memory
-        offset = record.offset.value
+        offset = record.offset
         self.record = event
         self.headers = headers
         content = judge(event, headers)

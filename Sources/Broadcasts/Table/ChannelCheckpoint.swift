@@ -18,7 +18,7 @@ struct ChannelCheckpoint: Equatable {
 
     /// The fold is of the records below.
     var offset: Int64
-    /// When the group had this offset, in milliseconds since 1970: the log may have forgotten tombstones of later.
+    /// See ``ChannelTable/time``.
     var time: Int64
     /// The last records below the offset.
     var records = RecentFingerprints()

@@ -21,7 +21,7 @@ final class ChannelTable {
     }
 
     /// So many changes may wait for the store.
-    static let mostPending = 20_000
+    static let mostPending = 5_000
 
     private let store: any OrderedStore
     /// Nil once it was closed.
@@ -35,12 +35,16 @@ final class ChannelTable {
     private var entries: [StoreEntry] = []
     /// Everything below is stored.
     private(set) var stored: Int64
+    /// When it had everything in its log, in milliseconds since 1970; until then, when its reading began. Its age is
+    /// measured from this (docs/kafka.md 18).
+    var time: Int64
 
     init(store: any OrderedStore, origin: ChannelCheckpoint.Origin, at checkpoint: ChannelCheckpoint) throws(StoreError)
     {
         self.store = store
         self.origin = origin
         stored = checkpoint.offset
+        time = checkpoint.time
         fingerprints = checkpoint.records
         let reader = try store.makeReader()
         try reader.begin()
@@ -105,10 +109,8 @@ final class ChannelTable {
 
     /// Stores what was committed.
     ///
-    /// - Parameters:
-    ///   - offset: the fold is of the records below.
-    ///   - time: when the group had this offset, in milliseconds since 1970.
-    func flush(at offset: Int64, time: Int64) throws(StoreError) {
+    /// - Parameter offset: the fold is of the records below.
+    func flush(at offset: Int64) throws(StoreError) {
         let checkpoint = ChannelCheckpoint(offset: offset, time: time, records: fingerprints)
         reader?.end()
         let changes = pending.sorted { $0.key < $1.key }

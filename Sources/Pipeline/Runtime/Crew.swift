@@ -14,7 +14,7 @@ package final class Crew: Sendable {
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    init(keeping lock: FolderLock) {
+    package init(keeping lock: FolderLock) {
         self.lock = lock
     }
 

@@ -7,7 +7,7 @@ import Glibc
 package struct StateFolder: ~Copyable {
     package let path: String
     /// To be kept by whatever may write in the folder for longer than this value lives.
-    let lock: FolderLock
+    package let lock: FolderLock
 
     /// Makes the folder and takes its lock.
     ///
@@ -41,7 +41,7 @@ package struct StateFolder: ~Copyable {
 }
 
 /// The lock of a state folder. It is released with the last reference to it, or with the process.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
     private let descriptor: Int32
 
     fileprivate init(_ descriptor: Int32) {

@@ -1,0 +1,56 @@
+import Foundation
+import KafkaClient
+import Pipeline
+import Synchronization
+import Telemetry
+
+/// Where the partitions of the subscriptions end, asked for again and again: whether a worker has read what there was a
+/// moment ago. One thread runs it; any thread asks.
+final class SubscriptionEnds: Sendable {
+    private struct Answer {
+        var askedAt: ContinuousClock.Instant
+        /// By partition.
+        var ends: [Int32: Int64]
+    }
+
+    /// A partition that is written to all the time reaches an older answer before the newest.
+    private static let kept = 8
+    private static let interval = 0.2
+
+    private let answers = Mutex<[Answer]>([])
+
+    /// Whether everything was read below an end that was asked for at most so long ago.
+    func isReached(
+        _ partition: Int32, at position: Int64, within age: Duration, now: ContinuousClock.Instant = .now
+    ) -> Bool {
+        answers.withLock { answers in
+            answers.contains { now - $0.askedAt <= age && $0.ends[partition].map { $0 <= position } ?? false }
+        }
+    }
+
+    /// Adds an answer.
+    func answered(_ ends: [Int32: Int64], askedAt: ContinuousClock.Instant) {
+        answers.withLock { $0 = $0.suffix(Self.kept - 1) + [Answer(askedAt: askedAt, ends: ends)] }
+    }
+
+    /// Asks until `mustEnd`. While the broker does not answer, what is known grows old.
+    func run(
+        _ configuration: PipelineConfiguration, partitions: Int32, logger: Logger, until mustEnd: () -> Bool
+    ) throws {
+        let topic = configuration.topics.subscriptions
+        let all = (0..<partitions).map { TopicPartition(topic: topic, partition: $0) }
+        let patience = Patience()
+        let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
+        while !mustEnd() {
+            let askedAt = ContinuousClock.now
+            do {
+                let ends = try consumer.endOffsets(all, timeout: .seconds(2))
+                answered(
+                    Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.value) }), askedAt: askedAt)
+            } catch {
+                if try patience.consider(error) { logger.warning("\(topic): \(error); waiting") }
+            }
+            Thread.sleep(forTimeInterval: Self.interval)
+        }
+    }
+}

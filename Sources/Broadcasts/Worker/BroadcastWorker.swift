@@ -1,0 +1,257 @@
+import KafkaClient
+import Pipeline
+import StateStore
+import Subscriptions
+import Telemetry
+
+/// One thread that sends broadcasts to the devices of its partitions.
+///
+///     slices of passes ─► records of the subscriptions ─► what joiners have missed ─► journal and offsets
+///
+/// in one Kafka transaction, and then again. ``BroadcastCore`` decides; the worker does what the group says in
+/// `BroadcastWorker+Assignment` and `+Locating`, and ends transactions in `+Transactions`.
+struct BroadcastWorker: ~Copyable {
+    enum Phase {
+        case unassigned
+        /// The committed offsets are asked for, and the tables brought up to them.
+        case locating([Int32], since: ContinuousClock.Instant)
+        case reading
+    }
+
+    /// What passes and joiners get must have been true so short a time before.
+    static let freshness = Duration.seconds(1)
+    /// Offsets are committed again after this time, so that their age shows that somebody works on the partition.
+    static let commitAgain: Int64 = 3_600_000
+    private static let batchSize = 1_000
+
+    let number: Int
+    let slot: String
+    let context: BroadcastContext
+    let logger: Logger
+    let patience: Patience
+    let origin: BroadcastJournalEntry
+    var consumer: Consumer
+    var output: BroadcastOutput
+    var core: BroadcastCore
+    var group: GroupMetadata?
+    var phase = Phase.unassigned
+    /// How often the group has assigned partitions.
+    var assignments = 0
+    var batch = RecordBatch(readsHeaders: false)
+    /// The first record of the batch that was not taken.
+    var next = 0
+    var rate: PushRate
+    /// The clock of the open transaction, in milliseconds since 1970, and when it began; nil: nothing is open.
+    var opened: (clock: Int64, at: ContinuousClock.Instant)?
+    var backoff = Backoff()
+    var fencings: [ContinuousClock.Instant] = []
+    /// Nothing is sent before; after an error.
+    var nextAttempt = ContinuousClock.now
+    private var nextFlush = ContinuousClock.now + .seconds(10)
+
+    /// Waits for the broker as long as it takes.
+    init(_ number: Int, _ context: BroadcastContext, logger: Logger) throws {
+        let configuration = context.configuration
+        let slot = "\(configuration.instanceID)-\(number)"
+        let patience = Patience()
+        let topics = configuration.topics
+        let output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+            try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
+        }
+        let consumer = try Self.makeConsumer(context, logger)
+        self.output = output
+        self.consumer = consumer
+        core = BroadcastCore(
+            BroadcastSettings(
+                topic: topics.broadcasts, subscriptionsTopic: topics.subscriptions, partitions: context.log.partitions,
+                rendering: configuration.rendering, maxAge: configuration.subscriptionsMaxAge.wholeMilliseconds,
+                mostLate: configuration.broadcasts.mostLate, mostRecords: configuration.commitMaxRecords))
+        rate = PushRate(perSecond: configuration.broadcasts.rate)
+        origin = BroadcastJournalEntry(
+            group: context.group, cluster: context.log.cluster, dispatch: topics.broadcastDispatch,
+            rules: configuration.rulesHash)
+        self.number = number
+        self.slot = slot
+        self.context = context
+        self.logger = logger
+        self.patience = patience
+    }
+
+    /// Works until the service drains or stops.
+    ///
+    /// - Throws: ``PipelineError`` where a person has to act.
+    mutating func run() throws {
+        while !context.mustStop {
+            do {
+                if try round() { return }
+            } catch let error as KafkaError {
+                try recover(from: error)
+            } catch let error as StoreError {
+                try recover(from: error)
+            }
+        }
+    }
+
+    /// One round.
+    ///
+    /// - Returns: whether the worker has ended.
+    private mutating func round() throws -> Bool {
+        try serveControl()
+        if context.mustEnd {
+            if opened != nil { try commit() }
+            return true
+        }
+        report()
+        switch phase {
+        case .unassigned: wait()
+        case .locating(let partitions, let since): try locate(partitions, since: since)
+        case .reading: try work()
+        }
+        return false
+    }
+
+    /// Serves the group for a moment.
+    private mutating func wait() { consumer.waitForRecords(in: [], timeout: .milliseconds(20)) }
+
+    private mutating func work() throws {
+        guard .now >= nextAttempt else { return wait() }
+        let view = context.follower.view
+        let isFresh = view.isFresh(within: Self.freshness)
+        if opened == nil, isFresh {
+            update(view)
+            try sendPasses()
+        }
+        if isFresh { try read() }
+        if isDue { try commit() }
+        try keepTables()
+        guard isFresh, next == batch.count else { return isFresh ? () : wait() }
+        batch.removeAll()
+        next = 0
+        consumer.fill(&batch, limit: Self.batchSize, timeout: patienceForRecords)
+        try considerErrors(batch.errors)
+    }
+
+    /// How long nothing else is to be done.
+    private var patienceForRecords: Duration {
+        let idle: Duration = isBusy ? .milliseconds(2) : .milliseconds(20)
+        guard let opened else { return idle }
+        return max(.zero, min(idle, opened.at + context.configuration.commitInterval - .now))
+    }
+
+    private mutating func update(_ view: BroadcastView) {
+        guard view.reached != core.reached || view.records.count != core.count else { return }
+        core.update(view.records, reached: view.reached)
+    }
+
+    /// Whether there is something to send.
+    private var isBusy: Bool { core.owned.contains { core.isBusy($0) } }
+
+    // MARK: A transaction
+
+    /// Slices of passes, before anything else is done in the transaction.
+    private mutating func sendPasses() throws {
+        var budget = min(context.configuration.commitMaxRecords, rate.budget())
+        for partition in core.owned where budget > 0 && core.isBusy(partition) {
+            guard let position = core.position(partition),
+                context.ends.isReached(partition, at: position, within: Self.freshness)
+            else { continue }
+            let before = core.open.sent
+            try core.send(partition, clock: open(), budget: &budget, into: &output)
+            rate.take(core.open.sent - before)
+        }
+        if !core.open.hasWork { opened = nil }
+    }
+
+    /// Opens a transaction unless one is open.
+    ///
+    /// - Returns: its clock.
+    private mutating func open() -> Int64 {
+        if let opened { return opened.clock }
+        let clock = context.clock.now()
+        opened = (clock, .now)
+        return clock
+    }
+
+    /// Takes what was read, as far as the transaction has room.
+    private mutating func read() throws {
+        let configuration = context.configuration
+        while rate.budget() > 0, core.hasRoom, core.open.taken < configuration.commitMaxEvents {
+            if next == batch.count {
+                takeEnds()
+                batch.removeAll()
+                next = 0
+                consumer.fill(&batch, limit: Self.batchSize, timeout: .zero)
+                try considerErrors(batch.errors)
+                guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return }
+            }
+            let planned = core.open.planned
+            while next < batch.count, core.hasRoom {
+                let record = batch[next]
+                next += 1
+                try core.take(
+                    SubscriptionRecord(
+                        partition: record.partition, offset: record.offset, key: record.key, value: record.value),
+                    timestamp: record.timestamp, clock: open())
+            }
+            rate.take(core.open.planned - planned)
+        }
+    }
+
+    /// The ends of partitions count once every record before them was taken.
+    private mutating func takeEnds() {
+        for end in batch.endsOfPartition where end.offset.value > core.position(end.partition.partition) ?? .max {
+            _ = open()
+            core.reached(end.offset.value, of: end.partition.partition)
+        }
+    }
+
+    /// Whether the open transaction is to be committed now, or offsets are to be committed again.
+    private var isDue: Bool {
+        guard let opened else {
+            let oldest = context.clock.now() - Self.commitAgain
+            return core.owned.contains { (core.committed($0)?.time ?? oldest) < oldest }
+        }
+        return core.open.hasWork || !core.hasRoom || core.open.taken >= context.configuration.commitMaxEvents
+            || .now - opened.at >= context.configuration.commitInterval
+    }
+
+    // MARK: Tables
+
+    /// Stores what has come together, now and then; notes how old the tables are.
+    private mutating func keepTables() throws {
+        let isDue = .now >= nextFlush
+        if isDue { nextFlush = .now + .seconds(10) }
+        let now = context.clock.now()
+        var isTooOld = false
+        for (number, partition) in core.partitions {
+            if isDue, context.ends.isReached(number, at: partition.committed.offset, within: Self.freshness) {
+                partition.table.time = now
+            }
+            if partition.table.pendingCount >= ChannelTable.mostPending || isDue && partition.table.isPending {
+                try partition.table.flush(at: partition.committed.offset)
+            }
+            isTooOld = isTooOld || abs(now - partition.table.time) > context.log.largestTableAge
+        }
+        if isTooOld {
+            logger.notice(
+                "tables stood still for so long that they may have missed unsubscriptions: they are filled again")
+            try startAgain()
+        }
+    }
+
+    private func report() {
+        var state = BroadcastBoard.Worker(partitions: core.owned.count)
+        if case .reading = phase { state.isReading = true }
+        state.passes = core.owned.count { core.committed($0)?.pass != nil }
+        state.isFresh = context.follower.view.isFresh(within: .seconds(10))
+        context.board.set(state, of: number)
+    }
+
+    /// Leaves the group.
+    consuming func close() {
+        context.board.remove(number)
+        for number in core.owned { try? core.remove(number)?.close() }
+        batch.removeAll()
+        consumer.close()
+    }
+}

@@ -1,0 +1,76 @@
+import Arguments
+import Broadcasts
+import Console
+import Foundation
+import KafkaClient
+import Pipeline
+import Telemetry
+
+/// `carillon broadcasts`
+struct BroadcastsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "broadcasts",
+        abstract: "Send broadcasts to everybody of a channel, until SIGTERM or SIGINT.",
+        discussion: """
+            Reads topic.broadcasts and the subscriptions, and writes one record for each device of a broadcast's channel, \
+            also for those that join while it is valid. The first signal commits what is open; a second one ends the \
+            process at once. Exit codes: 0 drained; 3 instance in use; 64 usage; 70 a defect, or a record that cannot be \
+            written; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
+            """,
+        examples: [
+            ("carillon broadcasts --config carillon.properties", "Beside `carillon run`, on the same host or another."),
+            (
+                "carillon broadcasts --config carillon.properties --include-valid",
+                "The first start, with what is valid."
+            ),
+        ])
+
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @Flag(help: "The first start sends every broadcast that is still valid; otherwise only those published later.")
+    var includeValid: Bool
+    @Option(help: "workers, threads with a consumer and a producer each; one per core by default.", valueName: "count")
+    var workers: String?
+    @Option(help: "http, where to serve /metrics, /live and /ready; nowhere by default.", valueName: "host:port")
+    var http: String?
+
+    func run() async throws {
+        var flags: [ConfigurationLoader.Flag] = []
+        if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
+        if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
+        let configuration = try options.checked(adding: flags)
+        let logger = configuration.makeLogger()
+        logger.info(
+            "\(Version.text) sends broadcasts",
+            [
+                "librdkafka": LibraryVersions.librdkafka, "group": configuration.groupID,
+                "instance": configuration.instanceID, "workers": "\(configuration.workers)",
+            ])
+        let metrics = Metrics()
+        let service = BroadcastService(
+            configuration: configuration, includesValid: includeValid, logger: logger, metrics: metrics)
+        let console = try serve(service, metrics, at: configuration.http, logger)
+        let signals = Signals {
+            service.shutdown()
+        } again: {
+            logger.warning("stopped at once: what was open times out and is done again")
+            exit(ExitCode.notInTime.rawValue)
+        }
+        defer {
+            signals.cancel()
+            console?.stop()
+        }
+        try await service.run()
+    }
+
+    private func serve(
+        _ service: BroadcastService, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
+    ) throws -> ConsoleServer? {
+        guard let address else { return nil }
+        let console = try ConsoleServer(
+            at: address, metrics: metrics,
+            build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka],
+            unready: { service.unready })
+        logger.info("serves http://\(address)/metrics, /live and /ready")
+        return console
+    }
+}
