@@ -20,14 +20,11 @@ package struct BroadcastRenderer: ~Copyable {
     private var ends = ByteWriter(capacity: 32_768)
     /// By language; a single one for a broadcast that is not shown.
     private var messages: [Ends] = []
-    private var languages: [String] = []
+    private var choices = LocaleChoices()
     /// The message of the latest device.
     private var body = MessageBody()
     /// Whose end is in ``body``; nil: no device's.
     private var bodyIsFor: (platform: Platform, language: Int)?
-    /// The locale of the latest device: the next one often has the same.
-    private var latestLocale = ByteWriter(capacity: 64)
-    private var latestLanguage = 0
     private var headers: MessageHeaders
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
 
@@ -57,7 +54,7 @@ package struct BroadcastRenderer: ~Copyable {
         switch broadcast.content {
         case .display(let display):
             if let problem = problem(of: broadcast, display.texts) { return problem }
-            languages = display.texts.map(\.language)
+            choices.begin(display.texts.map(\.language))
             if language == .all { data.write(broadcast, texts: display.texts[...]) }
             for index in display.texts.indices {
                 if language == .device { data.write(broadcast, texts: display.texts[index...index]) }
@@ -69,11 +66,9 @@ package struct BroadcastRenderer: ~Copyable {
             if let problem = FCMMessage.problem(ofSize: data.size) { return problem }
             let size = message.writeAPNs(data.members.bytes, to: &body)
             if let problem = APNsMessage.problem(ofSize: size) { return problem }
-            languages = []
+            choices.begin([])
             write(message)
         }
-        latestLocale.removeAll()
-        latestLanguage = LanguageTag.choice(for: latestLocale.bytes, among: languages)
         headers.begin(broadcast, record, of: topic, own: own)
         return nil
     }
@@ -81,7 +76,7 @@ package struct BroadcastRenderer: ~Copyable {
     /// The record for one device; valid until the next call of the renderer. `audience` is written if the optional
     /// header of that name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
-        prepareBody(device.platform, languages.isEmpty ? 0 : language(for: device.locale))
+        prepareBody(device.platform, choices.language(for: device.locale))
         body.removeFront()
         switch device.platform {
         case .fcm: FCMMessage.prepend(device, to: &body)
@@ -104,14 +99,6 @@ package struct BroadcastRenderer: ~Copyable {
         body.removeAll()
         body.append(UnsafeRawBufferPointer(rebasing: ends.bytes[range]))
         bodyIsFor = (platform, language)
-    }
-
-    private mutating func language(for locale: UnsafeRawBufferPointer) -> Int {
-        if sameBytes(locale, latestLocale.bytes) { return latestLanguage }
-        latestLocale.removeAll()
-        latestLocale.append(locale)
-        latestLanguage = LanguageTag.choice(for: locale, among: languages)
-        return latestLanguage
     }
 
     /// Adds the ends of a language; ``data`` has its members.
