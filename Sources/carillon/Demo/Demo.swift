@@ -8,10 +8,10 @@ import Telemetry
 /// All workers join before the samples are written and none leaves before the end, because the mock loses a
 /// transaction's offsets: a rebalance in between would process everything again.
 struct Demo {
-    private static let partitions = 4
-    private let cluster: MockCluster
-    private let configuration: PipelineConfiguration
-    private let logger: Logger
+    static let partitions = 4
+    let cluster: MockCluster
+    let configuration: PipelineConfiguration
+    let logger: Logger
 
     init(workers: Int, logLevel: Logger.Level) throws {
         cluster = try MockCluster(brokers: 1)
@@ -76,7 +76,7 @@ struct Demo {
             + (try read(configuration.topics.deliveries, partitions: Self.partitions).map(DemoLines.delivery))
     }
 
-    private func write(_ records: [ProducerRecord], to topic: String) throws {
+    func write(_ records: [ProducerRecord], to topic: String) throws {
         var producer = try Producer(settings: configuration.kafka)
         let target = try producer.topic(topic)
         for record in records { try producer.produce(record, to: target) }
@@ -84,7 +84,7 @@ struct Demo {
         if let failure = producer.takeFailures().first { throw failure.error }
     }
 
-    private func read(_ topic: String, partitions: Int) throws -> [ConsumerRecord] {
+    func read(_ topic: String, partitions: Int) throws -> [ConsumerRecord] {
         var consumer = try Consumer(assigning: configuration.kafka)
         let all = (0..<partitions).map { TopicPartition(topic: topic, partition: Int32($0)) }
         try consumer.assign(Dictionary(uniqueKeysWithValues: all.map { ($0, Offset(0)) }))
@@ -100,7 +100,7 @@ struct Demo {
         return records
     }
 
-    private func wait(
+    func wait(
         _ what: String, for running: Task<Void, any Error>, until condition: () -> Bool
     ) async throws {
         let deadline = ContinuousClock.now + .seconds(60)

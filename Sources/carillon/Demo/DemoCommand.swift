@@ -26,6 +26,10 @@ struct DemoCommand: ParsableCommand {
         help: "Requests as JSON lines; by default those of the checkout, beside its events.", valueName: "file",
         completion: .file)
     var requests: String?
+    @Option(
+        help: "A broadcast as one line of JSON; by default that of the checkout, beside its events.", valueName: "file",
+        completion: .file)
+    var broadcast: String?
     @Option(help: "Subscriptions as JSON lines.", valueName: "file", completion: .file)
     var subscriptions = "Examples/subscriptions.jsonl"
     @Option(help: "Worker threads.", valueName: "count") var workers = 2
@@ -44,10 +48,20 @@ struct DemoCommand: ParsableCommand {
         Terminal.complain("An embedded cluster is up; \(workers) workers join (this takes three seconds) …\n")
         let reading = try await demo.run(subscribers: subscribers, events: samples, requests: asked)
         for line in try demo.outcome() { Terminal.write(line + "\n") }
+        if let message = try announcement() {
+            Terminal.complain("A broadcast goes to everybody of a channel, and to a device that joins afterwards …\n")
+            for line in try await demo.broadcast(message) { Terminal.write(line + "\n") }
+        }
         if deliver {
             Terminal.complain("A sender starts; stand-ins of FCM and APNs answer it (this takes a few seconds) …\n")
             for line in try await demo.deliver() { Terminal.write(line + "\n") }
         }
         Terminal.write("\n" + DemoSummary.text(reading.reading, requests: asked.count, seconds: reading.seconds))
+    }
+
+    /// The value of the broadcast's record.
+    private func announcement() throws -> [UInt8]? {
+        let file = broadcast ?? (events == Self.sampleEvents ? "Examples/demo-broadcast.json" : nil)
+        return try file.flatMap { try RecordFile.records(path: $0).first?.value }
     }
 }

@@ -35,7 +35,7 @@ enum DemoLines {
             return parts + ["\(payload.deliveryDate) \(payload.startTime)–\(payload.endTime)"]
         case .app(let app): return ["app \(app.type)", text(app.title, app.body)] + link(of: push)
         case .message(let message): return ["message", text(message.title, message.body)] + link(of: push)
-        case .broadcast(let broadcast): return ["broadcast \(broadcast.notificationID)"]
+        case .broadcast(let broadcast): return ["broadcast \(broadcast.notificationID)"] + text(of: broadcast)
         case .unknown: return ["?"]
         }
     }
@@ -43,6 +43,17 @@ enum DemoLines {
     private static func text(_ title: String?, _ body: String?) -> String {
         let shown = [title, body].compactMap { $0 }
         return shown.isEmpty ? "(silent)" : "\"\(shown.joined(separator: ": "))\""
+    }
+
+    /// Its first language, and which others the app can show.
+    private static func text(of broadcast: Broadcast) -> [String] {
+        switch broadcast.content {
+        case .display(let display):
+            let languages = display.texts.map(\.language).joined(separator: ", ")
+            return [text(display.texts.first?.title, display.texts.first?.message), "in \(languages)"]
+        case .nonDisplay(let nonDisplay): return [nonDisplay.kind.rawValue]
+        case nil: return ["?"]
+        }
     }
 
     private static func link(of push: ReceivedNotification) -> [String] {

@@ -9,6 +9,7 @@ import Testing
             "demo", "--events", Page("Examples/events.jsonl").path,
             "--subscriptions", Page("Examples/subscriptions.jsonl").path,
             "--requests", Page("Examples/demo-requests.jsonl").path,
+            "--broadcast", Page("Examples/demo-broadcast.json").path,
         ])
         #expect(result.status == 0, "\(result.errors)")
         let lines = result.output.split(separator: "\n")
@@ -17,6 +18,8 @@ import Testing
         let link = "opens https://mikmik.site/track_order.php?order_id=12345"
         #expect(count(#"  message  "On its way: Tap to track your order"  "# + link) == 2)
         #expect(count("  order_created  order ORDER-20250707-1021 at place 1ee68c4e  2025-07-07 14:00–16:00") == 3)
+        // Two devices of the channel, and one that joined when the broadcast had been sent.
+        #expect(count(#"  broadcast maintenance-7  "Back at noon: Orders are taken again at noon."  in en, de"#) == 3)
         #expect(lines.contains { $0.hasPrefix("25 events and 2 requests gave 24 notifications and 61 pushes; ") })
     }
 
