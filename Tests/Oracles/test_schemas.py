@@ -189,7 +189,7 @@ MAY_BE_LEFT_OUT = {
     ],
     "notifications.broadcasts.headers": ["ce_specversion", "ce_time", "content-type", "id"],
     "notifications.broadcasts.journal.value": [
-        *(f"passes/*/{name}" for name in ("k_before", "k_after", "devices", "end")),
+        *(f"passes/*/{name}" for name in ("id", "message_id", "k_before", "k_after", "devices", "end")),
         "skipped/*/id",
     ],
     "notifications.broadcasts.value": ["type", "channel", "poster", "data", "audience", "published_at"],
