@@ -194,8 +194,8 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "Arguments", "carillon", "Deliveries", "Events", "FanOut", "KafkaClient", "NotificationPayload",
-                "Pipeline", "Replay", "Subscriptions", "TestSupport",
+                "Arguments", "Broadcasts", "carillon", "Deliveries", "Events", "FanOut", "KafkaClient",
+                "NotificationPayload", "Pipeline", "Replay", "Subscriptions", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],

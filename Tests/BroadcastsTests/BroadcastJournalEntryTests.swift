@@ -1,5 +1,7 @@
+import Foundation
 import JSONReader
 import NotificationPayload
+import TestSupport
 import Testing
 
 @testable import Broadcasts
@@ -63,6 +65,20 @@ struct BroadcastJournalEntryTests {
     @Test("an entry of another journal is none", arguments: [#"{"v":2}"#, #"{"v":3}"#, "[]"])
     func foreign(value: String) throws {
         #expect(try read(value) == nil)
+    }
+
+    @Test("the schema's examples are read, and written as they are")
+    func schema() throws {
+        let text = try Page("Schemas/notifications.broadcasts.journal.value.schema.json").text()
+        let schema = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let examples = try #require(schema["examples"] as? [[String: Any]])
+        #expect(examples.count == 2)
+        for example in examples {
+            let data = try JSONSerialization.data(withJSONObject: example)
+            let entry = try #require(try read(String(decoding: data, as: UTF8.self)))
+            let again = try JSONSerialization.jsonObject(with: Data(self.text(entry).utf8)) as? NSDictionary
+            #expect(again == example as NSDictionary)
+        }
     }
 
     @Test("an unknown end of a pass is no entry")

@@ -12,8 +12,14 @@ struct PagesTests {
     @Test("docs/topics.md has every topic, with its partitions and its settings")
     func topics() throws {
         let lines = try Page("docs/topics.md").lines()
-        let retries = DeliveryConfiguration().retryTopics(of: PipelineConfiguration.Topics().dispatch)
-        for topic in TopicPlan.all(.init(), .init(retryTopics: retries)) {
+        var names = PipelineConfiguration.Topics()
+        names.requests = "notifications.requests"
+        names.broadcasts = "notifications.broadcasts"
+        let delivery = DeliveryConfiguration()
+        let premises = TopicPlan.Premises(
+            retryTopics: delivery.retryTopics(of: names.dispatch),
+            broadcastRetryTopics: delivery.retryTopics(of: names.broadcastDispatch))
+        for topic in TopicPlan.all(names, premises) {
             let row = try #require(lines.first { $0.hasPrefix("| `\(topic.name)` | \(topic.partitions) | ") })
             for property in topic.properties {
                 #expect(row.contains("`\(property.key)=\(property.value)`"), "\(topic.name)")

@@ -1,3 +1,4 @@
+import Broadcasts
 import Deliveries
 import Events
 import FanOut
@@ -74,6 +75,13 @@ struct SchemaTests {
         #expect(try words(file, "outcome") == DeliveryOutcome.allCases.map(\.rawValue))
         #expect(try words(file, "platform") == Platform.allCases.map(\.rawValue))
         #expect(try words(file, "environment") == PushEnvironment.allCases.map(\.rawValue))
+    }
+
+    @Test("of the journal of broadcasts: how a pass ends, and why there is none")
+    func broadcasts() throws {
+        let file = "notifications.broadcasts.journal.value"
+        #expect(try words(file, "end") == BroadcastJournalEntry.Slice.End.allCases.map(\.rawValue))
+        #expect(try words(file, "reason") == BroadcastJournalEntry.Skipped.Reason.allCases.map(\.rawValue))
     }
 
     @Test("of retries: the headers of dispatch, and what a retry notes")

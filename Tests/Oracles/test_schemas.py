@@ -46,6 +46,30 @@ WRONG = {
         {"app": None, "message": {"title": "a", "validUntil": 1}, "expires_at": 1},
     ],
     "notifications.requests.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
+    "notifications.broadcasts.key": [1235, " ", {}],
+    "notifications.broadcasts.headers": [{"ce_specversion": "1.0"}, {"ce_id": ""}],
+    "notifications.broadcasts.journal.key": ["shop"],
+    "notifications.broadcasts.journal.value": [
+        {"v": 3},
+        {"group": ""},
+        {"cluster": 7},
+        {"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]},
+        {"broadcasts": -1},
+        {"clock": 1.5},
+        {
+            "passes": [
+                {"partition": 7, "broadcast": 12, "id": "1", "message_id": "a", "s": 1, "sent": 1, "stale": 0, "end": "later"}
+            ]
+        },
+        {
+            "passes": [
+                {"partition": 7, "broadcast": 12, "id": "1", "message_id": "a", "s": 1, "sent": 1, "stale": 0, "k_after": "ff"}
+            ]
+        },
+        {"late": [{"partition": 7, "broadcast": 12, "id": "1", "message_id": "a"}]},
+        {"skipped": [{"partition": 7, "broadcast": 12, "reason": "no_subscriber"}]},
+        {"rules": ""},
+    ],
     "notifications.broadcasts.value": [
         {"actiontype": "show"},
         {"actiontype": "non-display"},
@@ -162,6 +186,11 @@ MAY_BE_LEFT_OUT = {
         "app/data/[!t]*",
         *(f"message/{name}" for name in ("title", "body", "badge", "sound", "icon", "category", "collapseKey", "validUntil")),
         *(f"message/{name}" for name in ("titleLocArgs", "bodyLocArgs", "extras*", "silent")),
+    ],
+    "notifications.broadcasts.headers": ["ce_specversion", "ce_time", "content-type", "id"],
+    "notifications.broadcasts.journal.value": [
+        *(f"passes/*/{name}" for name in ("id", "message_id", "k_before", "k_after", "devices", "end")),
+        "skipped/*/id",
     ],
     "notifications.broadcasts.value": ["type", "channel", "poster", "data", "audience", "published_at"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],

@@ -1,16 +1,17 @@
 import Foundation
 
-/// The second confirmation of a command that notifies people, or deletes what they asked for: the number that its plan
+/// The second confirmation of a command that notifies people, or ends what they get: the number that its plan
 /// reported, typed or given as an option.
 struct NotifyConfirmation {
     /// What is done once it is confirmed.
     enum Deed {
-        case notify, delete
+        case notify, delete, cancel
 
         var warning: String {
             switch self {
             case .notify: "This notifies people."
             case .delete: "This deletes subscriptions."
+            case .cancel: "This cancels a broadcast."
             }
         }
     }
@@ -46,10 +47,8 @@ struct NotifyConfirmation {
         }
         guard isTerminal else {
             guard optionHasNumber else {
-                throw CommandFailure(
-                    .usage,
-                    "there is no terminal to confirm the number of \(unit), which is \(number): give \(option); nothing "
-                        + "was sent")
+                throw refusal(
+                    "there is no terminal to confirm the number of \(unit), which is \(number): give \(option)", .usage)
             }
             throw refusal("there is no terminal to type the number of \(unit): give \(option) \(count)")
         }
@@ -63,10 +62,11 @@ struct NotifyConfirmation {
         }
     }
 
-    private func refusal(_ reason: String) -> CommandFailure {
+    private func refusal(_ reason: String, _ code: ExitCode = .configuration) -> CommandFailure {
         switch deed {
-        case .notify: CommandFailure(.configuration, "\(reason); nothing was sent")
-        case .delete: CommandFailure(.configuration, "\(reason); nothing was deleted")
+        case .notify: CommandFailure(code, "\(reason); nothing was sent")
+        case .delete: CommandFailure(code, "\(reason); nothing was deleted")
+        case .cancel: CommandFailure(code, "\(reason); nothing was cancelled")
         }
     }
 }

@@ -25,6 +25,9 @@ struct TopicOptions: ParsableArguments {
         var premises = TopicPlan.Premises()
         if !configuration.delivery.credentials.isEmpty {
             premises.retryTopics = configuration.delivery.retryTopics(of: names.dispatch)
+            if !names.broadcasts.isEmpty {
+                premises.broadcastRetryTopics = configuration.delivery.retryTopics(of: names.broadcastDispatch)
+            }
         }
         let described = try admin.describe(topics: TopicPlan.all(names, premises).map(\.name), timeout: .seconds(30))
         let existing = Dictionary(described.map { ($0.name, $0) }) { first, _ in first }
@@ -42,8 +45,12 @@ struct TopicOptions: ParsableArguments {
         if let retention = events?["retention.ms"].flatMap(Int64.init) { premises.eventsRetention = retention }
         if let bytes = events?["max.message.bytes"].flatMap(Int64.init) { premises.eventsMaxMessageBytes = bytes }
         premises.dispatchPartitions = existing[names.dispatch].map { Int($0.partitions) }
-        let dispatch = existing[names.dispatch]?.configuration
-        if let retention = dispatch?["retention.ms"].flatMap(Int64.init) { premises.dispatchRetention = retention }
+        func retention(_ topic: String) -> Int64? {
+            existing[topic].flatMap { $0.configuration["retention.ms"] }.flatMap(Int64.init)
+        }
+        premises.dispatchRetention = retention(names.dispatch) ?? premises.dispatchRetention
+        premises.broadcastDispatchRetention =
+            retention(names.broadcastDispatch) ?? premises.broadcastDispatchRetention
         return (TopicPlan.all(names, premises), existing)
     }
 }

@@ -6,32 +6,51 @@ extension TopicPlan {
         _ names: PipelineConfiguration.Topics, _ retryTopics: [String], _ premises: Premises
     ) -> [TopicPlan] {
         let retention = premises.dispatchRetention
+        var retentions = [retention]
+        if premises.broadcastRetryTopics != nil { retentions.append(premises.broadcastDispatchRetention) }
+        let longest = retentions.contains(-1) ? -1 : retentions.max() ?? -1
         let outcomes = make(
-            .deliveries, names.deliveries, premises.dispatchPartitions ?? premises.partitions, premises,
+            .deliveries, names.deliveries, premises,
             [
                 .init("cleanup.policy", "delete", .exactly, "each record is the end of one push"),
                 .init(
-                    "retention.ms", retention == -1 ? -1 : max(30 * day, retention),
-                    { _ in .atLeast(retention) },
+                    "retention.ms", longest == -1 ? -1 : max(30 * day, longest), { _ in .atLeast(longest) },
                     "30 days to look at them; a push of \(names.dispatch) without an outcome counts as a defect"),
-            ])
-        let waiting = retryTopics.map { name in
-            make(
-                .retry, name, premises.dispatchPartitions ?? premises.partitions, premises,
-                [
-                    .init("cleanup.policy", "delete", .exactly, "what waits is sent once, and nothing replaces it"),
-                    .init(
-                        "retention.ms", retention, Property.Rule.atLeast,
-                        "as long as \(names.dispatch): what waits is nowhere else"),
-                    .init(
-                        "message.timestamp.type", "LogAppendTime", .exactly,
-                        "a push is due when the topic's delay has passed since the broker appended it"),
-                ])
-        }
-        return ([outcomes] + waiting).map { plan in
-            var plan = plan
-            plan.partitionsOf = names.dispatch
-            return plan
-        }
+            ], partitionsOf: names.dispatch)
+        return [outcomes]
+            + retryTopics.map { waiting(.retry, $0, of: names.dispatch, retention, names, premises) }
+            + (premises.broadcastRetryTopics ?? []).map {
+                waiting(
+                    .broadcastRetry, $0, of: names.broadcastDispatch, premises.broadcastDispatchRetention, names,
+                    premises)
+            }
+    }
+
+    /// A topic of pushes that wait for another attempt.
+    /// - Parameter retention: that of `dispatch`, the topic that they were written to.
+    private static func waiting(
+        _ role: Role, _ name: String, of dispatch: String, _ retention: Int64, _ names: PipelineConfiguration.Topics,
+        _ premises: Premises
+    ) -> TopicPlan {
+        make(
+            role, name, premises,
+            [
+                .init("cleanup.policy", "delete", .exactly, "what waits is sent once, and nothing replaces it"),
+                .init(
+                    "retention.ms", retention, Property.Rule.atLeast,
+                    "as long as \(dispatch): what waits is nowhere else"),
+                .init(
+                    "message.timestamp.type", "LogAppendTime", .exactly,
+                    "a push is due when the topic's delay has passed since the broker appended it"),
+            ], partitionsOf: names.dispatch)
+    }
+
+    /// A topic that has the partitions of the dispatch topic.
+    static func make(
+        _ role: Role, _ name: String, _ premises: Premises, _ properties: [Property], partitionsOf dispatch: String
+    ) -> TopicPlan {
+        var plan = make(role, name, premises.dispatchPartitions ?? premises.partitions, premises, properties)
+        plan.fixedPartitions = "those of \(dispatch), because a record stays in the partition of its number"
+        return plan
     }
 }

@@ -4,14 +4,13 @@ extension TopicPlan {
     /// The differences of an existing topic from the plan, one line each.
     ///
     /// Partitions and replication factor are compared only if they were requested, because a topic may well have more;
-    /// partitions always, where they must be those of another topic.
+    /// partitions always, where their number is fixed.
     func differences(from found: TopicDescription, partitions: Int?, replicationFactor: Int?) -> [String] {
         var lines: [String] = []
-        if let partitionsOf {
+        if let fixedPartitions {
             if found.partitions != Int32(self.partitions) {
                 lines.append(
-                    "\(name): partitions is \(found.partitions), not \(self.partitions) as of \(partitionsOf): a record "
-                        + "stays in the partition of its number")
+                    "\(name): partitions is \(found.partitions), not \(self.partitions): \(fixedPartitions)")
             }
         } else if let partitions, found.partitions != Int32(partitions) {
             lines.append("\(name): partitions is \(found.partitions), not \(partitions)")
@@ -39,10 +38,12 @@ extension TopicPlan {
 extension TopicPlan.Property {
     /// `not delete`, `less than 604800000`; nil if the value is right.
     fileprivate func difference(from value: String) -> String? {
+        func words(_ text: String) -> Set<Substring> { Set(text.split(separator: ",")) }
         func number(_ text: String) -> Int64? { Int64(text).map { $0 == -1 ? .max : $0 } }
         switch rule {
         case .initial: return nil
-        case .exactly: return value == self.value ? nil : "not \(self.value)"
+        // The order of several cleanup policies means nothing.
+        case .exactly: return words(value) == words(self.value) ? nil : "not \(self.value)"
         case .atLeast(let least):
             guard let found = number(value) else { return "not a number" }
             return found < (least == -1 ? .max : least) ? "less than \(least)" : nil

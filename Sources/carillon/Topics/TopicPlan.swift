@@ -6,13 +6,17 @@ struct TopicPlan: Sendable {
     enum Role: String, CaseIterable, Sendable {
         case events, requests, subscriptions, dispatch
         case deadLetters = "dead-letters"
-        case journal, deliveries, retry
+        case journal, deliveries, retry, broadcasts
+        case broadcastJournal = "broadcast-journal"
+        case broadcastDispatch = "broadcast-dispatch"
+        case broadcastRetry = "broadcast-retry"
 
         /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
             case .events, .requests, .subscriptions, .dispatch, .deliveries, .retry: true
-            case .deadLetters, .journal: false
+            case .broadcastDispatch, .broadcastRetry: true
+            case .deadLetters, .journal, .broadcasts, .broadcastJournal: false
             }
         }
     }
@@ -52,8 +56,8 @@ struct TopicPlan: Sendable {
     var partitions: Int
     var replicationFactor: Int
     var properties: [Property]
-    /// The topic that it must have as many partitions as, whatever else is asked for.
-    var partitionsOf: String?
+    /// Why it must have this number of partitions, whatever is asked for; nil: it may have another.
+    var fixedPartitions: String?
 
     var newTopic: NewTopic {
         NewTopic(
@@ -77,17 +81,23 @@ extension TopicPlan {
         var eventsMaxMessageBytes: Int64 = 1_048_588
         /// The names of the retry topics; nil where `carillon deliver` has no credentials, and needs no topics.
         var retryTopics: [String]?
+        /// The same of broadcasts.
+        var broadcastRetryTopics: [String]?
         /// The partitions of the dispatch topic; nil if there is none yet.
         var dispatchPartitions: Int?
         /// `retention.ms` of the dispatch topic; -1 is unlimited.
         var dispatchRetention: Int64 = 3 * day
+        /// The same of the dispatch topic of broadcasts.
+        var broadcastDispatchRetention: Int64 = 3 * day
     }
 
     static let day: Int64 = 86_400_000
 
-    /// The plan of every topic; requests have one where they are read, and what delivery needs where it has credentials.
+    /// The plan of every topic; requests and broadcasts have theirs where they are read, and what delivery needs where it
+    /// has credentials.
     static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
         standard(names, premises) + (names.requests.isEmpty ? [] : [requests(names, premises)])
+            + (names.broadcasts.isEmpty ? [] : broadcasts(names, premises))
             + (premises.retryTopics.map { delivery(names, $0, premises) } ?? [])
     }
 
@@ -130,14 +140,12 @@ extension TopicPlan {
                         "a stored table older than half of it may have missed an unsubscription"),
                     .init(
                         "min.compaction.lag.ms", max(30 * day, retention), Property.Rule.atLeast,
-                        "a replay of the events needs the table as it was"),
+                        names.broadcasts.isEmpty
+                            ? "a replay of the events needs the table as it was"
+                            : "a replay of the events needs the table as it was, and broadcasts when each device joined"
+                    ),
                 ]),
-            make(
-                .dispatch, names.dispatch, many, premises,
-                [
-                    .init("cleanup.policy", "delete", .exactly, "each record is sent once"),
-                    .init("retention.ms", 3 * day, Property.Rule.atMost, "3 days; the records hold tokens"),
-                ]),
+            make(.dispatch, names.dispatch, many, premises, dispatched),
             make(
                 .deadLetters, names.deadLetters, few, premises,
                 [
@@ -158,6 +166,14 @@ extension TopicPlan {
                         "message.timestamp.type", "LogAppendTime", .exactly,
                         "by the broker's time a worker knows that its clock is ahead, before a timer goes early"),
                 ]),
+        ]
+    }
+
+    /// The properties of a dispatch topic.
+    static var dispatched: [Property] {
+        [
+            .init("cleanup.policy", "delete", .exactly, "each record is sent once"),
+            .init("retention.ms", 3 * day, Property.Rule.atMost, "3 days; the records hold tokens"),
         ]
     }
 

@@ -7,7 +7,8 @@ struct TopicsCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Create the topics that are missing; those that exist stay as they are.",
-        discussion: "With delivery.credentials also those of 'carillon deliver': outcomes and retries.",
+        discussion: "With topic.broadcasts also those of 'carillon broadcasts', with delivery.credentials those of "
+            + "'carillon deliver': outcomes and retries.",
         examples: [
             ("carillon topics create -b localhost:9092", "All of them, with the defaults."),
             ("carillon topics create --config carillon.properties --partitions 24 --replication-factor 3", "Larger."),

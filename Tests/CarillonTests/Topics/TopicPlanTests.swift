@@ -12,7 +12,15 @@ import Testing
         return names
     }
 
+    private var namesWithBroadcasts: PipelineConfiguration.Topics {
+        var names = namesWithRequests
+        names.broadcasts = "notifications.broadcasts"
+        return names
+    }
+
     private let retryTopics = ["notifications.dispatch.retry.10s", "notifications.dispatch.retry.1m"]
+
+    private let broadcastRetryTopics = ["notifications.dispatch.broadcasts.retry.10s"]
 
     private func plan(_ role: TopicPlan.Role, _ premises: TopicPlan.Premises = .init()) throws -> TopicPlan {
         try #require(TopicPlan.all(names, premises).first { $0.role == role })
@@ -25,9 +33,10 @@ import Testing
     @Test("there is a plan for each topic, and what is created passes the check")
     func roundTrip() {
         for replicationFactor in 1...3 {
-            for topic in TopicPlan.all(
-                namesWithRequests, .init(replicationFactor: replicationFactor, retryTopics: retryTopics))
-            {
+            let premises = TopicPlan.Premises(
+                replicationFactor: replicationFactor, retryTopics: retryTopics,
+                broadcastRetryTopics: broadcastRetryTopics)
+            for topic in TopicPlan.all(namesWithBroadcasts, premises) {
                 let found = TopicDescription(
                     name: topic.name, partitions: Int32(topic.partitions),
                     replicationFactor: Int32(topic.replicationFactor), configuration: topic.newTopic.configuration)
@@ -37,11 +46,20 @@ import Testing
             }
         }
         let roles = Set(TopicPlan.Role.allCases)
-        #expect(
-            Set(TopicPlan.all(names, .init()).map(\.role)) == roles.subtracting([.requests, .deliveries, .retry]))
-        #expect(
-            Set(TopicPlan.all(namesWithRequests, .init()).map(\.role)) == roles.subtracting([.deliveries, .retry]))
-        #expect(Set(TopicPlan.all(namesWithRequests, .init(retryTopics: retryTopics)).map(\.role)) == roles)
+        let broadcasts: Set<TopicPlan.Role> = [.broadcasts, .broadcastJournal, .broadcastDispatch]
+        let delivery: Set<TopicPlan.Role> = [.deliveries, .retry]
+        func planned(
+            _ names: PipelineConfiguration.Topics, _ premises: TopicPlan.Premises = .init()
+        ) -> Set<TopicPlan.Role> {
+            Set(TopicPlan.all(names, premises).map(\.role))
+        }
+        let base = roles.subtracting(broadcasts).subtracting(delivery).subtracting([.requests, .broadcastRetry])
+        #expect(planned(names) == base)
+        #expect(planned(namesWithRequests) == base.union([.requests]))
+        #expect(planned(namesWithBroadcasts) == base.union(broadcasts).union([.requests]))
+        #expect(planned(names, .init(retryTopics: retryTopics)) == base.union(delivery))
+        let all = TopicPlan.Premises(retryTopics: retryTopics, broadcastRetryTopics: broadcastRetryTopics)
+        #expect(planned(namesWithBroadcasts, all) == roles)
     }
 
     @Test("docs/kafka.md 20: a dead letter has room for the largest event and 64 KiB of headers")
@@ -128,7 +146,7 @@ import Testing
     @Test("the topics of delivery have the partitions of dispatch, whatever is asked for")
     func deliveryPartitions() throws {
         let planned = TopicPlan.all(names, .init(partitions: 24, retryTopics: retryTopics, dispatchPartitions: 6))
-            .filter { $0.partitionsOf == names.dispatch }
+            .filter { $0.fixedPartitions != nil }
         #expect(planned.map(\.name) == ["notifications.deliveries"] + retryTopics)
         for topic in planned {
             #expect(topic.partitions == 6 && topic.role.growsWithLoad)
@@ -141,8 +159,8 @@ import Testing
             #expect(differences(6) == [])
             #expect(
                 differences(24) == [
-                    "\(topic.name): partitions is 24, not 6 as of notifications.dispatch: a record stays in the partition "
-                        + "of its number"
+                    "\(topic.name): partitions is 24, not 6: those of notifications.dispatch, because a record stays in "
+                        + "the partition of its number"
                 ])
         }
         #expect(TopicPlan.all(names, .init(partitions: 24, retryTopics: retryTopics)).last?.partitions == 24)

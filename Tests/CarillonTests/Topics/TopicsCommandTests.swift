@@ -46,4 +46,20 @@ struct TopicsCommandTests {
         let checked = try topics("check", "--partitions", "2")
         #expect(checked.status == 0, "\(checked.output)")
     }
+
+    @Test(
+        "with topic.broadcasts those of broadcasts are created, too: one partition, and as many as the dispatch topic")
+    func broadcasts() throws {
+        let setting = ["--set", "topic.broadcasts=\(trial.unique).broadcasts"]
+        #expect(try trial.carillon("topics", "create", "--partitions", "2").status == 0)
+        #expect(try trial.carillon(words: ["topics", "check"] + setting).errors.contains("3 differences"))
+        let created = try trial.carillon(words: ["topics", "create", "--partitions", "4"] + setting)
+        #expect(created.status == 0, "\(created.errors)")
+        let words = created.output.split(separator: "\n").map { $0.split(separator: " ").prefix(4).map(String.init) }
+        for (name, partitions) in [("broadcasts", "1"), ("broadcasts.journal", "3"), ("dispatch.broadcasts", "2")] {
+            #expect(words.contains(["\(trial.unique).\(name)", partitions, "1", "created"]), "\(created.output)")
+        }
+        let checked = try trial.carillon(words: ["topics", "check", "--partitions", "2"] + setting)
+        #expect(checked.status == 0, "\(checked.output)")
+    }
 }

@@ -1,0 +1,60 @@
+import Arguments
+import Pipeline
+
+/// `carillon broadcast cancel`
+struct BroadcastCancelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Send a broadcast to nobody else.",
+        discussion: """
+            Writes a record without a value, after saying how far it has got. Who has got it keeps it: no provider takes a push back. What \
+            'carillon deliver' has not sent yet is not sent.
+            """,
+        examples: [
+            ("carillon broadcast cancel 1235", "Shows how far it is, and asks."),
+            ("carillon broadcast cancel 1235 --yes", "From a script."),
+        ])
+
+    @Argument(help: "The notificationid.") var id: String
+    @Flag(help: "Do not ask.") var yes: Bool
+    @Flag(help: "Print the outcome as JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checkedForBroadcasts()
+        let topic = configuration.topics.broadcasts
+        let log = try BroadcastLog.read(configuration)
+        if log.isCancelled(id) { return Terminal.write("The broadcast \(id) is cancelled already.\n") }
+        let entry = try log.found(id, configuration)
+        let progress = try BroadcastGroup.read(configuration).journaledProgress(of: entry, configuration)
+        let status = BroadcastStatusText(entry: entry, progress: progress, topic: topic, now: WallClock.now)
+        if !yes {
+            Terminal.complain(status.text)
+            let confirmation = NotifyConfirmation(
+                deed: .cancel, count: progress.reached, unit: "devices that it has reached", option: "--yes",
+                optionHasNumber: false)
+            try confirmation.check { TypedLine.read(isStopped: { false }) }
+        }
+        var writer = try TopicWriter(topic, configuration)
+        try writer.write(key: id, value: nil)
+        try writer.finish()
+        let outcome = BroadcastCancellation(
+            id: id, reached: progress.reached, joinedLater: progress.late, partitionsDone: progress.stages.over,
+            partitions: progress.partitions)
+        Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
+    }
+}
+
+/// What was cancelled, and how far it had got a moment before.
+struct BroadcastCancellation: Encodable {
+    var id: String
+    var reached: Int
+    var joinedLater: Int
+    var partitionsDone: Int
+    var partitions: Int
+
+    var text: String {
+        let devices = ProgressLine.grouped(reached + joinedLater)
+        return "cancelled \(id): it had reached \(devices) devices, \(partitionsDone) of \(partitions) partitions\n"
+    }
+}

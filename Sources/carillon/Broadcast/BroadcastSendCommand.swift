@@ -1,0 +1,54 @@
+import Arguments
+import Pipeline
+
+/// `carillon broadcast send`
+struct BroadcastSendCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Send a broadcast, or replace the one with its notificationid.",
+        discussion: """
+            Writes document 4's object to topic.broadcasts, after the rules have accepted it. Where it has no published_at it \
+            gets the present time, so that it means the same however late it is read. Before that the command shows \
+            what would be sent, reads the subscriptions and asks for the number of devices.
+            """,
+        examples: [
+            ("carillon broadcast send maintenance.json", "Shows the plan, and asks."),
+            ("carillon broadcast send maintenance.json --dry-run --json", "The plan, as JSON."),
+            ("make-broadcast | carillon broadcast send - --yes --json", "From a script: no count, no question."),
+        ])
+
+    @Argument(help: "Document 4's object; - is standard input.", completion: .file)
+    var file: String
+    @Flag(help: "Write nothing; show what would be sent to whom.") var dryRun: Bool
+    @Flag(help: "Do not count the devices, and do not ask.") var yes: Bool
+    @Flag(help: "Print the outcome as JSON.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.checkedForBroadcasts()
+        let topic = configuration.topics.broadcasts
+        let now = WallClock.now
+        let draft = try BroadcastDraft(file: file, now: now)
+        var reader = BroadcastReader(configuration)
+        let broadcast = try draft.check(&reader, now: now)
+        let newest = try BroadcastLog.read(configuration).newest(broadcast.notificationID)
+        let plan = BroadcastPlan(
+            broadcast: broadcast, replaced: newest.flatMap { $0.end == nil ? $0 : nil },
+            reach: yes ? nil : try BroadcastReach.count(broadcast, configuration, now: now), now: now)
+        if dryRun {
+            Terminal.write(json ? try JSONOutput.text(plan.document(record: nil)) : plan.text)
+            return Terminal.complain("Nothing was sent.\n")
+        }
+        if let reach = plan.reach {
+            Terminal.complain(plan.text)
+            let confirmation = NotifyConfirmation(
+                count: reach.count, unit: "devices", option: "--yes", optionHasNumber: false)
+            try confirmation.check { TypedLine.read(isStopped: { false }) }
+        }
+        var writer = try TopicWriter(topic, configuration)
+        let place = try writer.writeAndLocate(key: draft.key, value: draft.value)
+        let record = topic + (place.map { "/\($0.partition)/\($0.offset)" } ?? "")
+        let rows = [("broadcast", broadcast.notificationID), ("message", broadcast.messageID), ("record", record)]
+        Terminal.write(json ? try JSONOutput.text(plan.document(record: record)) : TextRows.text(rows))
+    }
+}

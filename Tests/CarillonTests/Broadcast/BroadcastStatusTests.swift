@@ -1,0 +1,94 @@
+import Broadcasts
+import Foundation
+import NotificationPayload
+import Testing
+
+@testable import KafkaClient
+
+/// `carillon broadcast` on a real broker: the mock cluster does not look up times.
+private struct StatusTrial {
+    let trial = BrokerTrial()
+    var topic: String { "\(trial.unique).broadcasts" }
+    private var settings: Settings { ["bootstrap.servers": BrokerTrial.address] }
+
+    func run(_ words: [String]) throws -> CommandProcess {
+        try trial.carillon(words: words + ["--set", "topic.broadcasts=\(topic)"])
+    }
+
+    /// Topics whose records have the times that their producer gives them.
+    func create() throws {
+        let admin = try Admin(settings: settings)
+        let topics = [("\(trial.unique).subscriptions", 4), (topic, 1), ("\(topic).journal", 2)] as [(String, Int32)]
+        let answers = try admin.createTopics(
+            topics.map { NewTopic(name: $0, partitions: $1, replicationFactor: 1, configuration: [:]) },
+            validateOnly: false)
+        #expect(answers.values.allSatisfy { $0 == nil }, "\(answers)")
+    }
+
+    func write(_ id: String, at time: Int64) throws {
+        let document =
+            #"{"actiontype":"non-display","notificationtype":"enable-feature","notificationid":"\#(id)","expiry":"3600000millis"}"#
+        try write(Array(document.utf8), key: id, to: topic, at: time)
+    }
+
+    /// As `carillon broadcasts` would, but without a transaction.
+    func write(_ entry: BroadcastJournalEntry, at time: Int64) throws {
+        var text = ByteWriter()
+        entry.append(to: &text)
+        try write(Array(text.bytes), key: "a-\(entry.passes.count)", to: "\(topic).journal", at: time)
+    }
+
+    private func write(_ value: [UInt8], key: String, to topic: String, at time: Int64) throws {
+        var producer = try Producer(settings: settings)
+        let topic = try producer.topic(topic, timeout: .seconds(20))
+        let record = ProducerRecord(key: Array(key.utf8), value: value, timestamp: Timestamp(milliseconds: time))
+        try producer.produce(record, to: topic)
+        try producer.flush(timeout: .seconds(20))
+    }
+
+    func commit(_ offsets: [Int32: BroadcastOffset]) throws {
+        let consumer = try Consumer(assigning: settings, group: "\(trial.unique)-broadcasts", logger: { _ in })
+        var list: [TopicPartition: CommittedOffset] = [:]
+        for (partition, offset) in offsets {
+            list[TopicPartition(topic: "\(trial.unique).subscriptions", partition: partition)] = CommittedOffset(
+                offset: Offset(offset.offset), metadata: offset.metadata)
+        }
+        try consumer.commit(list, timeout: .seconds(30))
+    }
+}
+
+@Suite("carillon broadcast status", .enabled(if: BrokerTrial.isThere, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
+struct BroadcastStatusTests {
+    @Test("a status adds what the group has committed and what its journal says since the broadcast")
+    func status() throws {
+        let trial = StatusTrial()
+        let group = "\(trial.trial.unique)-broadcasts"
+        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        try trial.create()
+        try trial.write("7", at: now - 300_000)
+        // Of another log with the same name, before the broadcast.
+        try trial.write(.of([.of(0, broadcast: 1, devices: 90, sent: 90)], group: group), at: now - 200_000)
+        try trial.write("1235", at: now)
+        try trial.commit([0: .at(broadcast: 2), 1: .at(broadcast: 1, isUnderWay: true), 2: .at(broadcast: 1)])
+        let passes: [BroadcastJournalEntry.Slice] = [
+            .of(0, broadcast: 1, devices: 4, sent: 3, end: .done), .of(1, broadcast: 1, devices: 8, sent: 2),
+        ]
+        try trial.write(.of([.of(0, broadcast: 0, devices: 7, sent: 7, end: .done)], group: group), at: now)
+        try trial.write(.of(passes, group: group), at: now)
+        try trial.write(.of([.of(3, broadcast: 1, devices: 9, sent: 9, end: .done)], group: "other"), at: now)
+
+        let result = try trial.run(["broadcast", "status", "1235", "--json"])
+        #expect(result.status == 0, "\(result.errors)")
+        let status = try #require(PushValue(json: result.output))
+        #expect(status["state"] == .string("under_way") && status["record"] == .string("\(trial.topic)/0/1"))
+        #expect(status["reached"]?.int == 5 && status["left"]?.int == 1, "\(result.output)")
+        #expect(status["devices_counted"]?.int == 12 && status["devices_about"]?.int == 24)
+        #expect(status["partitions"]?["waiting"]?.int == 2 && status["partitions"]?["done"]?.int == 1)
+        let text = try trial.run(["broadcast", "status", "1235"]).output
+        #expect(text.contains("partitions    1 of 4 done, 1 under way, 2 waiting\n"), "\(text)")
+        let listed = try trial.run(["broadcast", "list"]).output
+        #expect(listed.contains("under way, 1 of 4 partitions\n"), "\(listed)")
+        #expect(
+            try trial.run(["broadcast", "cancel", "1235", "--yes"]).output.contains("it had reached 5 devices, 1 of 4"))
+    }
+}
