@@ -25,13 +25,13 @@ def make_subscriptions(seed, places=2000, crowd=200):
             if shared and chance.random() < 0.05:
                 device = chance.choice(shared)
             else:
-                device = _device(chance)
+                device = make_device(chance)
                 shared.append(device)
-            records.append(_subscription(f"place/{place}", device, chance))
+            records.append(make_subscription(f"place/{place}", device, chance))
         if count and chance.random() < 0.05:
-            gone = _subscription(f"place/{place}", _device(chance), chance)
+            gone = make_subscription(f"place/{place}", make_device(chance), chance)
             records += [gone, Input(gone.key, None)]
-    broken = _subscription(f"place/{names[1]}", _device(chance), chance)
+    broken = make_subscription(f"place/{names[1]}", make_device(chance), chance)
     records.append(Input(broken.key, b'{"audience": "pl'))
     records.append(Input(b"place/|nothing", b"[]"))
     return names, records
@@ -47,15 +47,15 @@ def make_audiences(seed, places, count, now):
     audiences += [f"place/{place}" for place in places[1 : 1 + count // 4]]
     records, alone = [], []
     for _ in range(2 * count):
-        device = _device(chance)
+        device = make_device(chance)
         own = device_audience(device[0])
         if chance.random() < 0.2:
             alone.append(own)
-            records.append(_subscription(own, device, chance, now))
+            records.append(make_subscription(own, device, chance, now))
         for audience in chance.sample(audiences, chance.randrange(1, 4)):
             token, platform, app, environment = device
             app = f"{app}.{audience.partition('/')[0]}"
-            records.append(_subscription(audience, (token, platform, app, environment), chance, now))
+            records.append(make_subscription(audience, (token, platform, app, environment), chance, now))
     return [*audiences, *alone, "user/nobody"], records
 
 
@@ -63,7 +63,8 @@ def device_audience(token):
     return f"device/{hashlib.sha256(token.encode()).hexdigest()}"
 
 
-def _device(chance):
+def make_device(chance):
+    """Token, platform, app and environment of a new device, one in five of them Apple's."""
     if chance.random() < 0.2:
         token = f"{chance.getrandbits(256):064x}"
         return token, "apns", "com.example.courier", chance.choice(("production", "development"))
@@ -71,7 +72,8 @@ def _device(chance):
     return token, "fcm", "com.example.shop", "production"
 
 
-def _subscription(audience, device, chance, now=BASE_MS):
+def make_subscription(audience, device, chance, now=BASE_MS):
+    """The record that subscribes the device, last seen shortly before `now` or too long ago."""
     token, platform, app, environment = device
     # One in thirty was last seen too long ago to be sent to.
     seen = now - chance.randrange(300, 400) * DAY_MS if chance.random() < 1 / 30 else now - chance.randrange(DAY_MS)
@@ -125,19 +127,19 @@ class SubscriptionChanges:
         else:
             # One in ten is for the place with the many devices.
             place = self.places[0] if self.chance.random() < 0.1 else self.chance.choice(self.places)
-            change = _subscription(f"place/{place}", _device(self.chance), self.chance)
+            change = make_subscription(f"place/{place}", make_device(self.chance), self.chance)
         self._note(change)
         return change
 
     def _for_requests(self):
-        device = _device(self.chance)
+        device = make_device(self.chance)
         if self.chance.random() < 0.1:
             audience = device_audience(device[0])
             self.audiences.append(audience)
         else:
             # Not those of single devices, to which no other may subscribe.
             audience = self.chance.choice([each for each in self.audiences if not each.startswith("device/")])
-        return _subscription(audience, device, self.chance, self.now)
+        return make_subscription(audience, device, self.chance, self.now)
 
     def _note(self, change):
         if change.value is None:

@@ -7,9 +7,11 @@ may come along: also digits, which change the number in its last word.
 import socket
 import struct
 
-from harness.waiting import Failure
+from harness.waiting import Failure, wait_for
 
 OFFSET_FETCH, FIND_COORDINATOR = 9, 10
+# The coordinator is only starting, or has only just moved.
+TRANSIENT = {14, 15, 16}
 # Each connection has one request.
 CORRELATION = 1
 
@@ -17,9 +19,16 @@ CORRELATION = 1
 def committed(bootstrap, group, topic, partitions):
     """(offset, metadata) by partition; -1 and '' where nothing is committed. What an open transaction has sent is not committed,
     and is not waited for."""
+    return wait_for(f"the coordinator of {group} answers", lambda: _committed(bootstrap, group, topic, partitions), 30)
+
+
+def _committed(bootstrap, group, topic, partitions):
+    """None where the coordinator is not there yet."""
     host, _, port = bootstrap.split(",")[0].rpartition(":")
     found = _Reader(_ask((host, int(port)), FIND_COORDINATOR, 0, _text(group)))
-    _check(found.number(">h"), f"the coordinator of {group}")
+    if (code := found.number(">h")) in TRANSIENT:
+        return None
+    _check(code, f"the coordinator of {group}")
     found.number(">i")
     coordinator = found.text(), found.number(">i")
     # One topic, all its partitions.
@@ -34,7 +43,9 @@ def committed(bootstrap, group, topic, partitions):
             partition, offset, metadata = reply.number(">i"), reply.number(">q"), reply.text()
             _check(reply.number(">h"), f"the offset of {topic}/{partition}")
             offsets[partition] = offset, metadata
-    _check(reply.number(">h"), f"the offsets of {group}")
+    if (code := reply.number(">h")) in TRANSIENT:
+        return None
+    _check(code, f"the offsets of {group}")
     return offsets
 
 

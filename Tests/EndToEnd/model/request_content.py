@@ -73,20 +73,22 @@ class Content:
 class Reader:
     """Reads the members of one object of a request, and collects what is wrong with it."""
 
-    def __init__(self, members, path, allowed, problems):
+    shown = SHOWN
+
+    def __init__(self, members, path, allowed, problems, holder=None):
         # Null and blank strings are absent.
         self.members = {name: value for name, value in members.items() if not is_absent(value)}
         self.all, self.path, self.problems = members, path, problems
         for name in members:
             if name not in allowed:
-                holder = path.removesuffix(".") or "the request"
-                self.refuse(name, f"{quoted(name)} is not a member of {holder}; allowed are {', '.join(allowed)}")
+                of = holder or path.removesuffix(".") or "the request"
+                self.refuse(name, f"{quoted(name)} is not a member of {of}; allowed are {', '.join(allowed)}")
 
     def refuse(self, name, sentence, code="bad_request"):
         self.problems.append(Problem(code, self.path + name, sentence))
 
     def refuse_value(self, name, value, allowed):
-        self.refuse(name, f"{self.path}{name} is {_found(value, allowed)}; allowed is {allowed}")
+        self.refuse(name, f"{self.path}{name} is {_found(value, self.shown.get(allowed, ()))}; allowed is {allowed}")
 
     def of_kind(self, kind, name, allowed, required=False):
         value = self.members.get(name)
@@ -134,15 +136,15 @@ def quoted(text):
     return f'"{shown}' + ('…"' if len(data) > 64 else '"')
 
 
-def _found(value, allowed):
-    """What a value is; one of the right kind is shown itself."""
+def _found(value, shown):
+    """What a value is; one of the kinds in `shown` is shown itself."""
     if value is None:
         return "missing"
     if isinstance(value, str) and not trimmed(value):
         return "blank"
     if isinstance(value, bool):
         return "a boolean"
-    if isinstance(value, SHOWN.get(allowed, ())):
+    if isinstance(value, shown):
         return quoted(value) if isinstance(value, str) else number_text(value)
     if isinstance(value, (int, float)):
         return "a number"

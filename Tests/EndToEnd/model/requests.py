@@ -3,16 +3,13 @@
 `request_content` reads the objects of documents 2 and 5, `request_messages` renders what is sent.
 """
 
-import base64
-import binascii
 import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Optional
 
-from model.envelope import MAX_VALUE_BYTES
-from model.json_text import Members, as_text, parse, trimmed
+from model.json_text import Members, as_text, trimmed
 from model.messages import message_id
 from model.records import DeadLetter, Record, Settings
 from model.request_content import (
@@ -28,12 +25,14 @@ from model.request_content import (
     read_app,
     read_message,
 )
+from model.request_envelope import unwrapped
 from model.values import is_utf8, parse_event_time
 
 MEMBERS = ("request_id", "requested_at", "audience", "expires_at", "collapse_key", "priority", "app", "message")
 MAX_AUDIENCES = 1_000
-MAX_ENVELOPES = 8
 CONTENT = ("app", "message")
+# An object with one of these is the request itself and no envelope.
+CONTENT_NAMES = ("audience", *CONTENT)
 
 
 @dataclass
@@ -73,7 +72,7 @@ class RequestOutcome:
 def outcome_of(record, settings: Settings, clock):
     """What one record must become, before it is known who gets it. `clock` is that of its transaction."""
     try:
-        attributes, headers, body = _unwrapped(record)
+        attributes, headers, body = unwrapped(record, CONTENT_NAMES)
     except DeadLetter as dead:
         return RequestOutcome(dead_letter=dead.codes)
     problems, notes = [], Counter()
@@ -100,48 +99,7 @@ def recipients(request, subscriptions, settings: Settings, position=None):
     return list(reached.values()), reason
 
 
-# -- The envelope ---------------------------------------------------------------------------------
-
-
-def _unwrapped(record):
-    """The attributes of the CloudEvent, the headers, and the object inside all envelopes (section 4)."""
-    if record.value is None:
-        raise DeadLetter("null_value")
-    if len(record.value) > MAX_VALUE_BYTES:
-        raise DeadLetter("value_too_large")
-    headers = {}
-    for name, value in record.headers:
-        if value is not None and is_utf8(value) and (text := trimmed(value.decode())):
-            headers["content-type" if name.lower() == "content-type" else name] = text
-    attributes = {name: headers.get("ce_" + name) for name in ("id", "source", "time")}
-    is_structured = headers.get("content-type", "").lower().startswith("application/cloudevents")
-    framed = record.value[:1] == b"\0" and len(record.value) > 5
-    body = parse(record.value[5:] if framed else record.value)
-    # One turn for each envelope, and one for what is inside.
-    for _ in range(MAX_ENVELOPES + 1):
-        if isinstance(body, str):
-            body = parse(body.encode())
-            continue
-        if not isinstance(body, dict):
-            break
-        is_request = any(name in body for name in ("audience", *CONTENT))
-        if is_structured or not is_request and "specversion" in body and ("data" in body or "data_base64" in body):
-            attributes = {name: as_text(body.get(name)) for name in attributes}
-            is_structured, body = False, _cloud_event_data(body)
-        elif not is_request and "schema" in body and "payload" in body:
-            body = body["payload"]
-        else:
-            return attributes, headers, body
-    raise DeadLetter("not_an_event")
-
-
-def _cloud_event_data(envelope):
-    if envelope.get("data") is not None:
-        return envelope["data"]
-    try:
-        return parse(base64.b64decode(envelope["data_base64"].encode(), validate=True))
-    except (KeyError, AttributeError, binascii.Error):
-        raise DeadLetter("not_an_event") from None
+# -- Where it is from ------------------------------------------------------------------------------
 
 
 def _source(record, attributes, headers, request_id):

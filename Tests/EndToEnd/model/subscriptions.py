@@ -23,7 +23,7 @@ class Subscriptions:
         for record in records:
             self.ends[record.partition] = record.offset + 1
             audience, _, token_hash = (record.key or b"").decode(errors="replace").rpartition("|")
-            device = _device(record.value, audience, token_hash) if record.value is not None else None
+            device = device_of(record.value, audience, token_hash) if record.value is not None else None
             if device is None and record.value is not None:
                 continue
             changes = self._changes.setdefault(audience, {}).setdefault(token_hash, (record.partition, [], []))
@@ -45,7 +45,7 @@ class Subscriptions:
         return self._changes.keys()
 
 
-def _device(value, audience, token_hash):
+def device_of(value, audience, token_hash):
     """The device of a subscription, or None where it is malformed: such a record changes nothing."""
     try:
         value = json.loads(value)

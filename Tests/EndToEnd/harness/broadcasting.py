@@ -1,0 +1,146 @@
+"""What broadcasts need: their topic and those that follow from it, the channels; and `carillon broadcasts` as a process."""
+
+import pathlib
+import re
+import shutil
+import tempfile
+import time
+
+from generator.broadcasts import GENERAL, Broadcasts, Members
+from harness.daemon import Daemon, flags, wait_for_daemons
+from harness.offsets import committed
+from harness.waiting import now_ms
+from model.broadcasts import BroadcastRun, verify_broadcasts
+from model.records import Settings
+
+CHANNELS = (GENERAL, "sport", "kino ü")
+DAY_MS = 86_400_000
+METADATA = re.compile(r"v1 n=(?P<n>\d+) t=(?P<t>\d+) b=(?P<b>\d+)(?: s=(?P<s>\d+)(?: k=(?P<k>[\w-]{43}))?)?", re.ASCII)
+
+
+class Broadcaster(Daemon):
+    """One instance of `carillon broadcasts`."""
+
+    def configure(self, settings):
+        self.state = pathlib.Path(settings["state.dir"])
+        self.arguments = [self.binary, "broadcasts", *flags(settings), "--include-valid"]
+
+    def forget(self):
+        """Removes its table, while it does not run."""
+        shutil.rmtree(self.state / "broadcasts")
+
+
+class BroadcastWorld:
+    """Topics for one test, all named after it, the channels and what is broadcast to them, and the processes."""
+
+    def __init__(self, harness, name, cluster, partitions, devices):
+        self.harness, self.cluster, self.partitions = harness, cluster, partitions
+        self.name = f"{name}-{harness.seed}-{int(time.time())}"
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
+        self.topics = {topic: f"{self.name}.{topic}" for topic in ("subscriptions", "dispatch", "dead-letters", "broadcasts")}
+        self.dispatch, self.journal = f"{self.topics['dispatch']}.broadcasts", f"{self.topics['broadcasts']}.journal"
+        self.group = f"{self.name}-broadcasts"
+        self.members = Members(harness.seed, CHANNELS, devices, now_ms())
+        self.broadcasts = Broadcasts(harness.seed, CHANNELS)
+        self.max_late = 3
+        self.daemons = []
+        harness.worlds.append(self)
+
+    def create_topics(self):
+        compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(30 * DAY_MS)}
+        by_broker = {"message.timestamp.type": "LogAppendTime"}
+        self.cluster.create_topics(
+            {
+                self.topics["subscriptions"]: (self.partitions, compacted),
+                self.topics["dispatch"]: (self.partitions, {}),
+                self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
+                self.topics["broadcasts"]: (1, {"cleanup.policy": "compact,delete", "retention.ms": str(35 * DAY_MS)}),
+                self.dispatch: (self.partitions, {}),
+                self.journal: (2, by_broker | {"retention.ms": str(35 * DAY_MS)}),
+            }
+        )
+        self.subscribe(self.members.records)
+        # The first commits are made when nothing moves.
+        self.starts = self.cluster.ends(self.topics["subscriptions"])
+        return self
+
+    def settings(self, instance, **more):
+        """The settings of an instance; in the names of more of them an underscore stands for a dot."""
+        return (
+            {
+                "kafka.bootstrap.servers": self.cluster.bootstrap,
+                "group.id": self.name,
+                "instance.id": instance,
+                "state.dir": self.folder / instance,
+                "log.format": "text",
+                "broadcasts.max-late": self.max_late,
+            }
+            | {f"topic.{topic}": name for topic, name in self.topics.items()}
+            | {name.replace("_", "."): value for name, value in more.items()}
+        )
+
+    def daemon(self, name, **settings):
+        """A process that is not started yet."""
+        self.daemons.append(Broadcaster(name, self.folder, self.settings(name, **settings), None, self.harness.carillon))
+        return self.daemons[-1]
+
+    def subscribe(self, records):
+        self.cluster.produce(self.topics["subscriptions"], records)
+
+    def publish(self, *records):
+        self.cluster.produce(self.topics["broadcasts"], records, 0)
+
+    def commits(self):
+        """By partition of the subscriptions that has a commit: the offset, and the words of its metadata, None where they are not
+        those of broadcasts."""
+        found = committed(self.cluster.bootstrap, self.group, self.topics["subscriptions"], range(self.partitions))
+        matches = {partition: (offset, METADATA.fullmatch(text)) for partition, (offset, text) in found.items() if offset >= 0}
+        return {partition: (offset, match and match.groupdict()) for partition, (offset, match) in matches.items()}
+
+    def under_way(self):
+        """The partitions with a pass under way."""
+        return [partition for partition, (_, words) in self.commits().items() if words and words["s"]]
+
+    def wait_for_commits(self):
+        wait_for_daemons("every partition has a commit", lambda: len(self.commits()) == self.partitions, self.daemons, 30)
+
+    def is_done(self):
+        """Whether everything of both topics was read, and every pass has ended."""
+        (end,) = self.cluster.ends(self.topics["broadcasts"]).values()
+        wanted = {
+            partition: (offset, str(end), None) for partition, offset in self.cluster.ends(self.topics["subscriptions"]).items()
+        }
+        found = {partition: words and (offset, words["b"], words["s"]) for partition, (offset, words) in self.commits().items()}
+        return found == wanted
+
+    def wait_until_done(self, seconds=60):
+        wait_for_daemons("all passes have ended", self.is_done, self.daemons, seconds)
+
+    def verify(self, first_broadcast):
+        """The verifier's report. `first_broadcast` is where the group began."""
+        read = self.cluster.read
+        return verify_broadcasts(
+            BroadcastRun(
+                settings=Settings(),
+                subscriptions=read(self.topics["subscriptions"]),
+                broadcasts=read(self.topics["broadcasts"]),
+                dispatch=self.cluster.stream(self.dispatch),
+                dead_letters=read(self.topics["dead-letters"]),
+                journal=read(self.journal),
+                group=self.group,
+                subscriptions_topic=self.topics["subscriptions"],
+                dispatch_topic=self.dispatch,
+                dispatch_partitions=len(self.cluster.partitions(self.dispatch)),
+                starts=self.starts,
+                ends=self.cluster.ends(self.topics["subscriptions"]),
+                first_broadcast=first_broadcast,
+                max_late=self.max_late,
+            )
+        )
+
+    def kill_daemons(self):
+        for each in self.daemons:
+            each.kill_if_running()
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,183 @@
+"""Every device of a channel gets a broadcast once, proved under faults: processes of `carillon broadcasts` are killed, lose their
+tables and freeze, while devices join, leave and come back, and broadcasts are cancelled, corrected and expire."""
+
+import random
+import signal
+import sys
+import time
+
+from generator.broadcasts import GENERAL
+from harness.broadcasting import BroadcastWorld
+from harness.scenario import main, scenario
+from harness.waiting import Failure, now_ms, pause, wait_for
+from harness.world import check
+
+SIZES = {"devices": 3_000, "seconds": 15, "kills": 5, "partitions": 8, "processes": 2}
+SESSION_TIMEOUT, TRANSACTION_TIMEOUT = 6, 10
+SHARED = {
+    "session_timeout": f"{SESSION_TIMEOUT}s",
+    "transaction_timeout": f"{TRANSACTION_TIMEOUT}s",
+    "shutdown_timeout": f"{TRANSACTION_TIMEOUT}s",
+}
+# Changes of subscriptions a second, and broadcasts.
+CHANGES, BROADCASTS = 40, 1.2
+# So long a pass over all devices takes a process, at the least: then much happens while it is under way.
+PASS_SECONDS = 1.5
+# What must have happened in a run that proves something.
+CASES = ("to who joined", "dead letters", "passes cancelled", "passes expired")
+
+
+class Load:
+    """One run: a world, what comes in, what goes wrong meanwhile, and what the verifier says afterwards."""
+
+    def __init__(self, harness, name):
+        self.sizes, self.began = harness.sizes, time.monotonic()
+        self.chance = random.Random(f"{name} {harness.seed}")
+        world = BroadcastWorld(harness, name, harness.cluster(), self.sizes.partitions, self.sizes.devices)
+        self.world, self.made = world.create_topics(), 0
+        # The group begins at the oldest valid one.
+        source = world.broadcasts
+        world.publish(source.next(now_ms(), "over"), source.next(now_ms(), "bad"), source.to_channel(GENERAL, now_ms())[1])
+        self.first_broadcast = 2
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
+
+    def start(self, rate):
+        """Starts the processes. `rate` is that of all of them together, in pushes a second."""
+        each = max(1, int(rate / self.sizes.processes))
+        for number in range(self.sizes.processes):
+            self.world.daemon(f"p{number + 1}", workers=1, broadcasts_rate=each, **SHARED).start()
+        self.world.wait_for_commits()
+        self.say("every partition has a commit")
+
+    def change(self, count):
+        """So many changes of the subscriptions."""
+        self.world.subscribe([record for _ in range(count) for record in self.world.members.next()])
+
+    def finish(self, cases):
+        """Waits until all passes have ended, and verifies everything."""
+        self.world.wait_until_done(90)
+        self.say("all passes have ended")
+        for each in self.world.daemons:
+            self.say(f"{each.name} ended in {each.stop(45):.1f} s")
+        report = self.world.verify(self.first_broadcast)
+        for what in cases:
+            if not report.counts.get(what):
+                report.add("nothing to compare", f"no {what}")
+        report.print()
+        check(report)
+
+
+class Faults(Load):
+    """Kills while broadcasts are on their way."""
+
+    def __init__(self, harness):
+        super().__init__(harness, "broadcasts")
+        # When something happens, in seconds: kills, and cancellations of what was published a moment before.
+        seconds = self.sizes.seconds
+        self.kills = sorted(self.chance.uniform(1, seconds) for _ in range(self.sizes.kills))
+        self.cancellations, self.away = [], {}
+        self.has_forgotten = False
+
+    def run(self):
+        self.start(self.sizes.devices / PASS_SECONDS * self.sizes.processes)
+        began, changed, published = time.monotonic(), 0, 0
+        while (at := time.monotonic() - began) < self.sizes.seconds or self.away or self.kills:
+            if at < self.sizes.seconds:
+                count = int(at * CHANGES) - changed
+                self.change(count)
+                changed += count
+                if published < at * BROADCASTS:
+                    self._publish(published, at)
+                    published += 1
+            self._cancel(at)
+            self._kill(at)
+            self._look_after(at)
+            pause()
+        self._cancel(float("inf"))
+        self.finish(CASES)
+
+    def _publish(self, number, at):
+        """Every fourth is one to everybody that is cancelled or expires while it is sent."""
+        source = self.world.broadcasts
+        if number % 8 == 3:
+            identity, record = source.to_channel(GENERAL, now_ms())
+            self.cancellations.append((at + self.chance.uniform(0.2, PASS_SECONDS), identity))
+        elif number % 8 == 7:
+            _, record = source.to_channel(GENERAL, now_ms(), int(self.chance.uniform(0.3, PASS_SECONDS) * 1_000))
+        else:
+            record = source.next(now_ms())
+        self.world.publish(record)
+
+    def _cancel(self, at):
+        due = [each for each in self.cancellations if each[0] <= at]
+        for each in due:
+            self.cancellations.remove(each)
+            # It may have been cancelled or replaced by chance.
+            if each[1] in self.world.broadcasts.live:
+                self.world.publish(self.world.broadcasts.cancel(each[1]))
+
+    def _kill(self, at):
+        running = [each for each in self.world.daemons if each not in self.away]
+        if not self.kills or self.kills[0] > at or not running:
+            return
+        del self.kills[0]
+        victim = self.chance.choice(running)
+        victim.kill()
+        # At once, or after its session: then the others have its partitions meanwhile.
+        delay = self.chance.choice((0, self.chance.uniform(0, 2), SESSION_TIMEOUT + 2))
+        if not self.has_forgotten or self.chance.random() < 0.2:
+            victim.forget()
+            self.has_forgotten = True
+            self.say(f"kill -9 {victim.name}, which loses its table, back in {delay:.1f} s")
+        else:
+            self.say(f"kill -9 {victim.name}, back in {delay:.1f} s")
+        self.away[victim] = at + delay
+
+    def _look_after(self, at):
+        for each in self.world.daemons:
+            if each not in self.away:
+                each.expect_running()
+            elif self.away[each] <= at:
+                del self.away[each]
+                each.start()
+
+
+@scenario("each device gets a broadcast once for each time that it joins, while processes are killed and lose their tables")
+def faults(harness):
+    load = Faults(harness)
+    try:
+        load.run()
+    finally:
+        load.world.kill_daemons()
+
+
+@scenario("a process that freezes for longer than its session, while a broadcast is sent, sends nothing twice when it continues")
+def frozen(harness):
+    load = Load(harness, "frozen")
+    world = load.world
+    try:
+        # A pass takes longer than it takes to freeze; what comes later is taken over.
+        load.start(load.sizes.devices / (SESSION_TIMEOUT + 2))
+        world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
+        wait_for("passes are under way", lambda: len(world.under_way()) >= harness.sizes.processes, 30)
+        victim = world.daemons[0]
+        victim.signal(signal.SIGSTOP)
+        load.say(f"{victim.name} is stopped for longer than its session")
+        until = time.monotonic() + SESSION_TIMEOUT + 3
+        while time.monotonic() < until:
+            load.change(5)
+            pause(0.5)
+        if not victim.is_stopped:
+            raise Failure(f"{victim.name} did not stay stopped")
+        victim.signal(signal.SIGCONT)
+        load.say(f"{victim.name} continues")
+        load.change(50)
+        load.finish(("to who joined",))
+    finally:
+        world.kill_daemons()
+
+
+if __name__ == "__main__":
+    sys.exit(main("broadcasts", __doc__, globals(), sizes=SIZES))
