@@ -19,11 +19,20 @@ extension BroadcastCore {
         guard let partition = partitions[number] else { return }
         while budget > 0 {
             if partition.next.pass == nil {
-                guard let broadcast = catalogue.first(from: partition.next.broadcast) else { return }
+                guard let broadcast = catalogue.first(from: partition.next.broadcast) else {
+                    return passRest(in: partition)
+                }
                 guard try begin(broadcast, in: partition, clock: clock, into: &sink) else { continue }
             }
             try continuePass(of: partition, clock: clock, budget: &budget, into: &sink)
         }
+    }
+
+    /// What is left of the log has been cancelled or replaced.
+    private mutating func passRest(in partition: BroadcastPartition) {
+        guard partition.next.broadcast < catalogue.reached else { return }
+        partition.next.broadcast = catalogue.reached
+        open.hasMoved = true
     }
 
     /// - Returns: false if the broadcast is not sent.

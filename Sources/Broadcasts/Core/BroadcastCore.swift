@@ -64,10 +64,10 @@ package struct BroadcastCore: ~Copyable {
     /// What the group has.
     package func committed(_ number: Int32) -> BroadcastOffset? { partitions[number]?.committed }
 
-    /// Whether a pass is under way, or one is to begin.
+    /// Whether a pass is under way, or there is something that has had none.
     package func isBusy(_ number: Int32) -> Bool {
         guard let partition = partitions[number] else { return false }
-        return partition.committed.pass != nil || catalogue.first(from: partition.committed.broadcast) != nil
+        return partition.committed.pass != nil || partition.committed.broadcast < catalogue.reached
     }
 
     /// Where broadcasts begin for a partition that has none.
@@ -153,9 +153,11 @@ package struct OpenBroadcasts: Sendable {
     /// Records of the subscriptions that were taken.
     package var taken = 0
     package var malformed = 0
+    /// Whether a partition has passed what needs no pass.
+    package var hasMoved = false
 
     package init() {}
 
-    /// Whether something was written besides offsets.
-    package var hasWork: Bool { !passes.isEmpty || !late.isEmpty || !skipped.isEmpty || planned > 0 }
+    /// Whether there is something to commit besides what was read.
+    package var hasWork: Bool { hasMoved || !passes.isEmpty || !late.isEmpty || !skipped.isEmpty || planned > 0 }
 }
