@@ -65,6 +65,40 @@ extension ReplaySession {
     }
 }
 
+extension KafkaLog {
+    /// What became of a device's pushes with a message id at its provider, by the place of the dispatch record.
+    ///
+    /// - Parameters:
+    ///   - device: the SHA-256 of its token, in hex.
+    ///   - topic: where the pushes were written.
+    ///   - time: outcomes before it are not read, in milliseconds since 1970; nil: all are.
+    /// - Returns: nil if that is not known: there is no topic of outcomes, or it may not be read.
+    package mutating func outcomes(
+        of messageID: String, device: String, writtenTo topic: String, in deliveries: String, since time: Int64?
+    ) throws -> [Coordinates: DeliveryRecord]? {
+        do {
+            var ranges = try bounds(of: deliveries)
+            let partition = Murmur2.partition(of: Array(device.utf8), count: Int32(ranges.count))
+            ranges = ranges.filter { $0.key == partition }
+            if let time, let range = ranges[partition] {
+                let start = try offsets(of: deliveries, at: [partition: time])[partition] ?? range.lowerBound
+                ranges[partition] = min(max(start, range.lowerBound), range.upperBound)..<range.upperBound
+            }
+            var found: [Coordinates: DeliveryRecord] = [:]
+            try readDeliveries(ranges, of: deliveries) { record in
+                record.key.map { $0.elementsEqual(device.utf8) } ?? false
+            } take: { outcome, _ in
+                guard outcome.topic == topic, outcome.messageID == messageID else { return }
+                found[Coordinates(partition: outcome.partition, offset: outcome.offset)] = outcome
+            } progress: { _, _ in
+            }
+            return found
+        } catch let error as KafkaError where error.leavesOutcomesUnknown {
+            return nil
+        }
+    }
+}
+
 extension KafkaError {
     /// `carillon deliver` is optional, and so are its topic and the permission to read it.
     fileprivate var leavesOutcomesUnknown: Bool {

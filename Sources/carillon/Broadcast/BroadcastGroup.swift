@@ -49,7 +49,7 @@ struct BroadcastGroup {
     /// Reads the journal of broadcasts, with progress on a terminal. What is no entry is skipped.
     ///
     /// - Parameter time: entries that the broker appended before are not read; nil: all are.
-    private static func readJournal(
+    static func readJournal(
         _ configuration: PipelineConfiguration, since time: Int64?, take: (BroadcastJournalEntry) -> Void
     ) throws {
         let topic = configuration.topics.broadcastJournal

@@ -20,6 +20,10 @@ struct ExplainCommand: ParsableCommand {
                 "carillon explain --device-token-file token.txt --place 42 --at 2026-11-21T14:00:00Z",
                 "Why a device got nothing."
             ),
+            (
+                "carillon explain --broadcast 1235 --device-token-file token.txt",
+                "Why a device got a broadcast, or did not."
+            ),
         ])
 
     @OptionGroup(title: "Selection") var selection: ReplayOptions
@@ -27,12 +31,23 @@ struct ExplainCommand: ParsableCommand {
     var messageID: String?
     @Option(help: "A file that holds a device's token.", valueName: "file", completion: .file)
     var deviceTokenFile: String?
+    @Option(
+        help: "The newest broadcast with this notificationid, for the device of --device-token-file.", valueName: "id")
+    var broadcast: String?
     @Option(help: "About this time.", valueName: "time") var at: String?
     @Flag(help: "Print JSON lines.") var json: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
         var problems: [String] = []
+        if broadcast != nil {
+            if deviceTokenFile == nil {
+                problems.append("--broadcast: give --device-token-file, whose broadcast it is")
+            }
+            if !selection.order.isEmpty || !selection.request.isEmpty || messageID != nil || at != nil {
+                problems.append("--broadcast cannot be used with --order, --request, --message-id or --at")
+            }
+        }
         if selection.order.isEmpty, selection.request.isEmpty, messageID == nil, deviceTokenFile == nil {
             problems.append("nothing to explain: give --order, --request, --message-id or --device-token-file")
         }
@@ -47,6 +62,12 @@ struct ExplainCommand: ParsableCommand {
     }
 
     func run() async throws {
+        if let broadcast, let deviceTokenFile {
+            let token = try TokenOptions.read(deviceTokenFile, of: "--device-token-file")
+            let configuration = try options.checkedForBroadcasts()
+            let found = try BroadcastExplanation.find(broadcast, SubscriptionKey.tokenHash(of: token), configuration)
+            return Terminal.write(json ? try JSONOutput.text(found.document) : found.text)
+        }
         let configuration = try options.checked()
         var request = try selection.request(view: .asOfEvent, now: WallClock.now, configuration.topics)
         if let time = at.flatMap(TimeText.milliseconds) {

@@ -4,25 +4,38 @@ import Replay
 
 /// What became of a push at its provider, for a person, and as JSON.
 struct PushOutcomeText {
-    private let push: Explanation.Push
-    private let topics: PipelineConfiguration.Topics
+    /// Those of the records that there are; nil: not known.
+    private let outcomes: [Coordinates: DeliveryRecord]?
+    private let places: [Coordinates]
+    /// Where the records are.
+    private let dispatch: String
+    private let deliveries: String
 
     init(_ push: Explanation.Push, _ topics: PipelineConfiguration.Topics) {
-        self.push = push
-        self.topics = topics
+        outcomes = push.outcomes
+        places = push.allPlaces
+        dispatch = topics.dispatch
+        deliveries = topics.deliveries
+    }
+
+    /// Of the pushes of a broadcast, which are told where they have an outcome.
+    init(_ outcomes: [Coordinates: DeliveryRecord]?, ofBroadcast topics: PipelineConfiguration.Topics) {
+        self.outcomes = outcomes
+        places = (outcomes ?? [:]).keys.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+        dispatch = topics.broadcastDispatch
+        deliveries = topics.deliveries
     }
 
     /// A line for each of its records; none if it is not known.
     var lines: [String] {
-        guard let outcomes = push.outcomes else { return [] }
-        let places = push.allPlaces
+        guard let outcomes else { return [] }
         return places.map { place in
             let name = places.count > 1 ? "\(self.place(place)): " : ""
-            return name + (outcomes[place].map(Self.line) ?? "no outcome in \(topics.deliveries)")
+            return name + (outcomes[place].map(Self.line) ?? "no outcome in \(deliveries)")
         }
     }
 
-    private func place(_ place: Coordinates) -> String { "\(topics.dispatch)/\(place.partition)/\(place.offset)" }
+    private func place(_ place: Coordinates) -> String { "\(dispatch)/\(place.partition)/\(place.offset)" }
 
     /// `accepted by fcm (200), 2 requests from … to …, lane fcm, credential shop, id …`.
     private static func line(_ outcome: DeliveryRecord) -> String {
@@ -67,8 +80,8 @@ struct PushOutcomeText {
 
     /// Those that there are; nil if it is not known.
     var documents: [Document]? {
-        push.outcomes.map { outcomes in
-            push.allPlaces.compactMap { place in
+        outcomes.map { outcomes in
+            places.compactMap { place in
                 outcomes[place].map { outcome in
                     Document(
                         at: self.place(place), outcome: outcome.outcome.rawValue, status: outcome.status,

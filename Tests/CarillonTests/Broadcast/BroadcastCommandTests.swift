@@ -173,6 +173,19 @@ private func document(_ members: String = "") -> String {
         #expect(try trial.written().isEmpty)
     }
 
+    @Test("what does not go with explain --broadcast is named: 64")
+    func explainUsage() throws {
+        for (words, sentence) in [
+            ([], "--broadcast: give --device-token-file"),
+            (["--device-token-file", "f", "--order", "1"], "--broadcast cannot be used with --order"),
+            (["--device-token-file", "f", "--at", "2026-11-21T14:00:00Z"], "--broadcast cannot be used with --order"),
+        ] {
+            let result = try CommandProcess.run(
+                ["explain", "--broadcast", "1", "-b", "127.0.0.1:1"] + words, environment: ["HOME": "/home/x"])
+            #expect(result.status == 64 && result.errors.contains(sentence), "\(result.errors)")
+        }
+    }
+
     @Test("without topic.broadcasts nothing reads a broadcast: 78, and the setting is named")
     func noTopic() throws {
         for words in [["send", "-"], ["cancel", "1"], ["list"], ["status", "1"]] {

@@ -1,6 +1,8 @@
 import Broadcasts
+import Deliveries
 import Foundation
 import NotificationPayload
+import TestSupport
 import Testing
 
 @testable import KafkaClient
@@ -11,14 +13,18 @@ private struct StatusTrial {
     var topic: String { "\(trial.unique).broadcasts" }
     private var settings: Settings { ["bootstrap.servers": BrokerTrial.address] }
 
-    func run(_ words: [String]) throws -> CommandProcess {
-        try trial.carillon(words: words + ["--set", "topic.broadcasts=\(topic)"])
+    func run(_ words: some Collection<String>) throws -> CommandProcess {
+        try trial.carillon(words: Array(words) + ["--set", "topic.broadcasts=\(topic)"])
     }
 
     /// Topics whose records have the times that their producer gives them.
     func create() throws {
         let admin = try Admin(settings: settings)
-        let topics = [("\(trial.unique).subscriptions", 4), (topic, 1), ("\(topic).journal", 2)] as [(String, Int32)]
+        let topics =
+            [
+                ("\(trial.unique).subscriptions", 4), (topic, 1), ("\(topic).journal", 2),
+                ("\(trial.unique).deliveries", 3),
+            ] as [(String, Int32)]
         let answers = try admin.createTopics(
             topics.map { NewTopic(name: $0, partitions: $1, replicationFactor: 1, configuration: [:]) },
             validateOnly: false)
@@ -44,6 +50,12 @@ private struct StatusTrial {
         let record = ProducerRecord(key: Array(key.utf8), value: value, timestamp: Timestamp(milliseconds: time))
         try producer.produce(record, to: topic)
         try producer.flush(timeout: .seconds(20))
+    }
+
+    func write(_ outcome: DeliveryRecord, at time: Int64) throws {
+        var text = ByteWriter()
+        outcome.append(to: &text)
+        try write(Array(text.bytes), key: outcome.device, to: "\(trial.unique).deliveries", at: time)
     }
 
     func commit(_ offsets: [Int32: BroadcastOffset]) throws {
@@ -90,5 +102,55 @@ struct BroadcastStatusTests {
         #expect(listed.contains("under way, 1 of 4 partitions\n"), "\(listed)")
         #expect(
             try trial.run(["broadcast", "cancel", "1235", "--yes"]).output.contains("it had reached 5 devices, 1 of 4"))
+    }
+
+    @Test("an explanation has what the pass did, and what became of the device's own push of this broadcast")
+    func explain() throws {
+        let trial = StatusTrial()
+        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        try trial.create()
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let file = "\(folder.path)/token"
+        try Data("a-made-up-token\n".utf8).write(to: URL(fileURLWithPath: file))
+        let words = [
+            "subscribe", "--audience", "channel/General", "--platform", "fcm", "--app", "a", "--token-file", file,
+        ]
+        #expect(try trial.run(words).status == 0)
+        try trial.write("1235", at: now)
+        let question = ["explain", "--broadcast", "1235", "--device-token-file", file, "--json"]
+        let before = try trial.run(question)
+        #expect(before.status == 0, "\(before.errors)")
+        let waiting = try #require(PushValue(json: before.output))
+        #expect(waiting["fates"]?[0]?["outcome"] == .string("waiting") && waiting["sent"] == .bool(false))
+        #expect(waiting["outcomes"] == nil)
+
+        let partition = Int32(try #require(waiting["partition"]?.int))
+        let device = try #require(waiting["device"]?.string)
+        let message = try #require(waiting["message_id"]?.string)
+        var entry = BroadcastJournalEntry.of(
+            [.of(partition, broadcast: 0, devices: 1, sent: 1, end: .done)], group: "\(trial.trial.unique)-broadcasts")
+        entry.ranges = [.init(topic: "\(trial.trial.unique).subscriptions", partition: partition, from: 100, to: 100)]
+        try trial.write(entry, at: now)
+        for (offset, id) in [(7, message), (8, "msg-other")] as [(Int64, String)] {
+            let outcome = DeliveryRecord(
+                .accepted, topic: "\(trial.trial.unique).dispatch.broadcasts", partition: 1, offset: offset,
+                messageID: id,
+                device: device, platform: .fcm, lane: "fcm", attempts: 1)
+            try trial.write(outcome, at: now)
+        }
+        let sent = try #require(PushValue(json: try trial.run(question).output))
+        #expect(sent["fates"]?[0]?["outcome"] == .string("sent") && sent["sent"] == .bool(true))
+        #expect(sent["outcomes"]?[0]?["at"] == .string("\(trial.trial.unique).dispatch.broadcasts/1/7"))
+        #expect(sent["outcomes"]?[1] == nil)
+        let text = try trial.run(question.dropLast()).output
+        #expect(text.contains("\nprovider   accepted by fcm, "), "\(text)")
+    }
+}
+
+extension PushValue {
+    fileprivate subscript(index: Int) -> PushValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
     }
 }
