@@ -53,7 +53,8 @@ package struct BroadcastCore: ~Copyable {
 
     package var owned: [Int32] { partitions.keys.sorted() }
 
-    /// - Parameter table: the fold of what is below the committed offset.
+    /// - Parameter table: the fold of what is below the committed offset, all of it stored: a pass that is under way goes
+    ///   over what is stored.
     mutating func assign(_ number: Int32, committed: BroadcastOffset, table: ChannelTable) {
         partitions[number] = BroadcastPartition(number, committed: committed, table: table)
         compare()
