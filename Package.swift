@@ -170,9 +170,8 @@ let package = Package(
         .testTarget(
             name: "BroadcastsTests",
             dependencies: [
-                "Broadcasts", "DispatchRecords", "Events", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Pipeline",
-                "StateStore", "Subscriptions", "Telemetry", "TestSupport",
+                "Broadcasts", "Digests", "DispatchRecords", "Events", "JSONReader", "KafkaClient",
+                "NotificationPayload", "Pipeline", "StateStore", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",

@@ -34,8 +34,9 @@ extension BroadcastCore {
         partition.next.offset = max(partition.next.offset, offset)
     }
 
-    /// Whether the transaction has room for another joiner.
-    package var hasRoom: Bool { open.sent + open.planned < settings.mostRecords }
+    /// Whether the transaction may take another record: it has room for another joiner, and knows what joiners have
+    /// missed.
+    package var hasRoom: Bool { !isBehind && open.sent + open.planned < settings.mostRecords }
 
     /// Sends what joiners have missed, oldest broadcast first.
     package mutating func sendLate(into sink: inout some BroadcastSink & ~Copyable) throws {

@@ -7,16 +7,18 @@ extension BroadcastCore {
     /// So many devices are looked at between two looks at the budget.
     private static let batch = 5_000
 
-    /// Begins, continues and ends passes of a partition, until nothing is left or the budget is used up.
+    /// Begins, continues and ends passes of a partition, until nothing is left or the budget is used up. Does nothing
+    /// while it knows less of the broadcasts than the group: what it does not know yet would seem to be cancelled.
     ///
-    /// The caller has made sure that the partition's subscriptions and the broadcasts are up to date.
+    /// The caller has made sure that the partition's subscriptions and the broadcasts are up to date. Comes before any
+    /// ``take(_:timestamp:clock:)`` of the transaction.
     /// - Parameters:
     ///   - clock: decides what has expired; in milliseconds since 1970.
     ///   - budget: the dispatch records that may be written.
     package mutating func send(
         _ number: Int32, clock: Int64, budget: inout Int, into sink: inout some BroadcastSink & ~Copyable
     ) throws {
-        guard let partition = partitions[number] else { return }
+        guard let partition = partitions[number], isKnown(partition) else { return }
         while budget > 0 {
             if partition.next.pass == nil {
                 guard let broadcast = catalogue.first(from: partition.next.broadcast) else {
@@ -42,8 +44,7 @@ extension BroadcastCore {
     ) throws -> Bool {
         switch broadcast.content {
         case .failed(let letter):
-            // Every partition passes it; one writes it.
-            if partition.number == 0 { try write(letter, broadcast, into: &sink) }
+            try write(letter, broadcast, for: partition, into: &sink)
             skip(broadcast, nil, .deadLetter, in: partition)
             return false
         case .published(let content, let audience):
@@ -74,9 +75,12 @@ extension BroadcastCore {
         partition.next.broadcast = broadcast.offset + 1
     }
 
+    /// Every partition passes a dead letter; one writes it.
     private mutating func write(
-        _ letter: DeadLetter, _ broadcast: StoredBroadcast, into sink: inout some BroadcastSink & ~Copyable
+        _ letter: DeadLetter, _ broadcast: StoredBroadcast, for partition: BroadcastPartition,
+        into sink: inout some BroadcastSink & ~Copyable
     ) throws {
+        guard partition.number == 0 else { return }
         let record = broadcast.record
         try deadLetters.withHeaders(of: letter, for: record, of: settings.topic, own: broadcast.headers[...]) {
             headers in
@@ -104,11 +108,19 @@ extension BroadcastCore {
         guard let broadcast = catalogue.broadcast(at: partition.next.broadcast) else {
             return end(partition, nil, .cancelled)
         }
-        guard case .published(let content, let audience) = broadcast.content else {
+        let (content, audience): (BroadcastNotification, ChannelHash)
+        switch broadcast.content {
+        case .published(let published, let hash): (content, audience) = (published, hash)
+        // The process that began the pass could still send it.
+        case .failed(let letter):
+            try write(letter, broadcast, for: partition, into: &sink)
             return end(partition, nil, .failed)
         }
         guard content.expiresAt.milliseconds > clock else { return end(partition, content, .expired) }
-        if renderer.begin(content, from: broadcast.record, of: settings.topic, headers: broadcast.headers) != nil {
+        if let letter = renderer.begin(
+            content, from: broadcast.record, of: settings.topic, headers: broadcast.headers)
+        {
+            try write(letter, broadcast, for: partition, into: &sink)
             return end(partition, content, .failed)
         }
         let index = openSlice(of: partition, content)
@@ -174,6 +186,7 @@ extension BroadcastCore {
     ) {
         let index = openSlice(of: partition, content)
         open.passes[index].end = end
+        open.passes[index].keyAfter = nil
         partition.next.broadcast += 1
         partition.next.pass = nil
     }

@@ -15,6 +15,8 @@ package struct BroadcastCore: ~Copyable {
     var catalogue: BroadcastCatalogue
     var renderer: BroadcastRenderer
     var partitions: [Int32: BroadcastPartition] = [:]
+    /// Whether the group has seen broadcasts that are not known here yet.
+    private(set) var isBehind = false
     var deadLetters = DeadLetterHeaders()
     /// What the open transaction has done.
     package internal(set) var open = OpenBroadcasts()
@@ -38,6 +40,7 @@ package struct BroadcastCore: ~Copyable {
     /// - Parameter records: the newest of each key, without tombstones, in the order of their offsets.
     package mutating func update(_ records: [BroadcastRecord], reached: Int64) {
         catalogue.update(records, reached: reached)
+        compare()
     }
 
     /// The broadcasts that are known.
@@ -50,13 +53,24 @@ package struct BroadcastCore: ~Copyable {
 
     package var owned: [Int32] { partitions.keys.sorted() }
 
-    /// - Parameter table: the fold of what is below the committed offset.
+    /// - Parameter table: the fold of what is below the committed offset, all of it stored: a pass that is under way goes
+    ///   over what is stored.
     mutating func assign(_ number: Int32, committed: BroadcastOffset, table: ChannelTable) {
         partitions[number] = BroadcastPartition(number, committed: committed, table: table)
+        compare()
     }
 
     /// The partition is another process's.
-    mutating func remove(_ number: Int32) -> ChannelTable? { partitions.removeValue(forKey: number)?.table }
+    mutating func remove(_ number: Int32) -> ChannelTable? {
+        defer { compare() }
+        return partitions.removeValue(forKey: number)?.table
+    }
+
+    /// Whether the broadcasts are known as far as the group is with a partition: the process before may have seen newer
+    /// ones.
+    func isKnown(_ partition: BroadcastPartition) -> Bool { catalogue.reached >= partition.lateBelow }
+
+    private mutating func compare() { isBehind = !partitions.values.allSatisfy { isKnown($0) } }
 
     /// The next offset to read.
     package func position(_ number: Int32) -> Int64? { partitions[number]?.next.offset }

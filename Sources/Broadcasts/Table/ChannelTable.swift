@@ -107,12 +107,27 @@ final class ChannelTable {
 
     // MARK: The store
 
-    /// Stores what was committed.
+    /// Stores what was committed. After an error it is still pending, and nothing else has changed.
     ///
     /// - Parameter offset: the fold is of the records below.
     func flush(at offset: Int64) throws(StoreError) {
         let checkpoint = ChannelCheckpoint(offset: offset, time: time, records: fingerprints)
+        // A snapshot would keep the writer from using its pages again; what was visited is of it.
+        entries.removeAll(keepingCapacity: true)
         reader?.end()
+        do throws(StoreError) {
+            try write(checkpoint)
+        } catch {
+            try reader?.begin()
+            throw error
+        }
+        pending.removeAll(keepingCapacity: true)
+        stored = offset
+        try reader?.begin()
+    }
+
+    /// Writes what is pending.
+    private func write(_ checkpoint: ChannelCheckpoint) throws(StoreError) {
         let changes = pending.sorted { $0.key < $1.key }
         try store.write { writer throws(StoreError) in
             for (key, value) in changes {
@@ -128,9 +143,6 @@ final class ChannelTable {
                 try writer.setCheckpoint(text)
             }
         }
-        pending.removeAll(keepingCapacity: true)
-        stored = offset
-        try reader?.begin()
     }
 
     /// Ends its use; nothing can be read afterwards.

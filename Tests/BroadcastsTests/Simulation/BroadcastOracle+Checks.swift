@@ -1,0 +1,153 @@
+@testable import Broadcasts
+
+extension BroadcastOracle {
+    /// What is wrong.
+    func check() -> [String] {
+        var problems = problems
+        problems += wrongPushes()
+        for (index, transaction) in world.transactions.enumerated() {
+            problems += lateCancels(transaction).map { "transaction \(index): \($0)" }
+            problems += wrongJournal(index, transaction).map { "transaction \(index): \($0)" }
+        }
+        problems += wrongLetters() + unfinished()
+        return problems
+    }
+
+    /// What was sent and was not to be, or the other way.
+    private func wrongPushes() -> [String] {
+        var found: [Push: Int] = [:]
+        for (index, transaction) in world.transactions.enumerated() {
+            for (isLate, pushes) in [(false, transaction.passes), (true, transaction.late)] {
+                for push in pushes {
+                    found[
+                        Push(
+                            transaction: index, isLate: isLate, broadcast: push.broadcast,
+                            device: numbers[push.device] ?? -1), default: 0] += 1
+                }
+            }
+        }
+        guard found != expected else { return [] }
+        return Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }
+            .sorted { $0.transaction < $1.transaction }
+            .map { "\($0) was sent \(found[$0] ?? 0) times instead of \(expected[$0] ?? 0)" }
+    }
+
+    /// A transaction sends nothing that was cancelled or replaced a second before it.
+    private func lateCancels(_ transaction: SimulatedTransaction) -> [String] {
+        let sent = Set((transaction.passes + transaction.late).map(\.broadcast))
+        return sent.compactMap { offset in
+            let entries = world.broadcasts.entries
+            let end = entries[Int(offset) + 1..<entries.count].first { $0.id == entries[Int(offset)].id }
+            guard let end, end.time + 1_000 <= transaction.clock else { return nil }
+            return "it sends \(offset), which \(end.offset) ended \(transaction.clock - end.time) ms before"
+        }
+    }
+
+    // MARK: The journal
+
+    private func wrongJournal(_ index: Int, _ transaction: SimulatedTransaction) -> [String] {
+        let entry = transaction.entry
+        var problems: [String] = []
+        let ranges = transaction.moves.sorted { $0.key < $1.key }.map { number, move in
+            BroadcastJournalEntry.Range(
+                topic: "subscriptions", partition: number, from: move.before.offset, to: move.after.offset)
+        }
+        if entry.ranges != ranges { problems.append("its ranges are \(entry.ranges)") }
+        if entry.clock != transaction.clock || entry.broadcasts != transaction.view {
+            problems.append("its clock or its view is wrong")
+        }
+        let passes = counts(transaction.passes)
+        let late = counts(transaction.late)
+        if passes != Dictionary(entry.passes.map { ($0.subject.place, $0.sent) }) { $0 + $1 }.filter({ $0.value > 0 }) {
+            problems.append("its passes have \(entry.passes), and \(passes) were sent")
+        }
+        if late != Dictionary(entry.late.map { ($0.subject.place, $0.sent) }) { $0 + $1 } {
+            problems.append("its joiners have \(entry.late), and \(late) were sent")
+        }
+        for slice in entry.passes {
+            let place = Slice(
+                transaction: index, partition: slice.subject.partition, broadcast: slice.subject.broadcast)
+            if slice.stale != stale[place] ?? 0 { problems.append("\(slice) instead of \(stale[place] ?? 0) stale") }
+            problems += wrongSlice(slice, transaction)
+        }
+        return problems
+    }
+
+    private func wrongSlice(_ slice: BroadcastJournalEntry.Slice, _ transaction: SimulatedTransaction) -> [String] {
+        guard let move = transaction.moves[slice.subject.partition] else { return ["\(slice) is of no range"] }
+        let offset = slice.subject.broadcast
+        let continued = move.before.broadcast == offset ? move.before.pass : nil
+        var problems: [String] = []
+        if slice.keyBefore != continued?.key { problems.append("\(slice) begins elsewhere") }
+        if slice.joinedBelow != continued?.joinedBelow ?? move.before.offset {
+            problems.append("\(slice) has another s")
+        }
+        let isUnderWay = move.after.broadcast == offset && move.after.pass != nil
+        if isUnderWay != (slice.end == nil) || slice.keyAfter != (isUnderWay ? move.after.pass?.key : nil) {
+            problems.append("\(slice) ends elsewhere")
+        }
+        let channel = world.broadcasts.entries[Int(offset)].audience
+        let devices = stays[slice.subject.partition]?.count {
+            BroadcastSimulation.channel($0.channel) == channel && $0.joined < move.before.offset
+                && $0.left >= move.before.offset
+        }
+        if slice.devices != (continued == nil ? devices : nil) {
+            problems.append("\(slice) instead of \(devices ?? 0) devices")
+        }
+        return problems
+    }
+
+    private func counts(_ pushes: [RecordedPushes.Push]) -> [Place: Int] {
+        var counts: [Place: Int] = [:]
+        for push in pushes {
+            let channel = world.broadcasts.entries[Int(push.broadcast)].audience?.dropFirst("channel/".count)
+            let key = SimulatedSubscriptions.Key(
+                device: numbers[push.device] ?? -1, channel: channel.flatMap { Int($0) } ?? -1)
+            counts[Place(partition: world.partition(key), broadcast: push.broadcast), default: 0] += 1
+        }
+        return counts
+    }
+
+    // MARK: The end
+
+    /// A broadcast that cannot be read is one dead letter, of the first partition.
+    private func wrongLetters() -> [String] {
+        var expected: [Int64: Int] = [:]
+        for entry in world.broadcasts.entries where entry.kind == .unreadable {
+            guard let move = moves[0]?.first(where: { $0.after.broadcast > entry.offset }) else { continue }
+            let transaction = world.transactions[move.transaction]
+            let isThere = entry.time >= transaction.clock - BroadcastSimulation.retention
+            if isThere, world.broadcasts.isNewest(entry, below: transaction.view) { expected[entry.offset] = 1 }
+        }
+        var found: [Int64: Int] = [:]
+        for letter in world.transactions.flatMap(\.letters) { found[letter, default: 0] += 1 }
+        return found == expected ? [] : ["the dead letters are \(found) instead of \(expected)"]
+    }
+
+    /// Everything is read and sent in the end.
+    private func unfinished() -> [String] {
+        var problems: [String] = []
+        let end = world.broadcasts.end
+        let newest = world.broadcasts.entries.last { entry in
+            entry.kind != .cancelled && world.broadcasts.isNewest(entry, below: end)
+                && entry.time >= world.now - BroadcastSimulation.retention
+        }
+        for partition in 0..<world.size.partitions {
+            let last = moves[partition]?.last?.after
+            if last?.pass != nil || last?.broadcast ?? 0 <= newest?.offset ?? -1 {
+                problems.append("partition \(partition) ends with \(String(describing: last))")
+            }
+        }
+        return problems
+    }
+}
+
+/// A broadcast in a partition.
+struct Place: Hashable {
+    var partition: Int32
+    var broadcast: Int64
+}
+
+extension BroadcastJournalEntry.Subject {
+    fileprivate var place: Place { Place(partition: partition, broadcast: broadcast) }
+}
