@@ -14,7 +14,7 @@ from model.broadcasts import BroadcastRun, verify_broadcasts
 from model.records import Settings
 
 CHANNELS = (GENERAL, "sport", "kino ü")
-DAY_MS = 86_400_000
+TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal", "broadcasts")
 METADATA = re.compile(r"v1 n=(?P<n>\d+) t=(?P<t>\d+) b=(?P<b>\d+)(?: s=(?P<s>\d+)(?: k=(?P<k>[\w-]{43}))?)?", re.ASCII)
 
 
@@ -37,7 +37,8 @@ class BroadcastWorld:
         self.harness, self.cluster, self.partitions = harness, cluster, partitions
         self.name = f"{name}-{harness.seed}-{int(time.time())}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
-        self.topics = {topic: f"{self.name}.{topic}" for topic in ("subscriptions", "dispatch", "dead-letters", "broadcasts")}
+        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
+        # Those that have no setting.
         self.dispatch, self.journal = f"{self.topics['dispatch']}.broadcasts", f"{self.topics['broadcasts']}.journal"
         self.group = f"{self.name}-broadcasts"
         self.members = Members(harness.seed, CHANNELS, devices, now_ms())
@@ -49,18 +50,7 @@ class BroadcastWorld:
         harness.worlds.append(self)
 
     def create_topics(self):
-        compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(30 * DAY_MS)}
-        by_broker = {"message.timestamp.type": "LogAppendTime"}
-        self.cluster.create_topics(
-            {
-                self.topics["subscriptions"]: (self.partitions, compacted),
-                self.topics["dispatch"]: (self.partitions, {}),
-                self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
-                self.topics["broadcasts"]: (1, {"cleanup.policy": "compact,delete", "retention.ms": str(35 * DAY_MS)}),
-                self.dispatch: (self.partitions, {}),
-                self.journal: (2, by_broker | {"retention.ms": str(35 * DAY_MS)}),
-            }
-        )
+        self.harness.command("topics", "create", "--partitions", str(self.partitions), settings=self.settings("operator"))
         self.subscribe(self.members.records)
         # The first commits are made when nothing moves.
         self.starts = self.cluster.ends(self.topics["subscriptions"])
