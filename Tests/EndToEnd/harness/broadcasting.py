@@ -14,7 +14,7 @@ from model.broadcasts import BroadcastRun, verify_broadcasts
 from model.records import Settings
 
 CHANNELS = (GENERAL, "sport", "kino ü")
-DAY_MS = 86_400_000
+TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal", "broadcasts")
 METADATA = re.compile(r"v1 n=(?P<n>\d+) t=(?P<t>\d+) b=(?P<b>\d+)(?: s=(?P<s>\d+)(?: k=(?P<k>[\w-]{43}))?)?", re.ASCII)
 
 
@@ -37,28 +37,20 @@ class BroadcastWorld:
         self.harness, self.cluster, self.partitions = harness, cluster, partitions
         self.name = f"{name}-{harness.seed}-{int(time.time())}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
-        self.topics = {topic: f"{self.name}.{topic}" for topic in ("subscriptions", "dispatch", "dead-letters", "broadcasts")}
+        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
+        # Those that have no setting.
         self.dispatch, self.journal = f"{self.topics['dispatch']}.broadcasts", f"{self.topics['broadcasts']}.journal"
         self.group = f"{self.name}-broadcasts"
         self.members = Members(harness.seed, CHANNELS, devices, now_ms())
         self.broadcasts = Broadcasts(harness.seed, CHANNELS)
         self.max_late = 3
+        # How many records of broadcasts there are; by key the offset of the newest one, -1 where it cancels.
+        self.published, self.newest = 0, {}
         self.daemons = []
         harness.worlds.append(self)
 
     def create_topics(self):
-        compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": str(30 * DAY_MS)}
-        by_broker = {"message.timestamp.type": "LogAppendTime"}
-        self.cluster.create_topics(
-            {
-                self.topics["subscriptions"]: (self.partitions, compacted),
-                self.topics["dispatch"]: (self.partitions, {}),
-                self.topics["dead-letters"]: (2, {"max.message.bytes": str(2 << 20)}),
-                self.topics["broadcasts"]: (1, {"cleanup.policy": "compact,delete", "retention.ms": str(35 * DAY_MS)}),
-                self.dispatch: (self.partitions, {}),
-                self.journal: (2, by_broker | {"retention.ms": str(35 * DAY_MS)}),
-            }
-        )
+        self.harness.command("topics", "create", "--partitions", str(self.partitions), settings=self.settings("operator"))
         self.subscribe(self.members.records)
         # The first commits are made when nothing moves.
         self.starts = self.cluster.ends(self.topics["subscriptions"])
@@ -89,6 +81,9 @@ class BroadcastWorld:
 
     def publish(self, *records):
         self.cluster.produce(self.topics["broadcasts"], records, 0)
+        for each in records:
+            self.newest[each.key] = self.published if each.value is not None else -1
+            self.published += 1
 
     def commits(self):
         """By partition of the subscriptions that has a commit: the offset, and the words of its metadata, None where they are not
@@ -105,19 +100,20 @@ class BroadcastWorld:
         wait_for_daemons("every partition has a commit", lambda: len(self.commits()) == self.partitions, self.daemons, 30)
 
     def is_done(self):
-        """Whether everything of both topics was read, and every pass has ended."""
-        (end,) = self.cluster.ends(self.topics["broadcasts"]).values()
-        wanted = {
-            partition: (offset, str(end), None) for partition, offset in self.cluster.ends(self.topics["subscriptions"]).items()
-        }
-        found = {partition: words and (offset, words["b"], words["s"]) for partition, (offset, words) in self.commits().items()}
-        return found == wanted
+        """Whether everything of the subscriptions was read, and every broadcast that is not cancelled has had its pass."""
+        ends, commits = self.cluster.ends(self.topics["subscriptions"]), self.commits()
+        return all(
+            commits[partition][0] == end and words and words["s"] is None and int(words["b"]) > max(self.newest.values())
+            for partition, end in ends.items()
+            for words in commits[partition][1:]
+        )
 
     def wait_until_done(self, seconds=60):
         wait_for_daemons("all passes have ended", self.is_done, self.daemons, seconds)
 
-    def verify(self, first_broadcast):
-        """The verifier's report. `first_broadcast` is where the group began."""
+    def verify(self, first_broadcast, frozen=()):
+        """The verifier's report. `first_broadcast` is where the group began, `frozen` which instances
+        were stopped, from when and until when."""
         read = self.cluster.read
         return verify_broadcasts(
             BroadcastRun(
@@ -135,6 +131,7 @@ class BroadcastWorld:
                 ends=self.cluster.ends(self.topics["subscriptions"]),
                 first_broadcast=first_broadcast,
                 max_late=self.max_late,
+                frozen=frozen,
             )
         )
 

@@ -52,8 +52,9 @@ class Entry(NamedTuple):
 
     # Its place in the order of the transactions.
     number: int
-    # Where the journal has it, and since when.
+    # Where the journal has it, whose it is, and since when.
     place: str
+    slot: str
     timestamp: int
     # By partition of the subscriptions: what was committed before, and what is now.
     ranges: dict
@@ -95,7 +96,8 @@ def _entry(record, number, run):
         ranges[each["partition"]] = each["from"], each["to"]
     entry = Entry(
         number=number,
-        place=record.source,
+        place=f"{record.source} of {record.key.decode()}",
+        slot=record.key.decode(),
         timestamp=record.timestamp,
         ranges=ranges,
         view=value["broadcasts"],

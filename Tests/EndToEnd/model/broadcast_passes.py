@@ -169,7 +169,7 @@ class PartitionWalk:
         elif log.broadcast(each.broadcast).expires_at <= entry.clock:
             self.report.add("sent after it had expired", f"{self.name}: broadcast {each.broadcast} at {entry.clock}")
         if each.broadcast in log.replaced_by:
-            late = entry.timestamp - log.replaced_by[each.broadcast].timestamp
+            late = self._age(entry, log.replaced_by[each.broadcast].timestamp)
             self.slowest_end = max(self.slowest_end, late)
             if late > VIEW_AGE_MS + SLICE_MS:
                 self.report.add("sent long after its end", f"{self.name}: broadcast {each.broadcast}, {late} ms after its end")
@@ -177,8 +177,18 @@ class PartitionWalk:
     def _check_table(self, entry, each):
         """Whether what was read of the partition is new enough for a slice."""
         at = bisect.bisect_left(self.offsets, entry.ranges[self.partition][1])
-        if each.sent and at < len(self.offsets) and (age := entry.timestamp - self.timestamps[at]) > VIEW_AGE_MS + SLICE_MS:
+        if each.sent and at < len(self.offsets) and (age := self._age(entry, self.timestamps[at])) > VIEW_AGE_MS + SLICE_MS:
             self.report.add("the table is too old", f"{self.name}: offset {self.offsets[at]} was there for {age} ms")
+
+    def _age(self, entry, timestamp):
+        """How long before the end of a transaction something was there, without the time in which a process was stopped: what it
+        had written of its transaction goes on counting if the group has its offsets already."""
+        stopped = sum(
+            max(0, min(end, entry.timestamp) - max(begin, timestamp))
+            for instance, begin, end in self.run.frozen
+            if entry.slot.startswith(f"{instance}-")
+        )
+        return entry.timestamp - timestamp - stopped
 
     def _has_ended(self, entry, each):
         broadcast = self.log.broadcast(each.broadcast)

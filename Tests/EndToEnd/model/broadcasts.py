@@ -46,6 +46,8 @@ class BroadcastRun:
     first_broadcast: int = 0
     # The setting broadcasts.max-late.
     max_late: int = 10
+    # Which instances were stopped, from when and until when, in ms. Their transactions may go on afterwards.
+    frozen: Iterable = ()
 
 
 def verify_broadcasts(run):

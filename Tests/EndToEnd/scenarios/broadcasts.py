@@ -20,9 +20,9 @@ SHARED = {
     "shutdown_timeout": f"{TRANSACTION_TIMEOUT}s",
 }
 # Changes of subscriptions a second, and broadcasts.
-CHANGES, BROADCASTS = 40, 1.2
-# So long a pass over all devices takes a process, at the least: then much happens while it is under way.
-PASS_SECONDS = 1.5
+CHANGES, BROADCASTS = 40, 0.8
+# So long a pass over all devices takes, at the least: then much happens while it is under way.
+PASS_SECONDS = 3
 # What must have happened in a run that proves something.
 CASES = ("to who joined", "dead letters", "passes cancelled", "passes expired")
 
@@ -38,7 +38,7 @@ class Load:
         # The group begins at the oldest valid one.
         source = world.broadcasts
         world.publish(source.next(now_ms(), "over"), source.next(now_ms(), "bad"), source.to_channel(GENERAL, now_ms())[1])
-        self.first_broadcast = 2
+        self.first_broadcast, self.frozen = 2, []
 
     def say(self, text):
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
@@ -55,13 +55,17 @@ class Load:
         """So many changes of the subscriptions."""
         self.world.subscribe([record for _ in range(count) for record in self.world.members.next()])
 
+    def wait_for_passes(self):
+        """A pass of each process is under way."""
+        wait_for("passes are under way", lambda: len(self.world.under_way()) >= self.sizes.processes, 30)
+
     def finish(self, cases):
         """Waits until all passes have ended, and verifies everything."""
         self.world.wait_until_done(90)
         self.say("all passes have ended")
         for each in self.world.daemons:
             self.say(f"{each.name} ended in {each.stop(45):.1f} s")
-        report = self.world.verify(self.first_broadcast)
+        report = self.world.verify(self.first_broadcast, self.frozen)
         for what in cases:
             if not report.counts.get(what):
                 report.add("nothing to compare", f"no {what}")
@@ -74,14 +78,16 @@ class Faults(Load):
 
     def __init__(self, harness):
         super().__init__(harness, "broadcasts")
-        # When something happens, in seconds: kills, and cancellations of what was published a moment before.
+        # When something happens, in seconds: kills, of which the first is an end in order, and cancellations.
         seconds = self.sizes.seconds
         self.kills = sorted(self.chance.uniform(1, seconds) for _ in range(self.sizes.kills))
         self.cancellations, self.away = [], {}
-        self.has_forgotten = False
+        self.has_forgotten = self.has_restarted = False
 
     def run(self):
-        self.start(self.sizes.devices / PASS_SECONDS * self.sizes.processes)
+        self.start(self.sizes.devices / PASS_SECONDS)
+        self.world.wait_until_done()
+        self._end_midway()
         began, changed, published = time.monotonic(), 0, 0
         while (at := time.monotonic() - began) < self.sizes.seconds or self.away or self.kills:
             if at < self.sizes.seconds:
@@ -98,8 +104,21 @@ class Faults(Load):
         self._cancel(float("inf"))
         self.finish(CASES)
 
+    def _end_midway(self):
+        """Passes end while they are under way: for certain, since nothing else happens."""
+        source = self.world.broadcasts
+        identity, record = source.to_channel(GENERAL, now_ms())
+        self.world.publish(record)
+        self.wait_for_passes()
+        self.world.publish(source.cancel(identity))
+        self.world.publish(source.next(now_ms(), "bad"))
+        # Less than the passes take.
+        self.world.publish(source.to_channel(GENERAL, now_ms(), PASS_SECONDS * 1_000 // 4)[1])
+        self.wait_for_passes()
+        self.world.wait_until_done()
+
     def _publish(self, number, at):
-        """Every fourth is one to everybody that is cancelled or expires while it is sent."""
+        """Every fourth is one to everybody that is cancelled or expires, about when it is sent."""
         source = self.world.broadcasts
         if number % 8 == 3:
             identity, record = source.to_channel(GENERAL, now_ms())
@@ -124,16 +143,24 @@ class Faults(Load):
             return
         del self.kills[0]
         victim = self.chance.choice(running)
+        # At once, or after its session: then the others have its partitions meanwhile, if there are any.
+        delay = self.chance.choice((0, self.chance.uniform(0, 2), SESSION_TIMEOUT + 2)) if len(running) > 1 else 0
+        if not self.has_restarted:
+            self.has_restarted = True
+            victim.stop(45)
+            self.say(f"{victim.name} is told to end, and starts again")
+        else:
+            self._kill_hard(victim, delay)
+        self.away[victim] = at + delay
+
+    def _kill_hard(self, victim, delay):
         victim.kill()
-        # At once, or after its session: then the others have its partitions meanwhile.
-        delay = self.chance.choice((0, self.chance.uniform(0, 2), SESSION_TIMEOUT + 2))
+        what = f"kill -9 {victim.name}, back in {delay:.1f} s"
         if not self.has_forgotten or self.chance.random() < 0.2:
             victim.forget()
             self.has_forgotten = True
-            self.say(f"kill -9 {victim.name}, which loses its table, back in {delay:.1f} s")
-        else:
-            self.say(f"kill -9 {victim.name}, back in {delay:.1f} s")
-        self.away[victim] = at + delay
+            what += ", without its table"
+        self.say(what)
 
     def _look_after(self, at):
         for each in self.world.daemons:
@@ -153,7 +180,7 @@ def faults(harness):
         load.world.kill_daemons()
 
 
-@scenario("a process that freezes for longer than its session, while a broadcast is sent, sends nothing twice when it continues")
+@scenario("a process that freezes for longer than its session, while a broadcast is sent, sends nothing twice", background=True)
 def frozen(harness):
     load = Load(harness, "frozen")
     world = load.world
@@ -161,8 +188,8 @@ def frozen(harness):
         # A pass takes longer than it takes to freeze; what comes later is taken over.
         load.start(load.sizes.devices / (SESSION_TIMEOUT + 2))
         world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
-        wait_for("passes are under way", lambda: len(world.under_way()) >= harness.sizes.processes, 30)
-        victim = world.daemons[0]
+        load.wait_for_passes()
+        victim, began = world.daemons[0], now_ms()
         victim.signal(signal.SIGSTOP)
         load.say(f"{victim.name} is stopped for longer than its session")
         until = time.monotonic() + SESSION_TIMEOUT + 3
@@ -172,6 +199,7 @@ def frozen(harness):
         if not victim.is_stopped:
             raise Failure(f"{victim.name} did not stay stopped")
         victim.signal(signal.SIGCONT)
+        load.frozen.append((victim.name, began, now_ms()))
         load.say(f"{victim.name} continues")
         load.change(50)
         load.finish(("to who joined",))

@@ -36,7 +36,7 @@ class VerifierOfBroadcasts(unittest.TestCase):
         self.dispatch, self.letters = list(self.sample.dispatch), list(self.sample.letters)
         self.journal = copy.deepcopy(self.sample.journal)
         self.table, self.records = list(self.sample.table), list(self.sample.records)
-        self.partitions, self.max_late = PARTITIONS, MAX_LATE
+        self.partitions, self.max_late, self.frozen = PARTITIONS, MAX_LATE, []
 
     def kinds(self):
         """The kinds of difference that the verifier finds now."""
@@ -60,6 +60,7 @@ class VerifierOfBroadcasts(unittest.TestCase):
                 starts=self.sample.starts,
                 ends=self.sample.ends,
                 max_late=self.max_late,
+                frozen=self.frozen,
             )
         )
         return {kind for kind, _ in self.report.differences}
@@ -312,6 +313,10 @@ class VerifierOfBroadcasts(unittest.TestCase):
             for each in self.table
         ]
         self.assertEqual(self.kinds(), {"the table is too old"})
+        self.frozen = [("j", 0, self.journal[-1][0])]
+        self.assertEqual(self.kinds(), {"the table is too old"})
+        self.frozen = [("i", 0, self.journal[-1][0])]
+        self.assertEqual(self.kinds(), set())
 
     def test_a_pass_that_is_cancelled_for_no_cause(self):
         _, each = self.slices(lambda each: each.get("end") == "done" and not each["sent"] and not each["stale"])[-1]
