@@ -1,0 +1,56 @@
+import KafkaClient
+
+/// A broadcast as it is in its topic: bytes, not read yet.
+package struct BroadcastRecord: Sendable, Equatable {
+    package var offset: Int64
+    /// In milliseconds since 1970.
+    package var timestamp: Int64?
+    package var key: [UInt8]
+    package var value: [UInt8]
+    package var headers: [RecordHeader]
+
+    package init(offset: Int64, timestamp: Int64?, key: [UInt8], value: [UInt8], headers: [RecordHeader] = []) {
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}
+
+/// What `topic.broadcasts` says at a moment. A copy costs no more than a reference.
+package struct BroadcastView: Sendable {
+    /// The newest record of each key, in the order of their offsets. A key whose newest record is a tombstone has none.
+    package var records: [BroadcastRecord] = []
+    /// Every record below this offset is in the view.
+    package var reached: Int64 = 0
+    /// When the newest end of the topic that the view has reached was asked for; nil before the first one.
+    package var freshSince: ContinuousClock.Instant?
+
+    package init(records: [BroadcastRecord] = [], reached: Int64 = 0, freshSince: ContinuousClock.Instant? = nil) {
+        self.records = records
+        self.reached = reached
+        self.freshSince = freshSince
+    }
+
+    /// Whether the record of this offset is there and neither replaced nor cancelled. Takes the logarithm of the records.
+    package func isNewest(_ offset: Int64) -> Bool {
+        let place = place(of: offset)
+        return place < records.count && records[place].offset == offset
+    }
+
+    /// Whether the view has reached an end that was asked for at most so long before `now`.
+    package func isFresh(within age: Duration, now: ContinuousClock.Instant = .now) -> Bool {
+        freshSince.map { now - $0 <= age } ?? false
+    }
+
+    /// The place of the first record that is not below the offset.
+    func place(of offset: Int64) -> Int {
+        var places = 0..<records.count
+        while let middle = places.isEmpty ? nil : (places.lowerBound + places.upperBound) / 2 {
+            places =
+                records[middle].offset < offset ? (middle + 1)..<places.upperBound : places.lowerBound..<middle
+        }
+        return places.lowerBound
+    }
+}
