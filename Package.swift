@@ -66,8 +66,8 @@ let package = Package(
         .target(
             name: "Delivery",
             dependencies: [
-                "Deliveries", "Digests", "Events", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Pipeline", "Subscriptions", "Telemetry",
+                "Deliveries", "Digests", "DispatchRecords", "Events", "HTTPClient", "JSONReader", "KafkaClient",
+                "NotificationPayload", "Pipeline", "Subscriptions", "Telemetry",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.

@@ -11,4 +11,6 @@ package enum DeliveryOutcome: String, CaseIterable, Sendable {
     case refused
     /// It was tried until its time was over, or for the longest time that is allowed.
     case gaveUp = "gave_up"
+    /// Its broadcast was cancelled or replaced before it was accepted.
+    case cancelled
 }

@@ -92,6 +92,9 @@ public final class DeliveryService: Sendable {
                 }
             }
         }
+        if let broadcasts = context.broadcasts {
+            crew.start("broadcasts") { try broadcasts.run(until: { context.mustEnd }) }
+        }
         if configuration.delivery.reaps {
             crew.start("reaper") { [logger, configuration] in Self.reapHourly(configuration, context, logger) }
         }
@@ -151,7 +154,7 @@ public final class DeliveryService: Sendable {
                 "delivery.credentials is not set: there is nothing to send with; it is @FILE with a JSON list of "
                     + "credentials")
         }
-        let context = try DeliveryContext(configuration, start: start, meter: meter)
+        let context = try DeliveryContext(configuration, start: start, meter: meter, logger: logger)
         meter.observe(context.board)
         self.context.withLock { $0 = context }
         if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }

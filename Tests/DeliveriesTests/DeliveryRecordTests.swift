@@ -87,7 +87,7 @@ struct DeliveryRecordTests {
         let cases = [
             (
                 "\"dead_device\"", "\"lost\"",
-                "outcome has another value; allowed is accepted, expired, dead_device, refused, gave_up"
+                "outcome has another value; allowed is accepted, expired, dead_device, refused, gave_up, cancelled"
             ),
             (#""topic":"notifications.dispatch","#, "", "topic is missing; allowed is a string"),
             (

@@ -4,23 +4,24 @@ extension DeliveryCore {
     /// Everything of a topic's partition below this offset was handed in, or is nothing to this lane: records of other
     /// lanes, and the markers of transactions.
     package mutating func reached(_ offset: Int64, of stream: LaneStream, _ partition: Int32) {
-        partitions[partition]?.streams[stream.index].skip(to: offset)
+        partitions[partition]?.streams[place(stream)].skip(to: offset)
     }
 
-    /// A record of the dispatch topic.
+    /// A record of a dispatch topic.
     ///
     /// - Returns: false if the partition is full: hand it in again later.
     package mutating func dispatch(_ record: LaneRecord, now: Int64) -> Bool {
         guard let state = partitions[record.partition] else { return true }
-        switch state.streams[0].open(record.source) {
+        let stream = LaneStream.dispatch(record.kind)
+        switch state.streams[place(stream)].open(record.source) {
         case .open: break
         case .known: return true
         case .full: return false
         }
-        let newest = state.order.last(of: record.device)
+        let newest = state.orders[record.kind.rawValue].last(of: record.device)
         let key = hold(
             HeldRecord(
-                record, RetryNote(offset: record.source, attempts: 0, used: 0), stream: .dispatch,
+                record, RetryNote(offset: record.source, attempts: 0, used: 0), stream: stream,
                 offset: record.source, usedUntil: now), state)
         if record.expiresAt <= now {
             conclude(key, .expired, now: now)
@@ -45,7 +46,8 @@ extension DeliveryCore {
         _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: Int64, now: Int64
     ) -> Bool {
         guard let state = partitions[record.partition] else { return true }
-        switch state.streams[tier + 1].open(offset) {
+        let stream = LaneStream.tier(record.kind, tier)
+        switch state.streams[place(stream)].open(offset) {
         case .open: break
         case .known: return true
         case .full: return false
@@ -55,8 +57,8 @@ extension DeliveryCore {
         let notBefore = note.notBefore
         note.notBefore = nil
         let key = hold(
-            HeldRecord(record, note, stream: .tier(tier), offset: offset, usedUntil: now), state)
-        let predecessor = state.order.predecessor(of: record.source, record.device)
+            HeldRecord(record, note, stream: stream, offset: offset, usedUntil: now), state)
+        let predecessor = state.orders[record.kind.rawValue].predecessor(of: record.source, record.device)
         if record.expiresAt <= now {
             conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
         } else if record.credential == nil {
@@ -78,10 +80,11 @@ extension DeliveryCore {
     }
 
     private mutating func hold(_ record: HeldRecord, _ state: LanePartition) -> HeldKey {
-        let key = HeldKey(partition: record.record.partition, source: record.record.source)
-        record.isInDoubt = record.offset < state.doubtedBelow[record.stream.index]
+        let key = HeldKey(
+            kind: record.record.kind, partition: record.record.partition, source: record.record.source)
+        record.isInDoubt = record.offset < state.doubtedBelow[place(record.stream)]
         held[key] = record
-        state.order.put(key.source, of: record.record.device, at: .held)
+        state.orders[key.kind.rawValue].put(key.source, of: record.record.device, at: .held)
         return key
     }
 
@@ -98,13 +101,13 @@ extension DeliveryCore {
         if record.isInDoubt { possiblyTwice += 1 }
         outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
         guard let state = partitions[key.partition] else { return }
-        state.order.put(key.source, of: record.record.device, at: .tier(tier))
-        state.streams[record.stream.index].finish(record.offset)
+        state.orders[key.kind.rawValue].put(key.source, of: record.record.device, at: .tier(tier))
+        state.streams[place(record.stream)].finish(record.offset)
         // Whoever waited behind it waits in the same topic, and so behind it.
-        while let next = state.order.successor(of: key.source, record.record.device),
-            next.place == .held, held[HeldKey(partition: key.partition, source: next.offset)] != nil
+        while let next = state.orders[key.kind.rawValue].successor(of: key.source, record.record.device),
+            next.place == .held, held[key.with(next.offset)] != nil
         {
-            park(HeldKey(partition: key.partition, source: next.offset), in: tier)
+            park(key.with(next.offset), in: tier)
         }
     }
 
@@ -118,7 +121,7 @@ extension DeliveryCore {
         guard let ended = held.removeValue(forKey: key) else { return }
         let record = ended.record
         var written = DeliveryRecord(
-            outcome, topic: settings.dispatchTopic, partition: key.partition, offset: key.source,
+            outcome, topic: settings.dispatchTopics[key.kind.rawValue], partition: key.partition, offset: key.source,
             messageID: record.messageID, device: record.deviceHash, platform: record.platform, lane: settings.lane,
             attempts: ended.note.attempts)
         written.app = record.app
@@ -132,15 +135,18 @@ extension DeliveryCore {
         written.lastSentAt = ended.note.lastSentAt
         outbox.outcomes.append(written)
         guard let state = partitions[key.partition] else { return }
-        state.order.remove(key.source, of: record.device)
-        state.streams[ended.stream.index].finish(ended.offset)
-        guard let next = state.order.first(of: record.device), next.place == .held else { return }
-        let nextKey = HeldKey(partition: key.partition, source: next.offset)
+        state.orders[key.kind.rawValue].remove(key.source, of: record.device)
+        state.streams[place(ended.stream)].finish(ended.offset)
+        guard let next = state.orders[key.kind.rawValue].first(of: record.device), next.place == .held else { return }
+        let nextKey = key.with(next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }
     }
 
     private mutating func enqueue(_ key: HeldKey) {
         held[key]?.isQueued = true
-        ready.append(key)
+        ready[key.kind.rawValue].append(key)
     }
+
+    /// What was to be sent already is the first of its kind again.
+    mutating func enqueueFirst(_ key: HeldKey) { ready[key.kind.rawValue].insert(key, at: 0) }
 }

@@ -1,14 +1,51 @@
 import Deliveries
+import Pipeline
 
 extension DeliveryCore {
-    /// The requests to send now.
+    /// What `topic.broadcasts` says now; to be called often. Broadcasts wait while it is too old.
+    ///
+    /// - Parameter askedAt: when the end that the view has reached was asked for, in milliseconds since 1970; nil where it
+    ///   has reached none.
+    package mutating func see(_ view: BroadcastView, askedAt: Int64?) {
+        broadcasts.view = view
+        broadcasts.askedAt = askedAt
+    }
+
+    /// The requests to send now, orders before broadcasts.
     package mutating func takeRequests(now: Int64) -> [LaneRequest] {
         var requests: [LaneRequest] = []
+        take(.orders, into: &requests, now: now)
+        take(.broadcasts, into: &requests, now: now)
+        return requests
+    }
+
+    /// The most requests of a kind in flight. Broadcasts never have the last quarter, so that an order finds a place at
+    /// once; while orders wait they have half.
+    private func mostInFlight(_ kind: PushKind) -> Int {
+        switch kind {
+        case .orders: settings.inFlight
+        case .broadcasts:
+            ready[PushKind.orders.rawValue].isEmpty ? settings.inFlight - settings.inFlight / 4 : settings.inFlight / 2
+        }
+    }
+
+    private func isFull(_ kind: PushKind, most: Int) -> Bool {
+        switch kind {
+        case .orders: inFlight.count >= most
+        case .broadcasts: inFlight.count >= settings.inFlight || broadcastsInFlight >= most
+        }
+    }
+
+    private mutating func take(_ kind: PushKind, into requests: inout [LaneRequest], now: Int64) {
+        for index in credentials.indices { credentials[index].bucket?.begin(kind) }
+        let queue = kind.rawValue
+        guard !ready[queue].isEmpty, kind == .orders || broadcasts.isFresh(now: now) else { return }
+        let most = mostInFlight(kind)
         var waiting: [HeldKey] = []
         var index = 0
         // What cannot be in flight now is not looked at: there may be thousands.
-        while index < ready.count, inFlight.count < settings.inFlight {
-            let key = ready[index]
+        while index < ready[queue].count, !isFull(kind, most: most) {
+            let key = ready[queue][index]
             index += 1
             guard let record = held[key] else { continue }
             if record.record.expiresAt <= now {
@@ -16,174 +53,75 @@ extension DeliveryCore {
                 conclude(key, record.note.attempts == 0 ? .expired : .gaveUp, now: now)
                 continue
             }
-            guard let credential = record.record.credential,
-                partitions[key.partition]?.phase == .active, !mustCommit,
-                maySend(credential, tag: nextTag, now: now)
+            if kind == .broadcasts {
+                switch broadcasts.standing(of: record.record.broadcast, readAt: record.usedUntil) {
+                case .current: break
+                case .over:
+                    conclude(key, .cancelled, now: now)
+                    continue
+                case .unknown:
+                    waiting.append(key)
+                    continue
+                }
+            }
+            guard let credential = record.record.credential, let state = partitions[key.partition],
+                state.phase == .active, !mustCommit, !isBusy(record.record, key, state),
+                maySend(credential, kind, tag: nextTag, now: now)
             else {
                 waiting.append(key)
                 continue
             }
-            inFlight[nextTag] = key
-            record.note.firstSentAt = record.note.firstSentAt ?? now
-            record.note.lastSentAt = now
-            if record.isInDoubt {
-                record.isInDoubt = false
-                possiblyTwice += 1
-            }
-            requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
-            nextTag += 1
+            send(key, record, credential, into: &requests, now: now)
         }
-        ready.replaceSubrange(..<index, with: waiting)
-        return requests
+        ready[queue].replaceSubrange(..<index, with: waiting)
+    }
+
+    private mutating func send(
+        _ key: HeldKey, _ record: HeldRecord, _ credential: Int, into requests: inout [LaneRequest], now: Int64
+    ) {
+        inFlight[nextTag] = key
+        record.isInFlight = true
+        if key.kind == .broadcasts { broadcastsInFlight += 1 }
+        record.note.firstSentAt = record.note.firstSentAt ?? now
+        record.note.lastSentAt = now
+        if record.isInDoubt {
+            record.isInDoubt = false
+            possiblyTwice += 1
+        }
+        requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
+        nextTag += 1
+    }
+
+    /// A request is not in flight any more.
+    mutating func takeInFlight(_ tag: UInt64) -> HeldKey? {
+        guard let key = inFlight.removeValue(forKey: tag) else { return nil }
+        held[key]?.isInFlight = false
+        if key.kind == .broadcasts { broadcastsInFlight -= 1 }
+        return key
+    }
+
+    /// Whether the device has a request of the other kind in flight.
+    private func isBusy(_ record: LaneRecord, _ key: HeldKey, _ state: LanePartition) -> Bool {
+        let other: PushKind =
+            switch key.kind {
+            case .orders: .broadcasts
+            case .broadcasts: .orders
+            }
+        guard !state.orders[other.rawValue].isEmpty, let first = state.orders[other.rawValue].first(of: record.device),
+            first.place == .held
+        else { return false }
+        return held[HeldKey(kind: other, partition: key.partition, source: first.offset)]?.isInFlight ?? false
     }
 
     /// Whether one more request may be sent; while something is paused, as its probe.
-    private mutating func maySend(_ credential: Int, tag: UInt64, now: Int64) -> Bool {
+    private mutating func maySend(_ credential: Int, _ kind: PushKind, tag: UInt64, now: Int64) -> Bool {
         guard credentials[credential].isReady else { return false }
         // A probe of one must not be held back by the other's interval for ever: it needs both to be due.
         if let pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }
         if let pause = credentials[credential].pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }
-        if credentials[credential].bucket?.take(now: now) == false { return false }
+        if credentials[credential].bucket?.take(kind, now: now) == false { return false }
         if pause?.beginProbe(now: now) == true { laneProbe = tag }
         if credentials[credential].pause?.beginProbe(now: now) == true { credentials[credential].probe = tag }
         return true
-    }
-
-    /// The answer to a request, or why there is none. An unknown tag, of a lost partition, is ignored.
-    ///
-    /// - Parameters:
-    ///   - status: HTTP's; nil without an answer.
-    ///   - now: in milliseconds since 1970.
-    /// - Returns: the credential that needs a new token: it sends nothing until ``setCredential(_:isReady:isNew:now:)``.
-    package mutating func answer(_ tag: UInt64, _ verdict: Verdict, status: Int?, now: Int64) -> Int? {
-        guard let key = inFlight.removeValue(forKey: tag), let record = held[key], let index = record.record.credential
-        else { return nil }
-        let kind = status.map(AnswerKind.init(status:)) ?? .failed
-        credentials[index].bucket?.answered(kind, now: now)
-        judge(tag, kind, now: now)
-        judge(tag, verdict, of: index, now: now)
-        record.note.status = status ?? record.note.status
-        record.note.reason = verdict.reason
-        count(record, now: now)
-        switch verdict {
-        case .accepted(let providerID):
-            record.note.attempts += 1
-            conclude(key, .accepted, providerID: providerID, now: now)
-        case .deadDevice(_, let evidence):
-            record.note.attempts += 1
-            switch evidence {
-            case .now: conclude(key, .deadDevice, evidence: now, now: now)
-            // A provider's clock may be ahead: it cannot know it before it answers.
-            case .at(let time): conclude(key, .deadDevice, evidence: min(time, now), now: now)
-            }
-        case .refused:
-            record.note.attempts += 1
-            conclude(key, .refused, now: now)
-        case .retry(_, let counts, let after):
-            if counts { record.note.attempts += 1 }
-            if status == nil, counts { possiblyTwice += 1 }
-            again(key, after: after, now: now)
-        case .slowDown(_, let after):
-            record.note.attempts += 1
-            again(key, after: after, now: now)
-        case .refreshCredential(let reason):
-            guard !record.isRefreshed else {
-                pauseCredential(index, reason, now: now)
-                ready.insert(key, at: 0)
-                return nil
-            }
-            record.isRefreshed = true
-            credentials[index].isReady = false
-            ready.insert(key, at: 0)
-            return index
-        case .pauseCredential(let reason):
-            pauseCredential(index, reason, now: now)
-            ready.insert(key, at: 0)
-        }
-        return nil
-    }
-
-    /// The request could not be made of this record: it is refused.
-    package mutating func refuse(_ tag: UInt64, _ problem: MessageProblem, now: Int64) {
-        guard let key = inFlight.removeValue(forKey: tag) else { return }
-        withdrawProbe(tag, now: now)
-        conclude(key, .refused, reason: problem.rawValue, now: now)
-    }
-
-    /// Adds the time since the last count, without pauses.
-    private func count(_ record: HeldRecord, now: Int64) {
-        record.note.used += clock.unpaused(from: record.usedUntil, to: now)
-        record.usedUntil = now
-    }
-
-    private mutating func again(_ key: HeldKey, after: Int64?, now: Int64) {
-        guard let record = held[key] else { return }
-        let tier = tier(attempts: record.note.attempts, wait: after ?? 0)
-        let due = now + max(settings.tiers[tier], after ?? 0)
-        guard record.note.used < settings.longestTry, due < record.record.expiresAt else {
-            conclude(key, .gaveUp, now: now)
-            return
-        }
-        if let after, after > settings.tiers[tier] { record.note.notBefore = now + after }
-        park(key, in: tier)
-    }
-
-    // MARK: Pauses
-
-    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, now: Int64) {
-        let fails = health.record(kind, now: now)
-        if tag == laneProbe {
-            laneProbe = nil
-            switch kind {
-            case .failed: pause?.failed(now: now)
-            case .answered, .throttled:
-                pause = nil
-                health.reset()
-                restart(now)
-            }
-        } else if fails, pause == nil {
-            pause = .lane(now: now)
-            clock.begin(now: now)
-        }
-    }
-
-    private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: Int64) {
-        guard credentials[index].probe == tag else { return }
-        credentials[index].probe = nil
-        switch verdict {
-        case .pauseCredential, .refreshCredential: credentials[index].pause?.failed(now: now)
-        // It shows nothing about the credential.
-        case .retry: credentials[index].pause?.withdraw(now: now)
-        case .accepted, .deadDevice, .refused, .slowDown: resume(credential: index, now: now)
-        }
-    }
-
-    private mutating func pauseCredential(_ index: Int, _ reason: String, now: Int64) {
-        guard credentials[index].pause == nil else { return }
-        credentials[index].pause = .credential(reason, now: now)
-        clock.begin(now: now)
-    }
-
-    mutating func resume(credential index: Int, now: Int64) {
-        credentials[index].pause = nil
-        credentials[index].probe = nil
-        restart(now)
-    }
-
-    private mutating func restart(_ now: Int64) {
-        if canSend { clock.end(now: now) }
-        for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
-    }
-
-    mutating func withdrawProbe(_ tag: UInt64, now: Int64? = nil) {
-        let now = now ?? lastTick ?? 0
-        if tag == laneProbe {
-            laneProbe = nil
-            pause?.withdraw(now: now)
-        }
-        for index in credentials.indices where credentials[index].probe == tag {
-            credentials[index].probe = nil
-            credentials[index].pause?.withdraw(now: now)
-        }
     }
 }

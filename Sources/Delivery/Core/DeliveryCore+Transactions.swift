@@ -7,6 +7,7 @@ extension DeliveryCore {
     package mutating func takeTransaction(now: Int64) -> LaneTransaction? {
         guard writing == nil else { return nil }
         var transaction = outbox
+        let streams = settings.streams
         for (partition, state) in partitions.sorted(by: { $0.key < $1.key }) {
             let isClean: Bool
             switch state.phase {
@@ -14,11 +15,11 @@ extension DeliveryCore {
             case .opening, .active, .revoking: isClean = false
             case .closing(let clean): isClean = clean
             }
-            for (index, stream) in state.streams.enumerated() {
-                let offset = stream.commit(
+            for (index, stream) in streams.enumerated() {
+                let offset = state.streams[index].commit(
                     partitions: settings.partitions, lanes: state.lanes ?? settings.lanes, isClean: isClean)
                 guard offset != state.committed[index] || isForced(state.phase) || mustCommit else { continue }
-                transaction.commits.append(.init(stream: .init(index: index), partition: partition, offset: offset))
+                transaction.commits.append(.init(stream: stream, partition: partition, offset: offset))
             }
         }
         guard !transaction.isEmpty else {
@@ -45,7 +46,7 @@ extension DeliveryCore {
         writing = nil
         if mayClearMustCommit { mustCommit = false }
         for commit in transaction.commits {
-            partitions[commit.partition]?.committed[commit.stream.index] = commit.offset
+            partitions[commit.partition]?.committed[place(commit.stream)] = commit.offset
         }
         for partition in Set(transaction.commits.map(\.partition)) {
             switch partitions[partition]?.phase {
@@ -71,7 +72,7 @@ extension DeliveryCore {
     package mutating func resolve(_ found: (LaneStream, Int32) -> LaneOffset?) {
         guard let transaction = writing else { return }
         let tellers = transaction.commits.filter { commit in
-            commit.offset != partitions[commit.partition]?.committed[commit.stream.index]
+            commit.offset != partitions[commit.partition]?.committed[place(commit.stream)]
         }
         // Without a change it does not matter: such a transaction writes nothing.
         if let teller = tellers.first, found(teller.stream, teller.partition) == teller.offset {
@@ -83,7 +84,15 @@ extension DeliveryCore {
 }
 
 extension LaneTransaction {
+    var isEmpty: Bool { outcomes.isEmpty && retries.isEmpty && commits.isEmpty }
+
     func hasNothing(of partition: Int32) -> Bool {
         !outcomes.contains { $0.partition == partition } && !retries.contains { $0.record.partition == partition }
+    }
+
+    mutating func drop(_ partition: Int32) {
+        outcomes.removeAll { $0.partition == partition }
+        retries.removeAll { $0.record.partition == partition }
+        commits.removeAll { $0.partition == partition }
     }
 }

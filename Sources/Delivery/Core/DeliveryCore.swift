@@ -5,16 +5,18 @@ import Deliveries
 ///
 /// The owner hands in records, answers and the ends of transactions, and takes requests (``takeRequests(now:)``) and
 /// transactions (``takeTransaction(now:)``). What it must keep to:
-/// - A partition's retry topics are recalled (``recall(_:of:tier:at:device:)``) before its records are handed in.
+/// - A partition's retry topics are recalled (``recall(_:of:_:at:device:)``) before its records are handed in.
 /// - Every request gets one answer, also one that was cancelled; answers to unknown tags are ignored.
 /// - Nothing is sought back after an aborted transaction: what it wrote is in the next one.
 package struct DeliveryCore {
     package private(set) var settings: LaneSettings
     var partitions: [Int32: LanePartition] = [:]
     var held: [HeldKey: HeldRecord] = [:]
-    /// What may be sent, in order.
-    var ready: [HeldKey] = []
+    /// What may be sent, in order, of each kind.
+    var ready: [[HeldKey]] = PushKind.allCases.map { _ in [] }
     var inFlight: [UInt64: HeldKey] = [:]
+    var broadcastsInFlight = 0
+    var broadcasts = BroadcastSight()
     var nextTag: UInt64 = 1
     var cancelled: [UInt64] = []
 
@@ -44,13 +46,16 @@ package struct DeliveryCore {
 
     // MARK: Partitions
 
-    /// How many partitions the dispatch topic has, which is known once the broker has answered.
+    /// The place of a topic among a partition's.
+    func place(_ stream: LaneStream) -> Int { stream.index(tiers: settings.tiers.count) }
+
+    /// How many partitions the dispatch topics have, which is known once the broker has answered.
     package mutating func setPartitions(_ count: Int32) { settings.partitions = count }
 
     /// A partition was assigned.
     ///
     /// - Parameters:
-    ///   - committed: of the dispatch topic and each retry topic, in their order.
+    ///   - committed: of each topic, in the order of ``LaneStream/all(of:tiers:)``.
     ///   - ends: the high watermarks of the same, asked for after the committed offsets were answered.
     package mutating func assign(_ partition: Int32, committed: [LaneOffset], ends: [Int64]) {
         let window = Int64(LaneOffset.largestWindow)
@@ -63,10 +68,12 @@ package struct DeliveryCore {
 
     /// A record of a retry topic below its end at the assignment: who waits, and where.
     package mutating func recall(
-        _ source: Int64, of partition: Int32, tier: Int, at offset: Int64, device: DeviceOrder.Device
+        _ source: Int64, of partition: Int32, _ stream: LaneStream, at offset: Int64, device: DeviceOrder.Device
     ) {
-        guard let committed = partitions[partition]?.committed, !committed[tier + 1].isFinished(offset) else { return }
-        partitions[partition]?.order.put(source, of: device, at: .tier(tier))
+        guard let tier = stream.tier, let state = partitions[partition],
+            !state.committed[place(stream)].isFinished(offset)
+        else { return }
+        state.orders[stream.kind.rawValue].put(source, of: device, at: .tier(tier))
     }
 
     /// All retry topics of the partition were recalled. Its records are handed in once a transaction has committed that
@@ -106,7 +113,7 @@ package struct DeliveryCore {
         shareRates()
         held = held.filter { $0.key.partition != partition }
         // If it is assigned again, what is in it waits for its device's older records again.
-        ready.removeAll { $0.partition == partition }
+        for kind in ready.indices { ready[kind].removeAll { $0.partition == partition } }
         outbox.drop(partition)
         writing?.drop(partition)
     }
@@ -121,7 +128,7 @@ package struct DeliveryCore {
 
     private mutating func cancelRequests(of partition: Int32) {
         for tag in inFlight.filter({ $0.value.partition == partition }).map(\.key).sorted() {
-            inFlight[tag] = nil
+            _ = takeInFlight(tag)
             cancelled.append(tag)
             withdrawProbe(tag)
         }
@@ -146,12 +153,19 @@ package struct DeliveryCore {
         }
     }
 
-    /// Whether a partition's topics are to be read now. Not while the lane is paused: its records wait in Kafka. Then
-    /// only as much is read as a probe needs.
-    package func isReading(_ partition: Int32) -> Bool {
+    /// Whether a partition's topics with pushes of this kind are to be read now. Not while the lane is paused: its records
+    /// wait in Kafka. Then only as much is read as a probe needs. Broadcasts stop at half of what may be held, so that
+    /// orders are always read.
+    package func isReading(_ partition: Int32, _ kind: PushKind = .orders) -> Bool {
         guard partitions[partition]?.phase == .active, !mustCommit else { return false }
-        if isPaused { return ready.isEmpty && inFlight.isEmpty }
-        return ready.count < 2 * settings.inFlight && held.count < 4 * settings.inFlight
+        switch (kind, isPaused) {
+        case (.orders, true): return ready[kind.rawValue].isEmpty && inFlight.isEmpty
+        case (.broadcasts, true): return ready.allSatisfy(\.isEmpty) && inFlight.isEmpty
+        case (.orders, false):
+            return ready[kind.rawValue].count < 2 * settings.inFlight && held.count < 4 * settings.inFlight
+        case (.broadcasts, false):
+            return ready[kind.rawValue].count < settings.inFlight && held.count < 2 * settings.inFlight
+        }
     }
 
     /// Whether the lane is paused, by its provider or by a credential.
@@ -170,9 +184,9 @@ package struct DeliveryCore {
 
     /// A request was not made after all: it waits as before.
     package mutating func putBack(_ tag: UInt64, now: Int64) {
-        guard let key = inFlight.removeValue(forKey: tag) else { return }
+        guard let key = takeInFlight(tag) else { return }
         withdrawProbe(tag, now: now)
-        ready.insert(key, at: 0)
+        enqueueFirst(key)
     }
 
     /// Whether something has to be committed before anything else can happen.
@@ -191,7 +205,7 @@ package struct DeliveryCore {
 
     /// The first offset of a topic's partition that is not finished; nil for one that is not owned.
     package func firstUnfinished(of stream: LaneStream, _ partition: Int32) -> Int64? {
-        partitions[partition]?.streams[stream.index].first
+        partitions[partition]?.streams[place(stream)].first
     }
 
     /// Whether nothing of a partition is held, in flight, or waits to be written.
@@ -231,48 +245,6 @@ struct LaneCredential {
     var isReady = true
 }
 
-/// A partition that this process owns. Changed in place: to copy it in and out of a dictionary costs more than the change.
-final class LanePartition {
-    enum Phase: Equatable {
-        /// The retry topics are read for what waits.
-        case recalling
-        /// Until a transaction has committed that it is not clean.
-        case opening
-        case active
-        case revoking(until: Int64)
-        /// Until a transaction has committed its last offsets.
-        case closing(isClean: Bool)
-
-        /// Whether it sends, now or soon.
-        var maySend: Bool {
-            switch self {
-            case .recalling, .opening, .active: true
-            case .revoking, .closing: false
-            }
-        }
-    }
-
-    var phase = Phase.recalling
-    /// The dispatch topic, then the retry topics.
-    var streams: [OpenOffsets]
-    /// What is unfinished below these offsets of the streams may have been sent by an owner that did not end it.
-    var doubtedBelow: [Int64]
-    var order = DeviceOrder()
-    /// What the group has.
-    var committed: [LaneOffset]
-    /// The lanes that continue where this one ends; nil: these.
-    var lanes: String?
-
-    init(streams: [OpenOffsets], doubtedBelow: [Int64], committed: [LaneOffset]) {
-        self.streams = streams
-        self.doubtedBelow = doubtedBelow
-        self.committed = committed
-    }
-
-    /// Whether something is left that an earlier owner may have sent.
-    var isDoubted: Bool { zip(streams, doubtedBelow).contains { $0.first < $1 } }
-}
-
 /// A moment's state of a lane, for monitoring.
 package struct LaneStatus: Equatable, Sendable {
     package var inFlight: Int
@@ -284,45 +256,4 @@ package struct LaneStatus: Equatable, Sendable {
     /// Names of the credentials that are paused, and of those without a token.
     package var pausedCredentials: [String]
     package var unready: [String]
-}
-
-/// A record that this process holds, by its dispatch record.
-struct HeldKey: Hashable {
-    var partition: Int32
-    var source: Int64
-}
-
-/// A record that this process holds. Changed in place, as ``LanePartition`` is.
-final class HeldRecord {
-    let record: LaneRecord
-    var note: RetryNote
-    /// Where it was read.
-    let stream: LaneStream
-    let offset: Int64
-    /// Up to when ``RetryNote/used`` counts.
-    var usedUntil: Int64
-    /// Whether it is among the ready ones or in flight.
-    var isQueued = false
-    /// Whether it has been sent again with a new token.
-    var isRefreshed = false
-    /// Whether an earlier owner may have sent it.
-    var isInDoubt = false
-
-    init(_ record: LaneRecord, _ note: RetryNote, stream: LaneStream, offset: Int64, usedUntil: Int64) {
-        self.record = record
-        self.note = note
-        self.stream = stream
-        self.offset = offset
-        self.usedUntil = usedUntil
-    }
-}
-
-extension LaneTransaction {
-    mutating func drop(_ partition: Int32) {
-        outcomes.removeAll { $0.partition == partition }
-        retries.removeAll { $0.record.partition == partition }
-        commits.removeAll { $0.partition == partition }
-    }
-
-    var isEmpty: Bool { outcomes.isEmpty && retries.isEmpty && commits.isEmpty }
 }

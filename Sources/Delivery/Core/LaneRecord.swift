@@ -1,8 +1,11 @@
 import Deliveries
 import Subscriptions
 
-/// A dispatch record of a lane, from the dispatch topic or from a retry topic.
+/// A dispatch record of a lane, from a dispatch topic or from a retry topic.
 package struct LaneRecord: Equatable, Sendable {
+    package var kind: PushKind
+    /// The offset of its broadcast in `topic.broadcasts`; nil of an order's, and where it does not say one.
+    package var broadcast: Int64?
     /// Of the dispatch record, and of its copies in the retry topics.
     package var partition: Int32
     /// The offset of the dispatch record.
@@ -38,10 +41,13 @@ package struct LaneRecord: Equatable, Sendable {
     }
 
     package init(
-        partition: Int32, source: Int64, device: DeviceOrder.Device, deviceHash: String, messageID: String,
-        platform: Platform, app: String? = nil, environment: PushEnvironment? = nil, credential: Int?, expiresAt: Int64,
-        appendedAt: Int64? = nil, value: [UInt8] = [], headers: [Header] = []
+        _ kind: PushKind = .orders, partition: Int32, source: Int64, device: DeviceOrder.Device, deviceHash: String,
+        messageID: String, platform: Platform, app: String? = nil, environment: PushEnvironment? = nil,
+        credential: Int?, expiresAt: Int64, appendedAt: Int64? = nil, broadcast: Int64? = nil, value: [UInt8] = [],
+        headers: [Header] = []
     ) {
+        self.kind = kind
+        self.broadcast = broadcast
         self.partition = partition
         self.source = source
         self.device = device
@@ -58,29 +64,11 @@ package struct LaneRecord: Equatable, Sendable {
     }
 }
 
-/// A topic that a lane reads.
-package enum LaneStream: Hashable, Sendable {
-    case dispatch
-    /// A retry topic, by its place in the configuration.
-    case tier(Int)
-
-    /// Its place in the list of a partition's offsets.
-    var index: Int {
-        switch self {
-        case .dispatch: 0
-        case .tier(let tier): tier + 1
-        }
-    }
-
-    init(index: Int) {
-        self = index == 0 ? .dispatch : .tier(index - 1)
-    }
-}
-
 /// What is decided about a lane's records besides the code.
 package struct LaneSettings: Sendable {
     package var lane: String
-    package var dispatchTopic: String
+    /// The dispatch topics, by the kind of their pushes; without broadcasts one.
+    package var dispatchTopics: [String]
     package var partitions: Int32
     /// The hash of the map of lanes.
     package var lanes: String
@@ -101,13 +89,18 @@ package struct LaneSettings: Sendable {
     /// The messages a minute of each credential, all processes together; nil is no limit.
     package var perMinute: [Int?]
 
-    package init(lane: String, dispatchTopic: String, partitions: Int32, lanes: String, credentials: [String]) {
+    package init(lane: String, dispatchTopics: [String], partitions: Int32, lanes: String, credentials: [String]) {
         self.lane = lane
-        self.dispatchTopic = dispatchTopic
+        self.dispatchTopics = dispatchTopics
         self.partitions = partitions
         self.lanes = lanes
         self.credentials = credentials
         perMinute = credentials.map { _ in nil }
+    }
+
+    /// Every topic that is read, in the order of a partition's offsets.
+    var streams: [LaneStream] {
+        LaneStream.all(of: Array(PushKind.allCases.prefix(dispatchTopics.count)), tiers: tiers.count)
     }
 }
 
@@ -125,6 +118,9 @@ package struct LaneTransaction: Equatable, Sendable {
         package var tier: Int
         package var record: LaneRecord
         package var note: RetryNote
+
+        /// Where it is written to.
+        var stream: LaneStream { .tier(record.kind, tier) }
     }
 
     package struct Commit: Equatable, Sendable {

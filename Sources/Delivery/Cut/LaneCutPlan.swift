@@ -9,13 +9,19 @@ package struct LaneCutPlan: Equatable, Sendable {
         package var members: Int
         /// Its commits in the dispatch topic, by partition.
         package var offsets: [Int32: LaneOffset]
+        /// The same in the broadcasts' dispatch topic.
+        package var broadcasts: [Int32: LaneOffset]
         /// Offsets of its retry topics from the first unfinished one on: other lanes' records and markers count too.
         package var retries: Int64
 
-        package init(lane: String, members: Int, offsets: [Int32: LaneOffset], retries: Int64 = 0) {
+        package init(
+            lane: String, members: Int, offsets: [Int32: LaneOffset], broadcasts: [Int32: LaneOffset] = [:],
+            retries: Int64 = 0
+        ) {
             self.lane = lane
             self.members = members
             self.offsets = offsets
+            self.broadcasts = broadcasts
             self.retries = retries
         }
     }
@@ -36,9 +42,9 @@ package struct LaneCutPlan: Equatable, Sendable {
     /// - Parameters:
     ///   - lanes: the hash of the new settings.
     ///   - last: the last cut; nil without one.
-    ///   - ends: the high watermarks of the dispatch topic.
+    ///   - ends: the high watermarks of the dispatch topics.
     package static func judge(
-        _ groups: [Group], lanes: String, last: LaneCut?, ends: [Int32: Int64]
+        _ groups: [Group], lanes: String, last: LaneCut?, ends: [Int32: LaneEdge]
     ) -> Verdict {
         let committed = groups.filter { !$0.offsets.isEmpty }
         if let last, last.lanes == lanes { return .recorded(last) }
@@ -49,7 +55,12 @@ package struct LaneCutPlan: Equatable, Sendable {
             let unfinished = committed.filter { $0.offsets.values.contains { $0.lanes != last.lanes } }.map(\.lane)
             guard unfinished.isEmpty else { return .unfinished(unfinished) }
         }
-        return .cut(LaneCut(lanes: lanes, offsets: ends))
+        // Without a commit there no old lane sends broadcasts: the new ones send all of them.
+        let sendBroadcasts = committed.contains { !$0.broadcasts.isEmpty }
+        return .cut(
+            LaneCut(
+                lanes: lanes,
+                edges: ends.mapValues { LaneEdge(orders: $0.orders, broadcasts: sendBroadcasts ? $0.broadcasts : 0) }))
     }
 
     /// The lanes that have committed with other settings than those with this hash.

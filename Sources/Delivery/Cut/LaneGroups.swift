@@ -22,31 +22,40 @@ package struct LaneGroups {
         let reader = try makeReader()
         for name in names {
             var offsets: [Int32: LaneOffset] = [:]
+            var broadcasts: [Int32: LaneOffset] = [:]
             var retries: [TopicPartition: Int64] = [:]
             for (partition, committed) in try admin.listCommitted(group: name) {
-                if partition.topic == configuration.topics.dispatch {
-                    offsets[partition.partition] = LaneOffset(
-                        offset: committed.offset.value, metadata: committed.metadata)
-                } else {
-                    retries[partition] = committed.offset.value
+                let offset = LaneOffset(offset: committed.offset.value, metadata: committed.metadata)
+                switch partition.topic {
+                case configuration.topics.dispatch: offsets[partition.partition] = offset
+                case configuration.topics.broadcastDispatch: broadcasts[partition.partition] = offset
+                default: retries[partition] = committed.offset.value
                 }
             }
             found.append(
                 .init(
                     lane: String(name.dropFirst(prefix.count)), members: try admin.describe(group: name).members.count,
-                    offsets: offsets, retries: try left(of: retries, reader)))
+                    offsets: offsets, broadcasts: broadcasts, retries: try left(of: retries, reader)))
         }
         return found
     }
 
-    /// The ends of the dispatch topic, open transactions included: what they write is the old lanes'.
-    package func ends() throws(KafkaError) -> [Int32: Int64] {
+    /// The ends of the dispatch topics, open transactions included: what they write is the old lanes'.
+    package func ends() throws(KafkaError) -> [Int32: LaneEdge] {
         let reader = try makeReader()
-        let topic = configuration.topics.dispatch
-        let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
-        let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-        let ends = try reader.endOffsets(partitions, timeout: .seconds(10))
-        return Dictionary(ends.map { ($0.key.partition, $0.value.value) }) { first, _ in first }
+        var edges: [Int32: LaneEdge] = [:]
+        for topic in configuration.topics.dispatchTopics {
+            let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
+            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            for (partition, end) in try reader.endOffsets(partitions, timeout: .seconds(10)) {
+                if topic == configuration.topics.dispatch {
+                    edges[partition.partition] = LaneEdge(orders: end.value)
+                } else {
+                    edges[partition.partition]?.broadcasts = end.value
+                }
+            }
+        }
+        return edges
     }
 
     private func makeReader() throws(KafkaError) -> Consumer {
@@ -83,9 +92,12 @@ package struct LaneGroups {
         let reader = try Consumer(
             assigning: configuration.kafka, group: LaneCut.group(in: configuration.groupID), logger: logger.clientSink)
         var offsets: [TopicPartition: CommittedOffset] = [:]
-        for (partition, offset) in cut.offsets {
-            offsets[TopicPartition(topic: configuration.topics.dispatch, partition: partition)] = CommittedOffset(
-                offset: Offset(offset), metadata: LaneCut.metadata(lanes: cut.lanes))
+        for (number, topic) in configuration.topics.dispatchTopics.enumerated() {
+            for (partition, edge) in cut.edges {
+                offsets[TopicPartition(topic: topic, partition: partition)] = CommittedOffset(
+                    offset: Offset(number == 0 ? edge.orders : edge.broadcasts),
+                    metadata: LaneCut.metadata(lanes: cut.lanes))
+            }
         }
         try reader.commit(offsets, timeout: .seconds(10))
     }

@@ -20,6 +20,11 @@ package struct TokenBucket: Sendable {
     private var second = Int64.min
     private var answers = 0
     private var throttled = 0
+    /// Whether a push of orders, or of broadcasts, has waited for a token since the last look.
+    private var ordersWait = false
+    private var broadcastsWait = false
+    /// While both wait, one token for each that an order has taken: the broadcasts' half.
+    private var kept = 0.0
 
     package init(perMinute: Int, share: Double = 1) {
         full = Double(perMinute) / 60_000
@@ -38,10 +43,34 @@ package struct TokenBucket: Sendable {
         tokens = min(tokens, limit(now: last))
     }
 
-    /// Takes one message's token; false if it has to wait. The first one never waits.
-    package mutating func take(now: Int64) -> Bool {
+    /// The pushes of this kind are about to ask for tokens: those that wait ask again.
+    package mutating func begin(_ kind: PushKind) {
+        switch kind {
+        case .orders:
+            ordersWait = false
+            if !broadcastsWait { kept = 0 }
+        case .broadcasts: broadcastsWait = false
+        }
+    }
+
+    /// Takes one message's token; false if it has to wait. The first one never waits. While orders wait, broadcasts get at
+    /// most every second token.
+    package mutating func take(_ kind: PushKind = .orders, now: Int64) -> Bool {
         fill(now)
-        guard tokens >= 1 else { return false }
+        switch kind {
+        case .orders:
+            guard tokens - kept >= 1 else {
+                ordersWait = true
+                return false
+            }
+            if broadcastsWait { kept += 1 }
+        case .broadcasts:
+            guard tokens >= 1, !ordersWait || kept >= 1 else {
+                broadcastsWait = true
+                return false
+            }
+            kept = max(kept - 1, 0)
+        }
         tokens -= 1
         return true
     }
@@ -51,6 +80,7 @@ package struct TokenBucket: Sendable {
         began = now
         last = now
         tokens = 1
+        kept = 0
     }
 
     /// An answer came.

@@ -10,8 +10,14 @@ final class DeliveryContext: Sendable {
     let credentials: CredentialMap
     /// Of the map of lanes and the retry topics: lanes with another one are other lanes.
     let lanesHash: String
-    /// The dispatch topic, then the retry topics.
-    let streams: [String]
+    /// What a lane reads, and the names of the topics, in the same order: the dispatch topic and its retry topics; where
+    /// there are broadcasts, theirs too.
+    let streams: [LaneStream]
+    let topics: [String]
+    /// By the kind of their pushes.
+    let dispatchTopics: [String]
+    /// Follows `topic.broadcasts`; nil where there are none.
+    let broadcasts: BroadcastFollower?
     let start: DeliveryStart?
     let clock = PipelineClock()
     let meter: DeliveryMeter
@@ -23,7 +29,7 @@ final class DeliveryContext: Sendable {
     private let running = Atomic<Int>(0)
 
     init(
-        _ configuration: PipelineConfiguration, start: DeliveryStart?, meter: DeliveryMeter
+        _ configuration: PipelineConfiguration, start: DeliveryStart?, meter: DeliveryMeter, logger: Logger
     ) throws(PipelineError) {
         do {
             credentials = try configuration.delivery.credentialMap()
@@ -32,11 +38,21 @@ final class DeliveryContext: Sendable {
         }
         self.configuration = configuration
         lanesHash = configuration.delivery.lanesHash
-        streams =
-            [configuration.topics.dispatch] + configuration.delivery.retryTopics(of: configuration.topics.dispatch)
+        dispatchTopics = configuration.topics.dispatchTopics
+        streams = LaneStream.all(
+            of: Array(PushKind.allCases.prefix(dispatchTopics.count)), tiers: configuration.delivery.retries.count)
+        topics = dispatchTopics.flatMap { [$0] + configuration.delivery.retryTopics(of: $0) }
+        broadcasts = dispatchTopics.count > 1 ? BroadcastFollower(configuration, logger: logger) : nil
         self.start = start
         self.meter = meter
     }
+
+    func topic(_ stream: LaneStream) -> String { topics[place(stream)] }
+
+    /// The number of a topic's queue, and its place among a partition's offsets.
+    func place(_ stream: LaneStream) -> Int { stream.index(tiers: configuration.delivery.retries.count) }
+
+    func stream(of topic: String) -> LaneStream? { topics.firstIndex(of: topic).map { streams[$0] } }
 
     func laneStarts() { running.add(1, ordering: .sequentiallyConsistent) }
 

@@ -57,7 +57,9 @@ public final class DeliveryMeter: Sendable {
     }
 
     /// A transaction with these outcomes and retries was committed.
-    func committed(_ transaction: LaneTransaction, tiers: [String]) {
+    ///
+    /// - Parameter topic: the name of a retry topic.
+    func committed(_ transaction: LaneTransaction, topic: (LaneStream) -> String) {
         var counts: [DeliveryOutcome: [Platform: Int]] = [:]
         // By their places: a copy of a record costs more than to count it.
         for index in transaction.outcomes.indices {
@@ -73,11 +75,12 @@ public final class DeliveryMeter: Sendable {
             }
         }
         let accepted = counts[.accepted]?.values.reduce(0, +) ?? 0
-        for (index, tier) in tiers.enumerated() {
-            let count = transaction.retries.count { $0.tier == index }
-            guard count > 0 else { continue }
+        var retries: [LaneStream: Int] = [:]
+        for index in transaction.retries.indices { retries[transaction.retries[index].stream, default: 0] += 1 }
+        for (stream, count) in retries {
             metrics.counter(
-                "carillon_delivery_retries_total", help: "Records written to a retry topic.", labels: ["topic": tier]
+                "carillon_delivery_retries_total", help: "Records written to a retry topic.",
+                labels: ["topic": topic(stream)]
             ).add(count)
         }
         totals.withLock { totals in

@@ -6,7 +6,7 @@ import Subscriptions
 
 /// What a lane has read and not handed in, topic by topic.
 struct LaneIntake: ~Copyable {
-    /// The dispatch topic, then the retry topics.
+    /// By the numbers of their queues.
     let streams: [StreamIntake]
     private var reader: LaneRecordReader
     private var errors: [KafkaError] = []
@@ -14,12 +14,17 @@ struct LaneIntake: ~Copyable {
     var lag: Int?
 
     init(_ context: DeliveryContext, lane: String) {
-        streams = context.streams.enumerated().map { StreamIntake(LaneStream(index: $0.offset), topic: $0.element) }
+        streams = zip(context.streams, context.topics).enumerated().map { number, each in
+            StreamIntake(each.0, queue: number, topic: each.1)
+        }
+        readOrder = PushKind.allCases.flatMap { kind in
+            context.streams.indices.reversed().filter { context.streams[$0].kind == kind }
+        }
         reader = LaneRecordReader(context, lane: lane)
     }
 
-    /// The numbers of the topics of which more would be read.
-    var wanted: [Int] { streams.indices.filter { streams[$0].wantsMore } }
+    /// Orders before broadcasts, and retries before new records, which wait for them.
+    let readOrder: [Int]
 
     /// What a record of the topic's batch is to this lane.
     mutating func read(_ stream: StreamIntake) -> LaneRecordReader.Finding { stream.readFirst(&reader) }
@@ -50,14 +55,16 @@ final class StreamIntake {
 
     let stream: LaneStream
     let topic: String
+    private let queue: Int
     private var batch = RecordBatch()
     /// The first record of the batch that was not looked at.
     private var next = 0
     private var waiting: [Int32: PartitionIntake] = [:]
     private var waitingCount = 0
 
-    init(_ stream: LaneStream, topic: String) {
+    init(_ stream: LaneStream, queue: Int, topic: String) {
         self.stream = stream
+        self.queue = queue
         self.topic = topic
     }
 
@@ -78,7 +85,7 @@ final class StreamIntake {
         guard wantsMore else { return }
         batch.removeAll()
         next = 0
-        consumer.fill(&batch, from: stream.index, limit: Self.batchSize, timeout: .zero)
+        consumer.fill(&batch, from: queue, limit: Self.batchSize, timeout: .zero)
         errors += batch.errors
     }
 

@@ -7,8 +7,8 @@ import Pipeline
 struct LaneOutput: ~Copyable {
     private var producer: Producer
     private let deliveries: ProducerTopic
-    private let tiers: [ProducerTopic]
-    private let streams: [String]
+    private let retries: [LaneStream: ProducerTopic]
+    private let context: DeliveryContext
     private let timeout: Duration
     private var text = ByteWriter()
     /// Whether the open transaction's end is unknown after an error.
@@ -22,13 +22,15 @@ struct LaneOutput: ~Copyable {
         var producer = try Producer(
             settings: configuration.transactionSettings, transactionalID: id, logger: logger)
         let deliveries = try producer.topic(configuration.topics.deliveries)
-        var tiers: [ProducerTopic] = []
-        for name in context.streams.dropFirst() { tiers.append(try producer.topic(name)) }
+        var retries: [LaneStream: ProducerTopic] = [:]
+        for stream in context.streams where stream.tier != nil {
+            retries[stream] = try producer.topic(context.topic(stream))
+        }
         try producer.initTransactions(deadline: .seconds(10))
         self.producer = producer
         self.deliveries = deliveries
-        self.tiers = tiers
-        streams = context.streams
+        self.retries = retries
+        self.context = context
         timeout = configuration.transactionTimeout
     }
 
@@ -42,7 +44,7 @@ struct LaneOutput: ~Copyable {
         for retry in transaction.retries { try write(retry) }
         var offsets: [TopicPartition: CommittedOffset] = [:]
         for commit in transaction.commits {
-            let partition = TopicPartition(topic: streams[commit.stream.index], partition: commit.partition)
+            let partition = TopicPartition(topic: context.topic(commit.stream), partition: commit.partition)
             offsets[partition] = CommittedOffset(
                 offset: Offset(commit.offset.offset), metadata: commit.offset.metadata)
         }
@@ -67,6 +69,7 @@ struct LaneOutput: ~Copyable {
     }
 
     private mutating func write(_ retry: LaneTransaction.Retry) throws(KafkaError) {
+        guard let topic = retries[retry.stream] else { return }
         var headers = retry.record.headers.map { header in
             RecordHeader(String(decoding: header.name, as: UTF8.self), header.value)
         }
@@ -74,7 +77,7 @@ struct LaneOutput: ~Copyable {
         try producer.produce(
             ProducerRecord(
                 key: Array(retry.record.deviceHash.utf8), value: retry.record.value, headers: headers,
-                partition: retry.record.partition), to: tiers[retry.tier])
+                partition: retry.record.partition), to: topic)
     }
 
     mutating func abort() throws(KafkaError) { try producer.abortTransaction() }

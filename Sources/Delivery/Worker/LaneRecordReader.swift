@@ -1,4 +1,6 @@
 import Deliveries
+import DispatchRecords
+import Events
 import JSONReader
 import KafkaClient
 import Pipeline
@@ -17,12 +19,15 @@ struct LaneRecordReader: ~Copyable {
     private let lane: String
     private let lanes: LaneMap
     private let credentials: CredentialMap
+    /// How the header `source` of a broadcast's push begins.
+    private let broadcasts: String
     private var json = JSONReader()
 
     init(_ context: DeliveryContext, lane: String) {
         self.lane = lane
         lanes = context.configuration.delivery.lanes
         credentials = context.credentials
+        broadcasts = "\(context.configuration.topics.broadcasts)/0/"
     }
 
     mutating func read(_ record: RecordView, _ headers: [HeaderView], from stream: LaneStream) -> Finding {
@@ -47,19 +52,33 @@ struct LaneRecordReader: ~Copyable {
             }
             note = read
         }
+        let broadcasts = self.broadcasts
+        let source: UnsafeRawBufferPointer? =
+            switch stream.kind {
+            case .orders: nil
+            case .broadcasts: header(DispatchHeader.source.name)
+            }
         return .own(
             LaneRecord(
-                partition: record.partition, source: note?.offset ?? record.offset,
+                stream.kind, partition: record.partition, source: note?.offset ?? record.offset,
                 device: DeviceOrder.device(of: target.deviceHash), deviceHash: target.deviceHash,
                 messageID: target.messageID, platform: target.platform, app: target.app,
                 environment: target.environment,
                 credential: credentials.credential(target.platform, app: target.app, target.environment),
-                expiresAt: target.expiresAt, appendedAt: stream == .dispatch ? record.timestamp : nil,
+                expiresAt: target.expiresAt, appendedAt: stream.tier == nil ? record.timestamp : nil,
+                broadcast: source.flatMap { Self.broadcast($0, in: broadcasts) },
                 value: record.value.map { Array($0) } ?? [],
                 headers: own.compactMap { header in
                     guard !header.name.elementsEqual(RetryNote.header.bytes) else { return nil }
                     return LaneRecord.Header(name: Array(header.name), value: header.value.map { Array($0) })
                 }), note)
+    }
+
+    /// The offset in `<topic.broadcasts>/0/<offset>`; nil for any other source.
+    private static func broadcast(_ source: UnsafeRawBufferPointer, in prefix: String) -> Int64? {
+        guard source.starts(with: prefix.utf8) else { return nil }
+        return MetadataWords.number(
+            String(decoding: source.dropFirst(prefix.utf8.count), as: UTF8.self)[...], 0...Int64.max)
     }
 }
 

@@ -7,18 +7,18 @@ struct LaneStart: Equatable, Sendable {
         /// No cut concerns it.
         case current
         /// It began at a cut: records of retry topics that come from below are an older lane's.
-        case new(from: Int64)
+        case new(from: LaneEdge)
         /// It sends what is below a cut, and ends; the lanes with the hash continue.
-        case old(to: Int64, next: String)
+        case old(to: LaneEdge, next: String)
         /// The same, and it has ended.
         case ended
     }
 
-    /// What the group has committed for the topics of a partition, where it begins for the first time, and the cut.
+    /// What the group has committed for a partition, where it begins for the first time, and the cut.
     struct Findings {
         var partition: Int32
-        /// Of the dispatch topic and each retry topic; nil without a commit, or with metadata that no lane wrote.
-        var committed: [LaneOffset?]
+        /// Of the dispatch topic; nil without a commit, or with metadata that no lane wrote.
+        var committed: LaneOffset?
         /// Whether there is a commit whose metadata no lane wrote.
         var isForeign = false
         var partitions: Int32
@@ -35,7 +35,7 @@ struct LaneStart: Equatable, Sendable {
         /// At `--from`, or at another group's offsets.
         case asTold
         /// At the cut.
-        case at(Int64)
+        case at(LaneEdge)
     }
 
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` with what a person has to do.
@@ -46,12 +46,12 @@ struct LaneStart: Equatable, Sendable {
                 "\(place): the committed offset has metadata that no lane wrote; remove the group's offsets, and "
                     + "start it again with --from")
         }
-        let cut = found.cut?.offsets[found.partition].map { (lanes: found.cut?.lanes ?? "", offset: $0) }
-        guard let dispatch = found.committed[0] else {
+        let cut = found.cut?.edges[found.partition].map { (lanes: found.cut?.lanes ?? "", edge: $0) }
+        guard let dispatch = found.committed else {
             switch cut {
             case let cut? where cut.lanes == found.lanes:
-                self.init(role: .new(from: cut.offset), begins: .at(cut.offset))
-            case let cut?: self.init(role: .old(to: cut.offset, next: cut.lanes), begins: .asTold)
+                self.init(role: .new(from: cut.edge), begins: .at(cut.edge))
+            case let cut?: self.init(role: .old(to: cut.edge, next: cut.lanes), begins: .asTold)
             case nil: self.init(role: .current, begins: .asTold)
             }
             return
@@ -62,13 +62,13 @@ struct LaneStart: Equatable, Sendable {
                     + "other partitions now; let the lane end, remove its offsets, and start it again with --from")
         }
         switch (dispatch.lanes == found.lanes, cut) {
-        case (true, let cut?) where cut.lanes == found.lanes: self.init(role: .new(from: cut.offset), begins: nil)
-        case (true, let cut?): self.init(role: .old(to: cut.offset, next: cut.lanes), begins: nil)
+        case (true, let cut?) where cut.lanes == found.lanes: self.init(role: .new(from: cut.edge), begins: nil)
+        case (true, let cut?): self.init(role: .old(to: cut.edge, next: cut.lanes), begins: nil)
         case (true, nil): self.init(role: .current, begins: nil)
         case (false, let cut?) where cut.lanes == dispatch.lanes: self.init(role: .ended, begins: nil)
         case (false, let cut?) where cut.lanes == found.lanes:
             throw .decisionNeeded(
-                "\(place): the lanes as they were have not finished what is below the cut at offset \(cut.offset): run "
+                "\(place): the lanes as they were have not finished what is below the cut at offset \(cut.edge.orders): run "
                     + "`carillon deliver` with their settings until it ends")
         case (false, _):
             throw .decisionNeeded(

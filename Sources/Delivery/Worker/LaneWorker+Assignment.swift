@@ -8,10 +8,10 @@ extension LaneWorker {
     ) throws(KafkaError) -> Consumer {
         let configuration = context.configuration
         var consumer = try Consumer(
-            settings: configuration.consumerSettings(queues: context.streams.count),
+            settings: configuration.consumerSettings(queues: context.topics.count),
             group: DeliveryConfiguration.group(of: name, in: configuration.groupID),
-            coPartitioned: context.streams, signal: signal, logger: logger.clientSink)
-        try consumer.subscribe(to: context.streams)
+            coPartitioned: context.topics, signal: signal, logger: logger.clientSink)
+        try consumer.subscribe(to: context.topics)
         return consumer
     }
 
@@ -36,16 +36,16 @@ extension LaneWorker {
         try consumer.assign([:])
         if case .ending = phase { return }
         try checkTopics(of: partitions)
-        let numbers = partitions.filter { $0.topic == context.streams[0] }.map(\.partition).sorted()
+        let numbers = partitions.filter { $0.topic == context.topics[0] }.map(\.partition).sorted()
         phase = numbers.isEmpty ? .reading : .locating(Search(partitions: numbers))
     }
 
     /// Retries of a partition have to come to whoever sends the partition.
     private func checkTopics(of partitions: [TopicPartition]) throws(PipelineError) {
         let byTopic = Dictionary(grouping: partitions, by: \.topic).mapValues { Set($0.map(\.partition)) }
-        for topic in context.streams.dropFirst() where byTopic[topic] != byTopic[context.streams[0]] {
+        for topic in context.topics.dropFirst() where byTopic[topic] != byTopic[context.topics[0]] {
             throw .decisionNeeded(
-                "\(topic) and \(context.streams[0]) do not have the same partitions: `carillon topics check` says more")
+                "\(topic) and \(context.topics[0]) do not have the same partitions: `carillon topics check` says more")
         }
     }
 
@@ -96,8 +96,8 @@ extension LaneWorker {
     private mutating func observe(_ statistics: ClientStatistics) {
         var lag: Int64 = 0
         for each in statistics.partitions {
-            guard let index = context.streams.firstIndex(of: each.partition.topic),
-                let first = core.firstUnfinished(of: LaneStream(index: index), each.partition.partition),
+            guard let stream = context.stream(of: each.partition.topic),
+                let first = core.firstUnfinished(of: stream, each.partition.partition),
                 let end = each.lastStableOffset
             else { continue }
             lag += max(0, end.value - first)

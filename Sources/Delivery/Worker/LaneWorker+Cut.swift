@@ -22,14 +22,18 @@ extension LaneWorker {
     }
 
     /// Whether a partition's records below the cut have an outcome, retries included.
-    private func isDone(_ partition: Int32, below end: Int64) throws -> Bool {
-        guard core.isIdle(partition), let first = core.firstUnfinished(of: .dispatch, partition), first >= end
-        else { return false }
-        // Asked for after all of the dispatch topic has ended: nothing of this lane comes later.
-        for (index, topic) in context.streams.enumerated().dropFirst() {
-            let place = TopicPartition(topic: topic, partition: partition)
+    private func isDone(_ partition: Int32, below end: LaneEdge) throws -> Bool {
+        guard core.isIdle(partition) else { return false }
+        for stream in context.streams where stream.tier == nil {
+            guard let first = core.firstUnfinished(of: stream, partition), first >= end[stream.kind] else {
+                return false
+            }
+        }
+        // Asked for after all of the dispatch topics has ended: nothing of this lane comes later.
+        for (index, stream) in context.streams.enumerated() where stream.tier != nil {
+            let place = TopicPartition(topic: context.topics[index], partition: partition)
             let ends = try consumer.endOffsets([place], timeout: .seconds(5))
-            guard let first = core.firstUnfinished(of: LaneStream(index: index), partition),
+            guard let first = core.firstUnfinished(of: stream, partition),
                 !intake.streams[index].isWaiting(partition), first >= ends[place]?.value ?? 0
             else { return false }
         }

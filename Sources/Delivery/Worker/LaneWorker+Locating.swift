@@ -21,7 +21,7 @@ extension LaneWorker {
     }
 
     struct Found {
-        /// By partition: of the dispatch topic and each retry topic.
+        /// By partition, of each topic.
         var committed: [Int32: [LaneOffset]] = [:]
         var roles: [Int32: LaneStart.Role] = [:]
         /// By topic and partition.
@@ -55,112 +55,55 @@ extension LaneWorker {
         }
     }
 
-    private func topicPartitions(_ partitions: [Int32], from first: Int = 0) -> [TopicPartition] {
-        context.streams.dropFirst(first).flatMap { topic in
-            partitions.map { TopicPartition(topic: topic, partition: $0) }
+    func topicPartitions(_ streams: [LaneStream], _ partitions: [Int32]) -> [TopicPartition] {
+        streams.flatMap { stream in
+            partitions.map { TopicPartition(topic: context.topic(stream), partition: $0) }
         }
     }
 
     private mutating func find(_ partitions: [Int32]) throws -> Found {
-        let topics = topicPartitions(partitions)
+        let topics = topicPartitions(context.streams, partitions)
         let committed = try consumer.committed(topics, timeout: .seconds(1))
-        let count = Int32(try consumer.partitionCount(of: context.streams[0], timeout: .seconds(5)))
+        let count = Int32(try consumer.partitionCount(of: context.topics[0], timeout: .seconds(5)))
         let cut = try LaneCut.read(context.configuration, partitions: partitions, logger)
         core.setPartitions(count)
         var found = Found()
         var firstStarts: [Int32: LaneStart.First] = [:]
+        var known: [Int32: [LaneOffset?]] = [:]
         for partition in partitions {
-            let offsets = context.streams.map { committed[TopicPartition(topic: $0, partition: partition)] }
+            let offsets = context.topics.map { committed[TopicPartition(topic: $0, partition: partition)] }
             let own = offsets.map { offset in
                 offset.flatMap { LaneOffset(offset: $0.offset.value, metadata: $0.metadata) }
             }
             let start = try LaneStart(
                 LaneStart.Findings(
-                    partition: partition, committed: own,
+                    partition: partition, committed: own[0],
                     isForeign: zip(offsets, own).contains { $0 != nil && $1 == nil }, partitions: count,
                     lanes: context.lanesHash, cut: cut), lane: name)
             found.roles[partition] = start.role
-            if let begins = start.begins {
-                firstStarts[partition] = begins
-            } else {
-                found.committed[partition] = try own.enumerated().map { index, offset throws(PipelineError) in
-                    guard let offset else { throw lostOffset(context.streams[index], partition) }
-                    return offset
-                }
+            known[partition] = own
+            if let begins = start.begins { firstStarts[partition] = begins }
+        }
+        let first = try begin(firstStarts)
+        let broadcasts = try beginBroadcasts(found.roles, known)
+        for partition in partitions {
+            found.committed[partition] = try context.streams.map { stream throws(PipelineError) in
+                let place = TopicPartition(topic: context.topic(stream), partition: partition)
+                let isFirst = stream.kind == .orders && firstStarts[partition] != nil
+                if !isFirst, let offset = known[partition]?[context.place(stream)] { return offset }
+                guard let offset = first[place] ?? broadcasts[place] else { throw lostOffset(place) }
+                return LaneOffset(
+                    offset: offset.value, partitions: count, lanes: context.lanesHash, isClean: true, finished: [])
             }
         }
-        found.committed.merge(try begin(firstStarts, count: count)) { $1 }
         found.ends = try watermarks(of: topics)
         return found
     }
 
-    private func lostOffset(_ topic: String, _ partition: Int32) -> PipelineError {
+    private func lostOffset(_ place: TopicPartition) -> PipelineError {
         .decisionNeeded(
-            "\(topic)/\(partition): the group has no offset of it, and has those of the other topics; remove the group's "
+            "\(place): the group has no offset of it, and has those of the other topics; remove the group's "
                 + "offsets, and start it again with --from")
-    }
-
-    /// Where partitions begin that the lane has never committed: the dispatch topic as a person has said, or at the cut,
-    /// and the retry topics at their ends, since nothing in them is this lane's.
-    private mutating func begin(
-        _ starts: [Int32: LaneStart.First], count: Int32
-    ) throws -> [Int32: [LaneOffset]] {
-        guard !starts.isEmpty else { return [:] }
-        let told = starts.filter { $0.value == .asTold }.map(\.key).sorted()
-        if !told.isEmpty { try requireNoOthers() }
-        let dispatch = try told.isEmpty ? [:] : toldOffsets(of: told)
-        let tiers = try consumer.endOffsets(topicPartitions(starts.keys.sorted(), from: 1), timeout: .seconds(10))
-        var begun: [Int32: [LaneOffset]] = [:]
-        for (partition, start) in starts {
-            let first: Int64
-            switch start {
-            case .at(let offset): first = offset
-            case .asTold:
-                first = dispatch[TopicPartition(topic: context.streams[0], partition: partition)]?.value ?? 0
-            }
-            let offsets =
-                [first]
-                + context.streams.dropFirst().map { tiers[TopicPartition(topic: $0, partition: partition)]?.value ?? 0 }
-            begun[partition] = offsets.map {
-                LaneOffset(offset: $0, partitions: count, lanes: context.lanesHash, isClean: true, finished: [])
-            }
-        }
-        return begun
-    }
-
-    /// Lanes with other names may have sent from here with another map: beginning anywhere but at a cut would send some
-    /// records twice and others never.
-    private func requireNoOthers() throws {
-        let groups = try LaneGroups(context.configuration, logger: logger).groups()
-        let others = LaneCutPlan.others(groups, than: context.lanesHash)
-        guard others.isEmpty else {
-            throw PipelineError.decisionNeeded(
-                "lane \(name) has never committed, and these have, with other values of delivery.lanes or delivery.retry: "
-                    + "\(others.joined(separator: ", ")); `carillon deliver lanes --cut`, with the new settings, records "
-                    + "where they end")
-        }
-    }
-
-    private mutating func toldOffsets(of partitions: [Int32]) throws -> [TopicPartition: Offset] {
-        let topics = partitions.map { TopicPartition(topic: context.streams[0], partition: $0) }
-        switch context.start {
-        case nil:
-            throw PipelineError.decisionNeeded(
-                "lane \(name) has no committed offsets in \(partitions.count) partitions: its first start needs --from "
-                    + "earliest, latest or a time, or --from-group with the group of the sender that it replaces")
-        case .group(let group):
-            let other = try Consumer(assigning: context.configuration.kafka, group: group, logger: logger.clientSink)
-            let found = try other.committed(topics, timeout: .seconds(5))
-            if let missing = topics.first(where: { found[$0] == nil }) {
-                throw PipelineError.decisionNeeded("--from-group: the group \(group) has no offset of \(missing)")
-            }
-            return found.mapValues(\.offset)
-        case .position(.earliest): return try consumer.startOffsets(topics, timeout: .seconds(10))
-        case .position(.latest): return try consumer.endOffsets(topics, timeout: .seconds(10))
-        case .position(.time(let milliseconds)):
-            return try consumer.offsets(
-                at: Timestamp(milliseconds: milliseconds), of: topics, timeout: .seconds(10))
-        }
     }
 
     /// The high watermarks: beyond the last stable offset there may be what a predecessor has written and not ended.
@@ -177,7 +120,8 @@ extension LaneWorker {
 
     /// Whether everything below the ends of the retry topics is committed or aborted.
     private func isStable(_ found: Found) throws(KafkaError) -> Bool {
-        for topic in context.streams.dropFirst() {
+        for stream in context.streams where stream.tier != nil {
+            let topic = context.topic(stream)
             let partitions = found.ends.keys.filter { $0.topic == topic }
             let stable = try consumer.endOffsets(partitions, timeout: .seconds(5))
             for partition in partitions {
@@ -192,12 +136,12 @@ extension LaneWorker {
         var positions: [TopicPartition: Offset] = [:]
         var recalls: (starts: [TopicPartition: Offset], ends: [TopicPartition: Offset]) = ([:], [:])
         for (partition, offsets) in found.committed where found.roles[partition] != .ended {
-            let ends = context.streams.map { found.ends[TopicPartition(topic: $0, partition: partition)]?.value ?? 0 }
+            let ends = context.topics.map { found.ends[TopicPartition(topic: $0, partition: partition)]?.value ?? 0 }
             core.assign(partition, committed: offsets, ends: ends)
-            for (index, topic) in context.streams.enumerated() {
-                let place = TopicPartition(topic: topic, partition: partition)
+            for (index, stream) in context.streams.enumerated() {
+                let place = TopicPartition(topic: context.topics[index], partition: partition)
                 positions[place] = Offset(offsets[index].offset)
-                guard index > 0, offsets[index].offset < ends[index] else { continue }
+                guard stream.tier != nil, offsets[index].offset < ends[index] else { continue }
                 recalls.starts[place] = Offset(offsets[index].offset)
                 recalls.ends[place] = Offset(ends[index])
             }
@@ -243,12 +187,11 @@ extension LaneWorker {
     ) {
         let place = TopicPartition(topic: record.topic, partition: record.partition)
         guard let end = ends[place], record.offset < end.value,
-            let index = context.streams.firstIndex(of: record.topic), index > 0
+            let stream = context.stream(of: record.topic), stream.tier != nil
         else { return }
-        guard case .own(let own, let note?) = reader.read(record, headers, from: .tier(index - 1)) else { return }
-        if case .new(let start) = roles[record.partition], note.offset < start { return }
-        core.recall(
-            note.offset, of: record.partition, tier: index - 1, at: record.offset, device: own.device)
+        guard case .own(let own, let note?) = reader.read(record, headers, from: stream) else { return }
+        if case .new(let start) = roles[record.partition], note.offset < start[stream.kind] { return }
+        core.recall(note.offset, of: record.partition, stream, at: record.offset, device: own.device)
     }
 }
 

@@ -2,13 +2,16 @@ import Deliveries
 import KafkaClient
 
 extension LaneWorker {
-    /// Hands in what there is, and reads more: retries before new records, which wait for them.
+    /// Hands in what there is, and reads more.
     mutating func read(_ now: Int64) {
         guard case .reading = phase else { return }
-        for stream in intake.streams.reversed() {
+        for number in intake.readOrder {
+            let stream = intake.streams[number]
             handInWaiting(stream, now)
             handInBatch(stream, now)
-            guard stream.wantsMore, core.owned.contains(where: { core.isReading($0) }) else { continue }
+            guard stream.wantsMore, core.owned.contains(where: { core.isReading($0, stream.stream.kind) }) else {
+                continue
+            }
             intake.fill(stream, with: &consumer)
             handInBatch(stream, now)
         }
@@ -17,7 +20,7 @@ extension LaneWorker {
     /// What waited and does not have to wait any longer.
     private mutating func handInWaiting(_ stream: StreamIntake, _ now: Int64) {
         for partition in stream.partitions {
-            while core.isReading(partition), let waiting = stream.firstWaiting(partition),
+            while core.isReading(partition, stream.stream.kind), let waiting = stream.firstWaiting(partition),
                 handIn(waiting, from: stream.stream, now)
             {
                 stream.removeFirstWaiting(partition)
@@ -29,12 +32,12 @@ extension LaneWorker {
     /// The records of the batch, until one has to stay in it.
     private mutating func handInBatch(_ stream: StreamIntake, _ now: Int64) {
         while let partition = stream.partition, let first = stream.first {
-            guard core.isReading(partition) else { return }
+            guard core.isReading(partition, stream.stream.kind) else { return }
             defer { stream.removeFirst() }
             guard isOurs(first.offset, of: stream.stream, partition) else { continue }
             switch intake.read(stream) {
             case .own(let record, let note):
-                if let note, isOlder(note, partition) { continue }
+                if let note, isOlder(note, of: stream.stream.kind, partition) { continue }
                 let waiting = PartitionIntake.Waiting(
                     record: record, note: note, offset: first.offset, appendedAt: first.timestamp)
                 if stream.isWaiting(partition) || !handIn(waiting, from: stream.stream, now) { stream.wait(waiting) }
@@ -72,7 +75,7 @@ extension LaneWorker {
     private mutating func handIn(_ waiting: PartitionIntake.Waiting, from stream: LaneStream, _ now: Int64) -> Bool {
         switch stream {
         case .dispatch: return core.dispatch(waiting.record, now: now)
-        case .tier(let tier):
+        case .tier(_, let tier):
             guard core.due(appendedAt: waiting.appendedAt, tier: tier) <= now else { return false }
             // A note is part of every record of a retry topic that was read.
             guard let note = waiting.note else { return true }
@@ -86,22 +89,22 @@ extension LaneWorker {
     /// Whether a record is below the cut at which this lane ends.
     private func isOurs(_ offset: Int64, of stream: LaneStream, _ partition: Int32) -> Bool {
         switch (stream, roles[partition]) {
-        case (.dispatch, .old(let end, _)): offset < end
+        case (.dispatch(let kind), .old(let end, _)): offset < end[kind]
         case (.dispatch, _), (.tier, _): true
         }
     }
 
     private func limit(_ offset: Int64, of stream: LaneStream, _ partition: Int32) -> Int64 {
         switch (stream, roles[partition]) {
-        case (.dispatch, .old(let end, _)): min(offset, end)
+        case (.dispatch(let kind), .old(let end, _)): min(offset, end[kind])
         case (.dispatch, _), (.tier, _): offset
         }
     }
 
     /// Whether a retry comes from below the cut at which this lane began: an older lane sends it.
-    private func isOlder(_ note: RetryNote, _ partition: Int32) -> Bool {
+    private func isOlder(_ note: RetryNote, of kind: PushKind, _ partition: Int32) -> Bool {
         switch roles[partition] {
-        case .new(let start): note.offset < start
+        case .new(let start): note.offset < start[kind]
         case .current, .old, .ended, nil: false
         }
     }

@@ -35,6 +35,9 @@ extension LaneWorker {
     /// Sends what may be sent now.
     mutating func send(_ now: Int64) {
         senders.cancel(core.takeCancelled())
+        if let view = context.broadcasts?.view {
+            core.see(view, askedAt: view.freshSince.map { context.clock.now($0) })
+        }
         let requests = core.takeRequests(now: now)
         guard !requests.isEmpty else { return }
         for failure in senders.send(requests, now: now) {

@@ -17,7 +17,7 @@ extension LaneWorker {
         core.committed()
         backoff.reset()
         patience.hasWorked()
-        context.meter.committed(transaction, tiers: Array(context.streams.dropFirst()))
+        context.meter.committed(transaction) { [context] in context.topic($0) }
     }
 
     private mutating func write(_ transaction: LaneTransaction) throws(KafkaError) {
@@ -78,7 +78,7 @@ extension LaneWorker {
 
     /// Asks the group what it has committed: that says whether the transaction has.
     private mutating func resolve() throws {
-        let topics = context.streams.flatMap { topic in
+        let topics = context.topics.flatMap { topic in
             core.owned.map { TopicPartition(topic: topic, partition: $0) }
         }
         guard !topics.isEmpty else { return core.aborted() }
@@ -90,9 +90,8 @@ extension LaneWorker {
         let committed = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
             try consumer.committedWhenStable(topics, timeout: timeout)
         }
-        let streams = context.streams
-        core.resolve { stream, partition in
-            committed[TopicPartition(topic: streams[stream.index], partition: partition)].flatMap {
+        core.resolve { [context] stream, partition in
+            committed[TopicPartition(topic: context.topic(stream), partition: partition)].flatMap {
                 LaneOffset(offset: $0.offset.value, metadata: $0.metadata)
             }
         }
@@ -132,11 +131,11 @@ extension LaneWorker {
         let consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
         try context.untilItWorks(patience, logger) { () throws(KafkaError) in
             var counts: [String: Int] = [:]
-            for topic in context.streams + [context.configuration.topics.deliveries] {
+            for topic in context.topics + [context.configuration.topics.deliveries] {
                 counts[topic] = try consumer.partitionCount(of: topic, timeout: .seconds(3))
             }
-            for (topic, count) in counts.sorted(by: { $0.key < $1.key }) where count != counts[context.streams[0]] {
-                throw .wrongPartitions(topic, count, context.streams[0], counts[context.streams[0]] ?? 0)
+            for (topic, count) in counts.sorted(by: { $0.key < $1.key }) where count != counts[context.topics[0]] {
+                throw .wrongPartitions(topic, count, context.topics[0], counts[context.topics[0]] ?? 0)
             }
         }
     }

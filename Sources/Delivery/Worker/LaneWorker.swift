@@ -75,7 +75,7 @@ struct LaneWorker: ~Copyable {
     private static func settings(of name: String, _ context: DeliveryContext) -> LaneSettings {
         let delivery = context.configuration.delivery
         var settings = LaneSettings(
-            lane: name, dispatchTopic: context.configuration.topics.dispatch, partitions: 0,
+            lane: name, dispatchTopics: context.dispatchTopics, partitions: 0,
             lanes: context.lanesHash, credentials: delivery.credentials.map(\.name))
         settings.window = delivery.window
         settings.inFlight = delivery.inFlight
@@ -124,7 +124,10 @@ struct LaneWorker: ~Copyable {
     /// The queues whose records would be read now.
     private var wantedQueues: [Int] {
         guard case .reading = phase else { return [] }
-        return intake.wanted.filter { _ in core.owned.contains { core.isReading($0) } }
+        let kinds = PushKind.allCases.filter { kind in core.owned.contains { core.isReading($0, kind) } }
+        return intake.streams.indices.filter {
+            intake.streams[$0].wantsMore && kinds.contains(intake.streams[$0].stream.kind)
+        }
     }
 
     /// Whether the lane has nothing more to do: the process ends, or all that is below a cut is finished.
@@ -150,7 +153,8 @@ struct LaneWorker: ~Copyable {
         lane.lag = intake.lag
         let now = context.clock.now()
         lane.tokenAges = senders.tokenAges(now: now)
-        if let oldest = [status.oldest, intake.streams[LaneStream.dispatch.index].oldest].compactMap({ $0 }).min() {
+        let read = intake.streams.lazy.filter { $0.stream.tier == nil }.compactMap(\.oldest)
+        if let oldest = ([status.oldest].compactMap(\.self) + read).min() {
             lane.headAge = .milliseconds(max(0, now - oldest))
         }
         context.board.set(lane, of: name)

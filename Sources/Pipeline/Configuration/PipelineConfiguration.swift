@@ -109,6 +109,8 @@ extension PipelineConfiguration {
 
         /// What is written for broadcasts: a topic of its own, so that a million pushes never stand before an order's.
         package var broadcastDispatch: String { "\(dispatch).broadcasts" }
+        /// The topics that `carillon deliver` sends from.
+        package var dispatchTopics: [String] { broadcasts.isEmpty ? [dispatch] : [dispatch, broadcastDispatch] }
         /// One record for each transaction of those that send broadcasts.
         package var broadcastJournal: String { "\(broadcasts).journal" }
 

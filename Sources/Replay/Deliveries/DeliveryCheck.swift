@@ -3,7 +3,7 @@ import JSONReader
 import KafkaClient
 import Pipeline
 
-/// Audits the lanes of `carillon deliver` from what is in Kafka, also while they run.
+/// Audits the lanes of `carillon deliver` in one dispatch topic from what is in Kafka, also while they run.
 ///
 /// The order of reading makes it exact beside running lanes. A transaction of a lane commits offsets together with the
 /// outcomes and the retry records of what these finish:
@@ -17,6 +17,7 @@ import Pipeline
 ///    and not judged.
 package struct DeliveryCheck {
     private let context: ReplayContext
+    private let dispatch: String
     private let from: Int64?
     private let mostListed: Int
     /// How far the clocks within a cluster may differ.
@@ -25,10 +26,12 @@ package struct DeliveryCheck {
     private var topics: PipelineConfiguration.Topics { context.configuration.topics }
 
     /// - Parameters:
+    ///   - dispatch: the dispatch topic.
     ///   - from: judge the records from this time on, in milliseconds since 1970; nil: all that are kept.
     ///   - mostListed: the defects to list.
-    package init(_ context: ReplayContext, from: Int64?, mostListed: Int) {
+    package init(_ context: ReplayContext, of dispatch: String, from: Int64?, mostListed: Int) {
         self.context = context
+        self.dispatch = dispatch
         self.from = from
         self.mostListed = mostListed
     }
@@ -38,7 +41,7 @@ package struct DeliveryCheck {
         let configuration = context.configuration
         let delivery = configuration.delivery
         var log = try KafkaLog(context)
-        let tiers = delivery.retryTopics(of: topics.dispatch)
+        let tiers = delivery.retryTopics(of: dispatch)
         var commits: [String: LaneAudit.Commits] = [:]
         for lane in delivery.lanes.lanes { commits[lane] = try self.commits(of: lane, tiers, &log) }
         let settling = configuration.transactionTimeout + .seconds(20)
@@ -46,7 +49,7 @@ package struct DeliveryCheck {
         let retries = try tiers.map { try log.settledBounds(of: $0, timeout: settling) }
         let (ranges, judgedFrom) = try ranges(&log, outcomes, commits)
         var audit = LaneAudit(
-            topic: topics.dispatch, map: delivery.lanes, commits: commits, ranges: ranges,
+            topic: dispatch, map: delivery.lanes, commits: commits, ranges: ranges,
             judgesBeginnings: from != nil, mostListed: mostListed)
         let unreadable = try readOutcomes(&log, outcomes, into: &audit)
         var unreadableRetries = 0
@@ -63,7 +66,7 @@ package struct DeliveryCheck {
                 return true
             }
         }
-        _ = try read(ranges, of: topics.dispatch, as: .dispatch, in: log) { record, target, _ in
+        _ = try read(ranges, of: dispatch, as: .dispatch, in: log) { record, target, _ in
             guard let target else {
                 audit.noteForeign()
                 return true
@@ -72,6 +75,7 @@ package struct DeliveryCheck {
             return true
         }
         var report = audit.finish()
+        report.topic = dispatch
         report.unreadableOutcomes = unreadable
         report.unreadableRetries = unreadableRetries
         report.judgedFrom = judgedFrom
@@ -85,7 +89,7 @@ package struct DeliveryCheck {
         let configuration = context.configuration
         let group = DeliveryConfiguration.group(of: lane, in: configuration.groupID)
         // One request for all topics: what one transaction has committed is seen whole.
-        let found = try log.commits(of: [topics.dispatch] + tiers, by: group)
+        let found = try log.commits(of: [dispatch] + tiers, by: group)
         let hash = configuration.delivery.lanesHash
         var offsets: [String: [Int32: LaneOffset]] = [:]
         for (partition, committed) in found {
@@ -102,7 +106,7 @@ package struct DeliveryCheck {
                     offset: committed.offset.value, partitions: 1, lanes: hash, isClean: false, finished: [])
         }
         return LaneAudit.Commits(
-            dispatch: offsets[topics.dispatch] ?? [:], tiers: tiers.map { offsets[$0] ?? [:] })
+            dispatch: offsets[dispatch] ?? [:], tiers: tiers.map { offsets[$0] ?? [:] })
     }
 
     /// The dispatch records to judge: up to what any lane has finished, and only those whose outcomes are still there.
@@ -111,7 +115,7 @@ package struct DeliveryCheck {
     private func ranges(
         _ log: inout KafkaLog, _ outcomes: [Int32: Range<Int64>], _ commits: [String: LaneAudit.Commits]
     ) throws -> (ranges: [Int32: Range<Int64>], later: [Int32: Int64]) {
-        let bounds = try log.bounds(of: topics.dispatch)
+        let bounds = try log.bounds(of: dispatch)
         var ranges: [Int32: Range<Int64>] = bounds.reduce(into: [:]) { ranges, each in
             let end = commits.values.compactMap { $0.dispatch[each.key]?.end }.max() ?? 0
             ranges[each.key] = each.value.clamped(to: 0..<max(0, end))
@@ -130,7 +134,7 @@ package struct DeliveryCheck {
                 later[partition] = kept
             }
         }
-        for (partition, start) in try log.offsets(of: topics.dispatch, at: times) {
+        for (partition, start) in try log.offsets(of: dispatch, at: times) {
             guard let range = ranges[partition] else { continue }
             ranges[partition] = min(max(start, range.lowerBound), range.upperBound)..<range.upperBound
         }

@@ -167,6 +167,8 @@ package struct LaneAuditReport: Equatable, Sendable {
         package init() {}
     }
 
+    /// The dispatch topic.
+    package var topic = ""
     package var lanes: [String: Counts] = [:]
     package var lost = 0
     package var repeated = 0

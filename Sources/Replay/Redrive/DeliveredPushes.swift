@@ -73,7 +73,7 @@ extension DeliveryOutcome {
     fileprivate var isUndelivered: Bool {
         switch self {
         case .refused, .gaveUp: true
-        case .accepted, .expired, .deadDevice: false
+        case .accepted, .expired, .deadDevice, .cancelled: false
         }
     }
 }

@@ -10,7 +10,8 @@ struct DeliverLanesCommand: ParsableCommand {
         commandName: "lanes",
         abstract: "Show the lanes and how far each is, or record where they end after a change of them.",
         discussion: """
-            UNFINISHED counts the dispatch topic's offsets from the first unfinished one on, RETRIES those of the retry topics. \
+            UNFINISHED counts the dispatch topic's offsets from the first unfinished one on, BROADCASTS those of the broadcasts' \
+            dispatch topic, RETRIES those of the retry topics of both. \
             A change of delivery.lanes or delivery.retry would send records twice, or not at all, if it took effect just \
             anywhere. Stop the lanes, record the cut with the new settings, and run the old settings until they have \
             finished what is below the cut; the new ones begin there. Exit codes: 0 shown, recorded, or not needed; 3 a lane \
@@ -21,7 +22,7 @@ struct DeliverLanesCommand: ParsableCommand {
             ("carillon deliver lanes --config new.properties --cut", "Where the old lanes end."),
         ])
 
-    @Flag(help: "Record the ends of the dispatch topic as the end of the old lanes.") var cut: Bool
+    @Flag(help: "Record the ends of the dispatch topics as the end of the old lanes.") var cut: Bool
     @Flag(help: "Print one JSON document.") var json: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
@@ -39,7 +40,7 @@ struct DeliverLanesCommand: ParsableCommand {
         case .cut(let cut):
             try lanes.record(cut)
             Terminal.write(
-                "The cut is recorded, in \(cut.offsets.count) partitions. Run the old settings until they end, then the "
+                "The cut is recorded, in \(cut.edges.count) partitions. Run the old settings until they end, then the "
                     + "new ones.\n")
         case .recorded: Terminal.write("The cut for these settings is recorded already.\n")
         case .notNeeded: Terminal.write("No lane has other settings: no cut is needed.\n")
@@ -57,10 +58,11 @@ struct DeliverLanesCommand: ParsableCommand {
 
     private static func text(_ rows: [LaneRow]) -> String {
         guard !rows.isEmpty else { return "No lane has committed anything yet.\n" }
-        var table = TextTable(["LANE", "MEMBERS", "PARTITIONS", "UNFINISHED", "RETRIES", "SETTINGS"])
+        var table = TextTable(["LANE", "MEMBERS", "PARTITIONS", "UNFINISHED", "BROADCASTS", "RETRIES", "SETTINGS"])
         for row in rows {
             table.append([
-                row.lane, "\(row.members)", "\(row.partitions)", "\(row.unfinished)", "\(row.retries)",
+                row.lane, "\(row.members)", "\(row.partitions)", "\(row.unfinished)", "\(row.broadcasts)",
+                "\(row.retries)",
                 row.hasTheseSettings ? "these" : "others",
             ])
         }
@@ -75,15 +77,18 @@ private struct LaneRow: Encodable {
     var partitions: Int
     /// Offsets of the dispatch topic from the first unfinished one on; other lanes' records and markers count too.
     var unfinished: Int64
+    /// The same of the broadcasts' dispatch topic; 0 of a lane that has not read it yet.
+    var broadcasts: Int64
     /// The same of its retry topics, all together.
     var retries: Int64
     var hasTheseSettings: Bool
 
-    init(_ group: LaneCutPlan.Group, ends: [Int32: Int64], hash: String) {
+    init(_ group: LaneCutPlan.Group, ends: [Int32: LaneEdge], hash: String) {
         lane = group.lane
         members = group.members
         partitions = group.offsets.count
-        unfinished = group.offsets.reduce(0) { $0 + max(0, (ends[$1.key] ?? 0) - $1.value.offset) }
+        unfinished = group.offsets.reduce(0) { $0 + max(0, (ends[$1.key]?.orders ?? 0) - $1.value.offset) }
+        broadcasts = group.broadcasts.reduce(0) { $0 + max(0, (ends[$1.key]?.broadcasts ?? 0) - $1.value.offset) }
         retries = group.retries
         hasTheseSettings = group.offsets.values.allSatisfy { $0.lanes == hash }
     }

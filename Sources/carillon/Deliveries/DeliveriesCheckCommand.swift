@@ -41,17 +41,19 @@ struct DeliveriesCheckCommand: ParsableCommand {
         let configuration = try options.checked()
         let now = WallClock.now
         let from = from.flatMap { ReplayOptions.time($0, now: now) }
-        let report = try ReplayWork.withContext(configuration, now: now) { context in
-            try DeliveryCheck(context, from: from, mostListed: list ?? Self.defaultList).run()
+        let reports = try ReplayWork.withContext(configuration, now: now) { context in
+            try configuration.topics.dispatchTopics.map { topic in
+                try DeliveryCheck(context, of: topic, from: from, mostListed: list ?? Self.defaultList).run()
+            }
         }
-        let text = LaneAuditText(report: report, topics: configuration.topics)
+        let text = LaneAuditText(reports: reports, topics: configuration.topics)
         for line in text.notes { Terminal.complain("carillon: \(line)\n") }
         Terminal.write(json ? try JSONOutput.text(text.document) : text.text)
-        guard report.isSound else {
+        guard text.isSound else {
             throw CommandFailure(
                 .difference,
-                "\(ProgressLine.grouped(report.lost)) dispatch records have no outcome, "
-                    + "\(ProgressLine.grouped(report.repeated)) have two")
+                "\(ProgressLine.grouped(text.lost)) dispatch records have no outcome, "
+                    + "\(ProgressLine.grouped(text.repeated)) have two")
         }
     }
 }

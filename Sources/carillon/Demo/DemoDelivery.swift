@@ -91,7 +91,8 @@ struct DemoDelivery {
         // The embedded cluster cannot list the groups of other lanes, which a lane's first start asks for: these begin at a
         // cut.
         let lanes = LaneGroups(configuration, logger: logger)
-        let start = LaneCut(lanes: configuration.delivery.lanesHash, offsets: try lanes.ends().mapValues { _ in 0 })
+        let start = LaneCut(
+            lanes: configuration.delivery.lanesHash, edges: try lanes.ends().mapValues { _ in LaneEdge(orders: 0) })
         try lanes.record(start)
         let service = DeliveryService(configuration: configuration, logger: logger)
         let running = Task { try await service.run() }

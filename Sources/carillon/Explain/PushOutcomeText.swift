@@ -46,6 +46,7 @@ struct PushOutcomeText {
             case .deadDevice: "its token is dead, says \(outcome.platform.rawValue)"
             case .refused: "refused"
             case .gaveUp: "given up"
+            case .cancelled: "cancelled with its broadcast"
             }
         let answer = [outcome.status.map(String.init), outcome.reason].compactMap(\.self).joined(separator: " ")
         var parts = [answer.isEmpty ? meaning : "\(meaning) (\(answer))", requests(outcome), "lane \(outcome.lane)"]

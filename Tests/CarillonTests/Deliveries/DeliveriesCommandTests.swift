@@ -83,6 +83,7 @@ struct DeliveriesCommandTests {
     @Test("a check lists its defects with their coordinates, says how many more there are, and what it did not judge")
     func check() throws {
         var report = LaneAuditReport()
+        report.topic = "notifications.dispatch"
         report.lanes = ["fcm": .init()]
         report.lanes["fcm"]?.ended = 1_200
         report.lanes["fcm"]?.lost = 2
@@ -97,7 +98,7 @@ struct DeliveriesCommandTests {
         report.idle = ["apns"]
         report.judgedFrom = [3: 1_000]
         report.unreadableOutcomes = 1
-        let text = LaneAuditText(report: report, topics: PipelineConfiguration.Topics())
+        let text = LaneAuditText(reports: [report], topics: PipelineConfiguration.Topics())
         #expect(
             text.text == """
                 LANE  WITH OUTCOME  IN RETRY  NOT FINISHED  BEFORE ITS START  LOST
@@ -109,7 +110,7 @@ struct DeliveriesCommandTests {
                 """)
         #expect(
             text.notes == [
-                "lane apns has committed nothing: nothing of it is judged",
+                "lane apns has committed nothing of notifications.dispatch: nothing of it is judged",
                 "notifications.deliveries/3 no longer has its first outcomes: dispatch records are judged from "
                     + "1970-01-01T00:00:01.000Z on",
                 "1 records of notifications.deliveries are no outcomes and were skipped",
@@ -122,7 +123,38 @@ struct DeliveriesCommandTests {
                     "kind": "repeated", "at": "notifications.dispatch/3/9", "lane": "fcm", "message_id": "msg-2",
                     "second_outcome": "notifications.deliveries/3/4",
                 ])
-        let sound = LaneAuditText(report: LaneAuditReport(), topics: PipelineConfiguration.Topics())
+        let sound = LaneAuditText(reports: [LaneAuditReport()], topics: PipelineConfiguration.Topics())
         #expect(sound.text.hasSuffix("No defect.\n") && sound.notes.isEmpty)
+    }
+
+    @Test("a check of two dispatch topics has a table for each, one verdict, and says only once what both have found")
+    func checkOfTwo() throws {
+        var orders = LaneAuditReport()
+        orders.topic = "notifications.dispatch"
+        orders.lanes = ["fcm": .init()]
+        orders.unreadableOutcomes = 1
+        var broadcasts = orders
+        broadcasts.topic = "notifications.dispatch.broadcasts"
+        broadcasts.lanes["fcm"]?.lost = 1
+        broadcasts.lost = 1
+        broadcasts.defects = [.init(.lost, Coordinates(partition: 3, offset: 7), lane: "fcm", messageID: "m")]
+        let text = LaneAuditText(reports: [orders, broadcasts], topics: PipelineConfiguration.Topics())
+        #expect(
+            text.text == """
+                notifications.dispatch
+                LANE  WITH OUTCOME  IN RETRY  NOT FINISHED  BEFORE ITS START  LOST
+                fcm   0             0         0             0                 0
+
+                notifications.dispatch.broadcasts
+                LANE  WITH OUTCOME  IN RETRY  NOT FINISHED  BEFORE ITS START  LOST
+                fcm   0             0         0             0                 1
+                notifications.dispatch.broadcasts/3/7 of lane fcm, m: finished, without an outcome and without a retry
+
+                """)
+        #expect(!text.isSound && text.notes.count == 1)
+        let found = try object(try JSONOutput.text(text.document))
+        #expect(found["lost"] as? Int == 1)
+        #expect(
+            (found["lanes"] as? [NSDictionary])?.map { $0["topic"] as? String } == [orders.topic, broadcasts.topic])
     }
 }

@@ -1,4 +1,5 @@
 import Deliveries
+import Pipeline
 
 @testable import Delivery
 
@@ -30,6 +31,7 @@ extension LaneSimulation {
         takeAnswers(index)
         if let transaction = processes[index].transaction, now >= transaction.endsAt { endTransaction(index) }
         read(index)
+        look(index)
         send(index)
         noteDecisions(index)
         for tag in processes[index].core.takeCancelled() { processes[index].forget(tag) }
@@ -40,10 +42,36 @@ extension LaneSimulation {
 
     /// Every outcome that any process came to, committed or not.
     mutating func noteDecisions(_ index: Int) {
-        for outcome in processes[index].core.outbox.outcomes { decided.insert(id(outcome.partition, outcome.offset)) }
+        for outcome in processes[index].core.outbox.outcomes { decided.insert(id(outcome)) }
     }
 
-    func id(_ partition: Int32, _ source: Int64) -> Int64 { Int64(partition) << 40 | source }
+    func id(_ record: LaneRecord) -> ID { ID(kind: record.kind, partition: record.partition, source: record.source) }
+
+    func id(_ outcome: DeliveryRecord) -> ID {
+        ID(
+            kind: PushKind.allCases[Self.topics.firstIndex(of: outcome.topic) ?? 0], partition: outcome.partition,
+            source: outcome.offset)
+    }
+
+    /// The process sees the broadcasts as they were some time ago; sometimes it sees nothing new for seconds.
+    private mutating func look(_ index: Int) {
+        guard now >= processes[index].nextSight else { return }
+        processes[index].nextSight = now + (chance(3) ? 5_000 : 200)
+        let askedAt = now - (rates.isQuiet ? 0 : Int64.random(in: 0..<400, using: &random))
+        let known = broadcasts.prefix { $0.at <= askedAt }
+        let records = known.enumerated().filter { $0.element.endedAt.map { $0 > askedAt } ?? true }.map {
+            BroadcastRecord(offset: Int64($0.offset), timestamp: nil, key: [UInt8($0.offset % 256)], value: [])
+        }
+        processes[index].core.see(
+            BroadcastView(records: records, reached: Int64(known.count)), askedAt: askedAt)
+    }
+
+    /// A broadcast's push is sent only if the broadcast was there at most a second ago.
+    private func isOver(_ record: LaneRecord) -> Bool {
+        guard record.kind == .broadcasts else { return false }
+        guard let broadcast = record.broadcast else { return true }
+        return broadcasts[Int(broadcast)].endedAt.map { now - $0 > 1_000 } ?? false
+    }
 
     mutating func endTransaction(_ index: Int, fenced: Bool = false) {
         guard let (transaction, _) = processes[index].transaction else { return }
@@ -76,13 +104,13 @@ extension LaneSimulation {
 
     private mutating func read(_ index: Int) {
         for (place, start) in processes[index].positions.sorted(by: {
-            ($0.key.partition, $0.key.stream.index) < ($1.key.partition, $1.key.stream.index)
+            ($0.key.partition, $0.key.stream.index(tiers: 3)) < ($1.key.partition, $1.key.stream.index(tiers: 3))
         }) {
             guard processes[index].core.owns(place.partition), owners[place.partition] == index else { continue }
             var position = start
             var count = 0
             let log = logs[place] ?? []
-            while processes[index].core.isReading(place.partition), count < 5, position < log.count {
+            while processes[index].core.isReading(place.partition, place.stream.kind), count < 5, position < log.count {
                 guard let entry = log[Int(position)] else {
                     position += 1
                     continue
@@ -93,7 +121,7 @@ extension LaneSimulation {
             }
             // A record that is not due stops its topic.
             processes[index].positions[place] = position
-            if processes[index].core.isReading(place.partition) {
+            if processes[index].core.isReading(place.partition, place.stream.kind) {
                 processes[index].core.reached(position, of: place.stream, place.partition)
             }
         }
@@ -107,7 +135,7 @@ extension LaneSimulation {
                 return true
             }
             return processes[index].core.dispatch(entry.record, now: now)
-        case .tier(let tier):
+        case .tier(_, let tier):
             guard let note = entry.note else {
                 problems.append("a retry without a note")
                 return true
@@ -128,9 +156,10 @@ extension LaneSimulation {
             if !processes[index].inFlight.insert(record.device).inserted {
                 problems.append("\(name) was sent while its device has a request in flight")
             }
+            if isOver(record) { problems.append("\(name) was sent after its broadcast was over") }
             for older in sources
-            where older.device == record.device && older.source < record.source
-                && !decided.contains(id(older.partition, older.source))
+            where older.device == record.device && older.kind == record.kind && older.source < record.source
+                && !decided.contains(id(older))
             {
                 problems.append("\(name) was sent before \(older.messageID), which is older")
             }
@@ -141,7 +170,7 @@ extension LaneSimulation {
 
     /// The provider's answer, drawn by rates; some never come, and of those some have arrived.
     private mutating func answer(_ request: LaneRequest, to index: Int) {
-        let key = id(request.record.partition, request.record.source)
+        let key = id(request.record)
         var delay = Int64(Int.random(in: 1...400, using: &random))
         var verdict = Verdict.accepted(providerID: nil)
         var status: Int? = 200
@@ -175,9 +204,9 @@ extension LaneSimulation {
     /// Problems at the end of a run; empty if everything holds.
     func check() -> [String] {
         var found = problems
-        var ends: [Int64: Int] = [:]
+        var ends: [ID: Int] = [:]
         for outcome in outcomes {
-            let key = id(outcome.partition, outcome.offset)
+            let key = id(outcome)
             ends[key, default: 0] += 1
             switch outcome.outcome {
             case .accepted: if accepted[key] == nil { found.append("\(outcome.messageID) is accepted, and was not") }
@@ -187,15 +216,23 @@ extension LaneSimulation {
                 if outcome.attempts > 0, outcome.reason == nil {
                     found.append("\(outcome.messageID) is given up, and not why")
                 }
+            case .cancelled: if !wasOver(key) { found.append("\(outcome.messageID) is cancelled, and was not") }
             case .refused: break
             }
         }
-        for record in sources where ends[id(record.partition, record.source)] != 1 {
-            found.append("\(record.messageID) has \(ends[id(record.partition, record.source)] ?? 0) outcomes")
+        for record in sources where ends[id(record)] != 1 {
+            found.append("\(record.messageID) has \(ends[id(record)] ?? 0) outcomes")
         }
         let twice = accepted.values.reduce(0) { $0 + $1 - 1 }
         if twice > possiblyTwice { found.append("\(twice) were sent twice, at most \(possiblyTwice) were said") }
         return found
+    }
+
+    private func wasOver(_ id: ID) -> Bool {
+        guard id.kind == .broadcasts,
+            let entry = logs[Place(stream: .dispatch(.broadcasts), partition: id.partition)]?[Int(id.source)]
+        else { return false }
+        return entry.record.broadcast.map { broadcasts[Int($0)].endedAt != nil } ?? true
     }
 
     var possiblyTwice: Int { retired + processes.reduce(0) { $0 + $1.core.possiblyTwice } }

@@ -30,6 +30,13 @@ struct LaneSimulation {
         var status: Int?
     }
 
+    /// A record of `topic.broadcasts`, which has the offset of its place in the list.
+    struct Broadcast {
+        var at: Int64
+        /// Cancelled, or replaced.
+        var endedAt: Int64?
+    }
+
     struct Process {
         var core: DeliveryCore
         var positions: [Place: Int64] = [:]
@@ -41,6 +48,14 @@ struct LaneSimulation {
         var credentialReadyAt: Int64?
         var inFlight: Set<DeviceOrder.Device> = []
         var tags: [UInt64: DeviceOrder.Device] = [:]
+        var nextSight: Int64 = 0
+    }
+
+    /// A dispatch record.
+    struct ID: Hashable {
+        var kind: PushKind
+        var partition: Int32
+        var source: Int64
     }
 
     struct Place: Hashable {
@@ -50,6 +65,7 @@ struct LaneSimulation {
 
     /// Twice the gap after which a process must not send.
     static let sessionTimeout: Int64 = 6_000
+    static let topics = ["dispatch", "dispatch.broadcasts"]
 
     let seed: UInt64
     let rates: Rates
@@ -63,9 +79,11 @@ struct LaneSimulation {
     var retired = 0
     var outage: Range<Int64> = 0..<0
 
-    var decided: Set<Int64> = []
-    var accepted: [Int64: Int] = [:]
-    var dead: Set<Int64> = []
+    var broadcasts: [Broadcast] = []
+
+    var decided: Set<ID> = []
+    var accepted: [ID: Int] = [:]
+    var dead: Set<ID> = []
     var sources: [LaneRecord] = []
     var problems: [String] = []
     var crashes = 0
@@ -82,7 +100,7 @@ struct LaneSimulation {
 
     static func core(_ rates: Rates) -> DeliveryCore {
         var settings = LaneSettings(
-            lane: "fcm", dispatchTopic: "dispatch", partitions: Int32(rates.partitions), lanes: "0123abcd",
+            lane: "fcm", dispatchTopics: topics, partitions: Int32(rates.partitions), lanes: "0123abcd",
             credentials: ["shop"])
         settings.window = 64
         settings.inFlight = 8
@@ -99,17 +117,24 @@ struct LaneSimulation {
 
     // MARK: Kafka
 
-    /// A record of the dispatch topic; its source is unique over all partitions only with its partition.
+    /// A record of a dispatch topic; its source is unique over all partitions only with its partition.
     mutating func produce() {
+        let kind = Int.random(in: 0..<3, using: &random) == 0 ? PushKind.broadcasts : .orders
+        if kind == .broadcasts, broadcasts.isEmpty || Int.random(in: 0..<8, using: &random) == 0 {
+            broadcasts.append(Broadcast(at: now))
+        }
         let device = UInt64.random(in: 0..<UInt64(rates.devices), using: &random)
         let partition = Int32(device % UInt64(rates.partitions))
-        let place = Place(stream: .dispatch, partition: partition)
+        let place = Place(stream: .dispatch(kind), partition: partition)
         if Int.random(in: 0..<6, using: &random) == 0 { logs[place, default: []].append(nil) }
         let life = Int64(rates.isQuiet ? 600_000 : Int.random(in: 300...90_000, using: &random))
+        // The dispatcher has stopped before a broadcast is over for long.
+        let live = broadcasts.indices.filter { broadcasts[$0].endedAt.map { now - $0 < 500 } ?? true }
         let record = LaneRecord(
-            partition: partition, source: Int64(logs[place, default: []].count), device: device,
+            kind, partition: partition, source: Int64(logs[place, default: []].count), device: device,
             deviceHash: String(repeating: "0", count: 64), messageID: "m\(sources.count)", platform: .fcm,
-            credential: 0, expiresAt: now + life)
+            credential: 0, expiresAt: now + life,
+            broadcast: kind == .broadcasts ? live.randomElement(using: &random).map { Int64($0) } : nil)
         let isOurs = Int.random(in: 0..<8, using: &random) > 0
         logs[place, default: []].append(Entry(record: record, appendedAt: now, isOurs: isOurs))
         if isOurs { sources.append(record) }
@@ -118,7 +143,7 @@ struct LaneSimulation {
     mutating func write(_ transaction: LaneTransaction, commits: Bool) {
         var touched: Set<Place> = []
         for retry in transaction.retries {
-            let place = Place(stream: .tier(retry.tier), partition: retry.record.partition)
+            let place = Place(stream: .tier(retry.record.kind, retry.tier), partition: retry.record.partition)
             touched.insert(place)
             // Its note goes through its text, as in Kafka.
             let entry = Entry(record: retry.record, note: RetryNote(retry.note.text), appendedAt: now)
@@ -135,8 +160,7 @@ struct LaneSimulation {
 
     mutating func assign(_ partition: Int32, to index: Int) {
         owners[partition] = index
-        let streams = [LaneStream.dispatch] + (0..<3).map(LaneStream.tier)
-        let places = streams.map { Place(stream: $0, partition: partition) }
+        let places = LaneStream.all(of: PushKind.allCases, tiers: 3).map { Place(stream: $0, partition: partition) }
         let committed = places.map { place in
             group[place] ?? LaneOffset(offset: 0, partitions: 3, lanes: "0123abcd", isClean: true, finished: [])
         }
@@ -144,11 +168,11 @@ struct LaneSimulation {
         processes[index].core.assign(partition, committed: committed, ends: ends)
         for (place, offset) in zip(places, committed) {
             processes[index].positions[place] = offset.offset
-            guard case .tier(let tier) = place.stream else { continue }
+            guard place.stream.tier != nil else { continue }
             for at in offset.offset..<max(offset.offset, Int64(logs[place]?.count ?? 0)) {
                 guard let entry = logs[place]?[Int(at)] else { continue }
                 processes[index].core.recall(
-                    entry.record.source, of: partition, tier: tier, at: at, device: entry.record.device)
+                    entry.record.source, of: partition, place.stream, at: at, device: entry.record.device)
             }
         }
         processes[index].core.recalled(partition)
@@ -168,6 +192,9 @@ struct LaneSimulation {
                     produce()
                     produced += 1
                 }
+            }
+            if chance(0.5), let over = broadcasts.indices.randomElement(using: &random) {
+                broadcasts[over].endedAt = broadcasts[over].endedAt ?? now
             }
             for index in processes.indices { step(index) }
             if isBusy || Int.random(in: 0..<20, using: &random) == 0 { disturb() }

@@ -11,7 +11,7 @@ struct OutcomeReasonTests {
     private func core() -> DeliveryCore {
         var core = DeliveryCore(
             LaneSettings(
-                lane: "fcm", dispatchTopic: "dispatch", partitions: 1, lanes: "0123abcd", credentials: ["shop"]))
+                lane: "fcm", dispatchTopics: ["dispatch"], partitions: 1, lanes: "0123abcd", credentials: ["shop"]))
         core.assign(0, committed: .init(repeating: Self.clean, count: 4), ends: [0, 0, 0, 0])
         core.recalled(0)
         _ = core.takeTransaction(now: 0)

@@ -10,7 +10,7 @@ struct RateShareTests {
 
     private func core(_ perMinute: [Int?]) -> DeliveryCore {
         var settings = LaneSettings(
-            lane: "fcm", dispatchTopic: "dispatch", partitions: 4, lanes: "0123abcd",
+            lane: "fcm", dispatchTopics: ["dispatch"], partitions: 4, lanes: "0123abcd",
             credentials: perMinute.indices.map { "credential \($0)" })
         settings.perMinute = perMinute
         return DeliveryCore(settings)
@@ -47,7 +47,7 @@ struct RateShareTests {
         #expect(shares(core([nil, nil])) == [nil, nil])
         #expect(
             LaneSettings(
-                lane: "fcm", dispatchTopic: "dispatch", partitions: 4, lanes: "0123abcd", credentials: ["a", "b"]
+                lane: "fcm", dispatchTopics: ["dispatch"], partitions: 4, lanes: "0123abcd", credentials: ["a", "b"]
             ).perMinute == [nil, nil])
         var core = core([600_000, nil, 60_000])
         #expect(shares(core) == [0, nil, 0])

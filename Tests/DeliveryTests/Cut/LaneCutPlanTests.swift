@@ -11,13 +11,22 @@ struct LaneCutPlanTests {
     }
 
     private func judge(_ groups: [LaneCutPlan.Group], last: LaneCut? = nil) -> LaneCutPlan.Verdict {
-        LaneCutPlan.judge(groups, lanes: "new", last: last, ends: [0: 10, 1: 20])
+        LaneCutPlan.judge(
+            groups, lanes: "new", last: last,
+            ends: [0: LaneEdge(orders: 10, broadcasts: 100), 1: LaneEdge(orders: 20, broadcasts: 200)])
+    }
+
+    private func cut(_ lanes: String = "new", _ orders: Int64...) -> LaneCut {
+        LaneCut(
+            lanes: lanes,
+            edges: Dictionary(
+                uniqueKeysWithValues: orders.enumerated().map { (Int32($0.offset), LaneEdge(orders: $0.element)) }))
     }
 
     @Test("Stopped lanes with other settings end at the ends of the topic")
     func cuts() {
         #expect(
-            judge([group("fcm", "old"), group("apns", "old")]) == .cut(LaneCut(lanes: "new", offsets: [0: 10, 1: 20])))
+            judge([group("fcm", "old"), group("apns", "old")]) == .cut(cut("new", 10, 20)))
     }
 
     @Test("Lanes that have committed with other settings are named: a lane with a new name must not begin beside them")
@@ -41,16 +50,30 @@ struct LaneCutPlanTests {
 
     @Test("The same cut is recorded once: the topic has gone on since")
     func recordedOnce() {
-        let last = LaneCut(lanes: "new", offsets: [0: 3, 1: 4])
+        let last = cut("new", 3, 4)
         #expect(judge([group("fcm", "old")], last: last) == .recorded(last))
     }
 
     @Test("A second cut waits until every lane has reached the first one")
     func unfinished() {
-        let last = LaneCut(lanes: "between", offsets: [0: 3, 1: 4])
+        let last = cut("between", 3, 4)
         #expect(judge([group("fcm", "between"), group("apns", "old")], last: last) == .unfinished(["apns"]))
         #expect(
             judge([group("fcm", "between"), group("apns", "between")], last: last)
-                == .cut(LaneCut(lanes: "new", offsets: [0: 10, 1: 20])))
+                == .cut(cut("new", 10, 20)))
+    }
+
+    @Test("Where a lane has sent broadcasts the cut is in their topic too; before that the new lanes send all of them")
+    func broadcasts() {
+        var sender = group("fcm", "old")
+        sender.broadcasts = [0: LaneOffset(offset: 7, partitions: 2, lanes: "old", isClean: true, finished: [])]
+        #expect(
+            judge([sender, group("apns", "old")])
+                == .cut(
+                    LaneCut(
+                        lanes: "new",
+                        edges: [
+                            0: LaneEdge(orders: 10, broadcasts: 100), 1: LaneEdge(orders: 20, broadcasts: 200),
+                        ])))
     }
 }

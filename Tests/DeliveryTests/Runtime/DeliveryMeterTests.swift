@@ -38,7 +38,7 @@ struct DeliveryMeterTests {
     /// Counts one of everything.
     private func countAll() {
         meter.answered(.fcm, status: 200, duration: .milliseconds(80))
-        meter.committed(Self.transaction, tiers: ["retry.10s", "retry.1m"])
+        meter.committed(Self.transaction) { $0 == .tier(.orders, 1) ? "retry.1m" : "\($0)" }
         meter.unreadable("dispatch")
         meter.aborted()
         let board = DeliveryBoard()

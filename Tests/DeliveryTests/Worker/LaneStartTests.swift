@@ -15,12 +15,13 @@ struct LaneStartTests {
     ) throws(PipelineError) -> LaneStart {
         try LaneStart(
             LaneStart.Findings(
-                partition: partition, committed: [committed, committed], isForeign: isForeign, partitions: 3,
+                partition: partition, committed: committed, isForeign: isForeign, partitions: 3,
                 lanes: "aaaaaaaa", cut: cut), lane: "fcm")
     }
 
-    private let ours = LaneCut(lanes: "aaaaaaaa", offsets: [1: 50])
-    private let others = LaneCut(lanes: "bbbbbbbb", offsets: [1: 50])
+    private let edge = LaneEdge(orders: 50, broadcasts: 20)
+    private let ours = LaneCut(lanes: "aaaaaaaa", edges: [1: LaneEdge(orders: 50, broadcasts: 20)])
+    private let others = LaneCut(lanes: "bbbbbbbb", edges: [1: LaneEdge(orders: 50, broadcasts: 20)])
 
     @Test("A partition with a commit of these lanes continues there")
     func continues() throws {
@@ -30,25 +31,26 @@ struct LaneStartTests {
     @Test("A first start begins where it is told, or at the cut that these lanes begin at")
     func firstStart() throws {
         #expect(try start(nil) == LaneStart(role: .current, begins: .asTold))
-        #expect(try start(nil, cut: ours) == LaneStart(role: .new(from: 50), begins: .at(50)))
+        #expect(try start(nil, cut: ours) == LaneStart(role: .new(from: edge), begins: .at(edge)))
     }
 
     @Test("Below a cut to other lanes these lanes finish what is left, and end there")
     func endsAtCut() throws {
-        #expect(try start(offset(7), cut: others) == LaneStart(role: .old(to: 50, next: "bbbbbbbb"), begins: nil))
-        #expect(try start(nil, cut: others) == LaneStart(role: .old(to: 50, next: "bbbbbbbb"), begins: .asTold))
+        #expect(try start(offset(7), cut: others) == LaneStart(role: .old(to: edge, next: "bbbbbbbb"), begins: nil))
+        #expect(try start(nil, cut: others) == LaneStart(role: .old(to: edge, next: "bbbbbbbb"), begins: .asTold))
         // What was handed over is nothing to them any more.
         #expect(try start(offset(50, lanes: "bbbbbbbb"), cut: others).role == .ended)
     }
 
     @Test("Lanes that began at a cut leave older retries to the older lanes")
     func newLanes() throws {
-        #expect(try start(offset(60), cut: ours) == LaneStart(role: .new(from: 50), begins: nil))
+        #expect(try start(offset(60), cut: ours) == LaneStart(role: .new(from: edge), begins: nil))
     }
 
     @Test("A cut without this partition is none for it")
     func otherPartition() throws {
-        #expect(try start(offset(7), cut: LaneCut(lanes: "bbbbbbbb", offsets: [0: 50])).role == .current)
+        #expect(
+            try start(offset(7), cut: LaneCut(lanes: "bbbbbbbb", edges: [0: LaneEdge(orders: 50)])).role == .current)
     }
 
     @Test(

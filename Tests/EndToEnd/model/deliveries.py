@@ -156,6 +156,9 @@ def _check_outcome(push, run, report):
             wait = run.wait_after(push, value.get("status", 0))
             if record.timestamp < min(push.expires - wait, push.timestamp + run.give_up):
                 report.add("given up too early", f"{said}, written at {record.timestamp}")
+        # Of broadcasts alone, which have a topic of their own.
+        case "cancelled":
+            report.add("cancelled, and no broadcast", said)
         case other:
             report.add("an unknown outcome", f"{push.name}: {other}")
 

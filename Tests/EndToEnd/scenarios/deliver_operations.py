@@ -7,7 +7,7 @@ import signal
 import sys
 
 from generator.dispatch import Pushes
-from generator.inputs import subscription
+from generator.inputs import Input, subscription
 from harness.brokers import free_port
 from harness.daemon import EXIT_CONFIGURATION, EXIT_DONE, EXIT_IN_USE, wait_for_daemons
 from harness.delivering import RETRIES, DeliveryWorld, Sender
@@ -102,6 +102,86 @@ def cut(harness):
 
 def _places(ends):
     return [(partition, offset) for partition, end in ends.items() for offset in range(end)]
+
+
+@scenario(
+    "broadcasts are turned on without a cut, what is cancelled is not sent, and a cut of lanes is in both topics", background=True
+)
+def broadcasts(harness):
+    world = DeliveryWorld(harness, "broadcasts", harness.cluster(), partitions=3)
+    world.create_topics()
+    topic, dispatch = f"{world.name}.broadcasts", f"{world.dispatch}.broadcasts"
+    retries = [f"{dispatch}.retry.{delay}" for delay in RETRIES]
+    by_broker = {"message.timestamp.type": "LogAppendTime"}
+    world.cluster.create_topics({topic: (1, {})} | {each: (world.partitions, by_broker) for each in (dispatch, *retries)})
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    pushes = Pushes(harness.seed, 200)
+
+    def broadcast(key, value=b"{}"):
+        world.cluster.produce(topic, [Input(key, value)])
+
+    def push(count, source):
+        """So many records, of the broadcast at this offset."""
+        made = [pushes.record(each, now_ms(), now_ms() + 600_000) for each in pushes.chance.choices(pushes.targets, k=count)]
+        sources = [
+            tuple((name, f"{topic}/0/{source}".encode() if name == "source" else value) for name, value in each.headers)
+            for each in made
+        ]
+        world.cluster.produce(dispatch, [each._replace(headers=headers) for each, headers in zip(made, sources, strict=True)])
+        return {dict(each.headers)["message-id"].decode() for each in made}
+
+    def ended(of):
+        found = collections.Counter()
+        for value in outcomes(world)[0]:
+            if value["message_id"] in of:
+                expect("its topic", value["topic"], dispatch)
+                found[value["outcome"]] += 1
+        return dict(found)
+
+    try:
+        without = world.settings("p") | stand_in.settings() | OLD | {"delivery.give-up": "10m"}
+        old = without | {"topic.broadcasts": topic}
+        sender = world.sender("p", without)
+        sender.start()
+        produce(world, pushes, 100)
+        wait_for_daemons("orders have ended", lambda: len(outcomes(world)[1]) == 100, [sender])
+        sender.stop()
+        broadcast(b"kept")
+        broadcast(b"cancelled")
+        kept, cancelled = push(150, source=0), push(50, source=1)
+        broadcast(b"cancelled", None)
+        sender = world.sender("p", old)
+        sender.start()
+        wait_for_daemons("broadcasts have ended", lambda: len(outcomes(world)[0]) == 300, [sender])
+        expect("what is kept, and what is cancelled", (ended(kept), ended(cancelled)), ({"accepted": 150}, {"cancelled": 50}))
+        # It waits for another attempt when it is replaced.
+        stand_in.set_faults("quota=1")
+        waiting = push(30, source=0)
+        wait_for_daemons("they wait in a retry topic", lambda: sum(world.cluster.ends(retries[0]).values()) >= 30, [sender])
+        broadcast(b"kept", b"[]")
+        wait_for_daemons("they have ended", lambda: ended(waiting) == {"cancelled": 30}, [sender])
+        stand_in.set_faults("")
+        sender.stop()
+        # Source 3 is what has replaced the first.
+        below, new = push(60, source=3), old | NEW
+        record_cut(world, new)
+        above = push(60, source=3)
+        sender.start()
+        sender.expect_exit(EXIT_DONE, seconds=120)
+        expect("what the old lanes have sent", (ended(below), ended(above)), ({"accepted": 60}, {}))
+        other = world.sender("q", new)
+        other.start()
+        wait_for_daemons("the rest has ended", lambda: ended(above) == {"accepted": 60}, [other])
+        other.stop()
+        requests = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
+        expect("accepted more than once", [each for each, count in requests.items() if count > 1], [])
+        expect("sent, though it was cancelled", cancelled & requests.keys(), set())
+        code, output, said = harness.run("deliveries", "check", settings=new)
+        if code != EXIT_DONE:
+            raise Failure(f"deliveries check ended with {code}: {output}{said}")
+    finally:
+        stand_in.end()
+        world.kill_daemons()
 
 
 @scenario("what a provider refuses is explained, and sent again once by a re-drive; what it took is not", background=True)

@@ -135,6 +135,10 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.run_.deliveries[at] = record._replace(timestamp=self.by_message[value["message_id"]].expires - 11_001)
         self.assertEqual(self.kinds(), {"given up too early"})
 
+    def test_cancelled_and_no_broadcast(self):
+        self.change_outcome("expired", outcome="cancelled")
+        self.assertEqual(self.kinds(), {"cancelled, and no broadcast"})
+
     def test_given_up_for_a_reason_that_nobody_gave(self):
         self.change_outcome("gave_up", reason="QUOTA_EXCEEDED")
         self.assertEqual(self.kinds(), {"a reason that nobody gave"})

@@ -16,7 +16,7 @@ struct Push {
     init(_ platform: Platform) {
         self.platform = platform
         var settings = LaneSettings(
-            lane: platform.rawValue, dispatchTopic: "notifications.dispatch", partitions: 1, lanes: "0123abcd",
+            lane: platform.rawValue, dispatchTopics: ["notifications.dispatch"], partitions: 1, lanes: "0123abcd",
             credentials: ["one"])
         settings.perMinute = [600_000]
         core = DeliveryCore(settings)

@@ -32,7 +32,7 @@ struct DeliveryCheckTests {
     }
 
     private func check(listing: Int = 20) throws -> LaneAuditReport {
-        try DeliveryCheck(context, from: nil, mostListed: listing).run()
+        try DeliveryCheck(context, of: "notifications.dispatch", from: nil, mostListed: listing).run()
     }
 
     private func write(_ records: [(topic: String, ProducerRecord)]) throws {

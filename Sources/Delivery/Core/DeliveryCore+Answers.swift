@@ -1,0 +1,141 @@
+import Deliveries
+
+extension DeliveryCore {
+    /// The answer to a request, or why there is none. An unknown tag, of a lost partition, is ignored.
+    ///
+    /// - Parameters:
+    ///   - status: HTTP's; nil without an answer.
+    ///   - now: in milliseconds since 1970.
+    /// - Returns: the credential that needs a new token: it sends nothing until ``setCredential(_:isReady:isNew:now:)``.
+    package mutating func answer(_ tag: UInt64, _ verdict: Verdict, status: Int?, now: Int64) -> Int? {
+        guard let key = takeInFlight(tag), let record = held[key], let index = record.record.credential
+        else { return nil }
+        let kind = status.map(AnswerKind.init(status:)) ?? .failed
+        credentials[index].bucket?.answered(kind, now: now)
+        judge(tag, kind, now: now)
+        judge(tag, verdict, of: index, now: now)
+        record.note.status = status ?? record.note.status
+        record.note.reason = verdict.reason
+        count(record, now: now)
+        switch verdict {
+        case .accepted(let providerID):
+            record.note.attempts += 1
+            conclude(key, .accepted, providerID: providerID, now: now)
+        case .deadDevice(_, let evidence):
+            record.note.attempts += 1
+            switch evidence {
+            case .now: conclude(key, .deadDevice, evidence: now, now: now)
+            // A provider's clock may be ahead: it cannot know it before it answers.
+            case .at(let time): conclude(key, .deadDevice, evidence: min(time, now), now: now)
+            }
+        case .refused:
+            record.note.attempts += 1
+            conclude(key, .refused, now: now)
+        case .retry(_, let counts, let after):
+            if counts { record.note.attempts += 1 }
+            if status == nil, counts { possiblyTwice += 1 }
+            again(key, after: after, now: now)
+        case .slowDown(_, let after):
+            record.note.attempts += 1
+            again(key, after: after, now: now)
+        case .refreshCredential(let reason):
+            guard !record.isRefreshed else {
+                pauseCredential(index, reason, now: now)
+                enqueueFirst(key)
+                return nil
+            }
+            record.isRefreshed = true
+            credentials[index].isReady = false
+            enqueueFirst(key)
+            return index
+        case .pauseCredential(let reason):
+            pauseCredential(index, reason, now: now)
+            enqueueFirst(key)
+        }
+        return nil
+    }
+
+    /// The request could not be made of this record: it is refused.
+    package mutating func refuse(_ tag: UInt64, _ problem: MessageProblem, now: Int64) {
+        guard let key = takeInFlight(tag) else { return }
+        withdrawProbe(tag, now: now)
+        conclude(key, .refused, reason: problem.rawValue, now: now)
+    }
+
+    /// Adds the time since the last count, without pauses.
+    private func count(_ record: HeldRecord, now: Int64) {
+        record.note.used += clock.unpaused(from: record.usedUntil, to: now)
+        record.usedUntil = now
+    }
+
+    private mutating func again(_ key: HeldKey, after: Int64?, now: Int64) {
+        guard let record = held[key] else { return }
+        let tier = tier(attempts: record.note.attempts, wait: after ?? 0)
+        let due = now + max(settings.tiers[tier], after ?? 0)
+        guard record.note.used < settings.longestTry, due < record.record.expiresAt else {
+            conclude(key, .gaveUp, now: now)
+            return
+        }
+        if let after, after > settings.tiers[tier] { record.note.notBefore = now + after }
+        park(key, in: tier)
+    }
+
+    // MARK: Pauses
+
+    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, now: Int64) {
+        let fails = health.record(kind, now: now)
+        if tag == laneProbe {
+            laneProbe = nil
+            switch kind {
+            case .failed: pause?.failed(now: now)
+            case .answered, .throttled:
+                pause = nil
+                health.reset()
+                restart(now)
+            }
+        } else if fails, pause == nil {
+            pause = .lane(now: now)
+            clock.begin(now: now)
+        }
+    }
+
+    private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: Int64) {
+        guard credentials[index].probe == tag else { return }
+        credentials[index].probe = nil
+        switch verdict {
+        case .pauseCredential, .refreshCredential: credentials[index].pause?.failed(now: now)
+        // It shows nothing about the credential.
+        case .retry: credentials[index].pause?.withdraw(now: now)
+        case .accepted, .deadDevice, .refused, .slowDown: resume(credential: index, now: now)
+        }
+    }
+
+    private mutating func pauseCredential(_ index: Int, _ reason: String, now: Int64) {
+        guard credentials[index].pause == nil else { return }
+        credentials[index].pause = .credential(reason, now: now)
+        clock.begin(now: now)
+    }
+
+    mutating func resume(credential index: Int, now: Int64) {
+        credentials[index].pause = nil
+        credentials[index].probe = nil
+        restart(now)
+    }
+
+    private mutating func restart(_ now: Int64) {
+        if canSend { clock.end(now: now) }
+        for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
+    }
+
+    mutating func withdrawProbe(_ tag: UInt64, now: Int64? = nil) {
+        let now = now ?? lastTick ?? 0
+        if tag == laneProbe {
+            laneProbe = nil
+            pause?.withdraw(now: now)
+        }
+        for index in credentials.indices where credentials[index].probe == tag {
+            credentials[index].probe = nil
+            credentials[index].pause?.withdraw(now: now)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// Whose pushes a dispatch topic has. Each kind has a dispatch topic and retry topics of its own.
+package enum PushKind: Int, CaseIterable, Sendable {
+    /// Of orders and of requests.
+    case orders
+    case broadcasts
+}
+
+/// A topic that a lane reads.
+package enum LaneStream: Hashable, Sendable {
+    case dispatch(PushKind)
+    /// A retry topic, by its place in the configuration.
+    case tier(PushKind, Int)
+
+    var kind: PushKind {
+        switch self {
+        case .dispatch(let kind), .tier(let kind, _): kind
+        }
+    }
+
+    /// The place of a retry topic; nil of a dispatch topic.
+    var tier: Int? {
+        switch self {
+        case .dispatch: nil
+        case .tier(_, let tier): tier
+        }
+    }
+
+    /// Its place in the list of a partition's offsets: the dispatch topic and its retry topics, kind by kind.
+    ///
+    /// - Parameter tiers: how many retry topics each kind has.
+    func index(tiers: Int) -> Int { kind.rawValue * (tiers + 1) + (tier.map { $0 + 1 } ?? 0) }
+
+    /// Every topic of these kinds, in the order of their places.
+    package static func all(of kinds: [PushKind], tiers: Int) -> [LaneStream] {
+        kinds.flatMap { kind in [.dispatch(kind)] + (0..<tiers).map { .tier(kind, $0) } }
+    }
+}

@@ -1,0 +1,78 @@
+import Deliveries
+import KafkaClient
+import Pipeline
+
+extension LaneWorker {
+    /// Where partitions begin that the lane has never committed: the dispatch topic as a person has said, or at the cut,
+    /// and the retry topics at their ends, since nothing in them is this lane's.
+    func begin(_ starts: [Int32: LaneStart.First]) throws -> [TopicPartition: Offset] {
+        guard !starts.isEmpty else { return [:] }
+        let told = starts.filter { $0.value == .asTold }.map(\.key).sorted()
+        if !told.isEmpty { try requireNoOthers() }
+        var begun = try told.isEmpty ? [:] : toldOffsets(of: told)
+        for (partition, start) in starts {
+            guard case .at(let edge) = start else { continue }
+            begun[TopicPartition(topic: context.topics[0], partition: partition)] = Offset(edge.orders)
+        }
+        let tiers = context.streams.filter { $0.kind == .orders && $0.tier != nil }
+        begun.merge(
+            try consumer.endOffsets(topicPartitions(tiers, starts.keys.sorted()), timeout: .seconds(10))
+        ) { $1 }
+        return begun
+    }
+
+    /// Where partitions begin whose broadcasts the lane has never committed: with the first broadcast that there is, or
+    /// at the cut, and nobody has to say so; the retry topics at their ends, since nothing in them is this lane's.
+    func beginBroadcasts(
+        _ roles: [Int32: LaneStart.Role], _ known: [Int32: [LaneOffset?]]
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        let dispatch = LaneStream.dispatch(.broadcasts)
+        guard context.broadcasts != nil else { return [:] }
+        let partitions = known.filter { $0.value[context.place(dispatch)] == nil }.map(\.key).sorted()
+        guard !partitions.isEmpty else { return [:] }
+        var begun = try consumer.startOffsets(topicPartitions([dispatch], partitions), timeout: .seconds(10))
+        for partition in partitions {
+            guard case .new(let edge) = roles[partition] else { continue }
+            let place = TopicPartition(topic: context.topic(dispatch), partition: partition)
+            begun[place] = max(begun[place] ?? Offset(0), Offset(edge.broadcasts))
+        }
+        let tiers = context.streams.filter { $0.kind == .broadcasts && $0.tier != nil }
+        begun.merge(try consumer.endOffsets(topicPartitions(tiers, partitions), timeout: .seconds(10))) { $1 }
+        return begun
+    }
+
+    /// Lanes with other names may have sent from here with another map: beginning anywhere but at a cut would send some
+    /// records twice and others never.
+    private func requireNoOthers() throws {
+        let groups = try LaneGroups(context.configuration, logger: logger).groups()
+        let others = LaneCutPlan.others(groups, than: context.lanesHash)
+        guard others.isEmpty else {
+            throw PipelineError.decisionNeeded(
+                "lane \(name) has never committed, and these have, with other values of delivery.lanes or delivery.retry: "
+                    + "\(others.joined(separator: ", ")); `carillon deliver lanes --cut`, with the new settings, records "
+                    + "where they end")
+        }
+    }
+
+    private func toldOffsets(of partitions: [Int32]) throws -> [TopicPartition: Offset] {
+        let topics = partitions.map { TopicPartition(topic: context.topics[0], partition: $0) }
+        switch context.start {
+        case nil:
+            throw PipelineError.decisionNeeded(
+                "lane \(name) has no committed offsets in \(partitions.count) partitions: its first start needs --from "
+                    + "earliest, latest or a time, or --from-group with the group of the sender that it replaces")
+        case .group(let group):
+            let other = try Consumer(assigning: context.configuration.kafka, group: group, logger: logger.clientSink)
+            let found = try other.committed(topics, timeout: .seconds(5))
+            if let missing = topics.first(where: { found[$0] == nil }) {
+                throw PipelineError.decisionNeeded("--from-group: the group \(group) has no offset of \(missing)")
+            }
+            return found.mapValues(\.offset)
+        case .position(.earliest): return try consumer.startOffsets(topics, timeout: .seconds(10))
+        case .position(.latest): return try consumer.endOffsets(topics, timeout: .seconds(10))
+        case .position(.time(let milliseconds)):
+            return try consumer.offsets(
+                at: Timestamp(milliseconds: milliseconds), of: topics, timeout: .seconds(10))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Deliveries
+import Subscriptions
+import Testing
+
+@testable import Delivery
+
+let unavailable = Verdict.retry(reason: "UNAVAILABLE", counts: true, after: nil)
+
+/// One process with partition 0.
+struct Lane {
+    static let clean = LaneOffset(offset: 0, partitions: 3, lanes: "0123abcd", isClean: true, finished: [])
+
+    var core: DeliveryCore
+    private var next: [Int64] = [0, 0]
+
+    /// - Parameters:
+    ///   - committed: of the dispatch topic of orders.
+    ///   - ends: of its topics.
+    init(
+        committed: LaneOffset = clean, ends: [Int64] = [0, 0, 0, 0], isActive: Bool = true,
+        hasBroadcasts: Bool = false, _ change: (inout LaneSettings) -> Void = { _ in }
+    ) {
+        var settings = LaneSettings(
+            lane: "fcm", dispatchTopics: hasBroadcasts ? ["dispatch", "dispatch.broadcasts"] : ["dispatch"],
+            partitions: 3, lanes: "0123abcd", credentials: ["shop", "other"])
+        change(&settings)
+        core = DeliveryCore(settings)
+        let rest = [LaneOffset](repeating: Self.clean, count: hasBroadcasts ? 7 : 3)
+        core.assign(0, committed: [committed] + rest, ends: ends + (hasBroadcasts ? [0, 0, 0, 0] : []))
+        core.recalled(0)
+        guard isActive else { return }
+        _ = core.takeTransaction(now: 0)
+        core.committed()
+    }
+
+    static func record(
+        _ kind: PushKind = .orders, _ source: Int64, device: UInt64 = 1, expiresAt: Int64 = 100_000_000,
+        credential: Int? = 0, broadcast: Int64? = nil
+    ) -> LaneRecord {
+        LaneRecord(
+            kind, partition: 0, source: source, device: device, deviceHash: String(repeating: "0a", count: 32),
+            messageID: "\(kind == .orders ? "m" : "b")\(source)", platform: .fcm, credential: credential,
+            expiresAt: expiresAt, broadcast: broadcast)
+    }
+
+    mutating func dispatch(
+        _ kind: PushKind = .orders, device: UInt64 = 1, expiresAt: Int64 = 100_000_000, credential: Int? = 0,
+        broadcast: Int64? = nil, now: Int64 = 0
+    ) {
+        let record = Self.record(
+            kind, next[kind.rawValue], device: device, expiresAt: expiresAt, credential: credential,
+            broadcast: broadcast)
+        #expect(core.dispatch(record, now: now) == true)
+        next[kind.rawValue] += 1
+    }
+
+    /// The sources of the records that are sent now.
+    mutating func send(now: Int64 = 0) -> [Int64] { core.takeRequests(now: now).map(\.record.source) }
+
+    /// The message ids of the records that are sent now: m and the source of an order's, b and that of a broadcast's.
+    mutating func sendNames(now: Int64 = 0) -> [String] { core.takeRequests(now: now).map(\.record.messageID) }
+
+    mutating func exchange(_ verdict: Verdict, status: Int?, now: Int64) {
+        for request in core.takeRequests(now: now) {
+            _ = core.answer(request.tag, verdict, status: status, now: now)
+        }
+    }
+
+    mutating func commit(now: Int64 = 0) -> LaneTransaction {
+        let transaction = core.takeTransaction(now: now) ?? LaneTransaction()
+        core.committed()
+        return transaction
+    }
+
+    /// Hands in a record of a retry topic, as it was written.
+    mutating func retry(_ retry: LaneTransaction.Retry, at offset: Int64, now: Int64) {
+        let appendedAt = now - core.settings.tiers[retry.tier]
+        #expect(
+            core.retry(retry.record, retry.note, tier: retry.tier, at: offset, appendedAt: appendedAt, now: now) == true
+        )
+    }
+}
