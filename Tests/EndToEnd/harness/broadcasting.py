@@ -43,7 +43,7 @@ class BroadcastWorld:
         self.group = f"{self.name}-broadcasts"
         self.members = Members(harness.seed, CHANNELS, devices, now_ms())
         self.broadcasts = Broadcasts(harness.seed, CHANNELS)
-        self.max_late = 3
+        self.max_late = 2
         # How many records of broadcasts there are; by key the offset of the newest one, -1 where it cancels.
         self.published, self.newest = 0, {}
         self.daemons = []
@@ -101,12 +101,13 @@ class BroadcastWorld:
 
     def is_done(self):
         """Whether everything of the subscriptions was read, and every broadcast that is not cancelled has had its pass."""
-        ends, commits = self.cluster.ends(self.topics["subscriptions"]), self.commits()
-        return all(
-            commits[partition][0] == end and words and words["s"] is None and int(words["b"]) > max(self.newest.values())
-            for partition, end in ends.items()
-            for words in commits[partition][1:]
-        )
+        commits, newest = self.commits(), max(self.newest.values())
+
+        def is_at(partition, end):
+            offset, words = commits[partition]
+            return offset == end and words is not None and words["s"] is None and int(words["b"]) > newest
+
+        return all(is_at(*each) for each in self.cluster.ends(self.topics["subscriptions"]).items())
 
     def wait_until_done(self, seconds=60):
         wait_for_daemons("all passes have ended", self.is_done, self.daemons, seconds)

@@ -12,7 +12,7 @@ from model.records import Device
 VIEW_AGE_MS = 1_000
 # From that answer until its transaction writes its journal record, the last one in it: it renders and produces a slice meanwhile,
 # beside the other processes, the broker and the test on a machine with two cores.
-SLICE_MS = 3_000
+SLICE_MS = 2_000
 
 
 class Expected(NamedTuple):
@@ -47,7 +47,8 @@ class PartitionWalk:
         # The broadcasts that were begun or skipped, with what was known then.
         self.mentions = []
         self.expected = []
-        self.slowest_end = 0
+        # How long after its end a broadcast was sent, in ms; how many joined for whom there was more than they may get.
+        self.slowest_end = self.limited = 0
         of_partition = [record for record in run.subscriptions if record.partition == partition]
         self.offsets = [record.offset for record in of_partition]
         self.timestamps = [record.timestamp for record in of_partition]
@@ -233,6 +234,7 @@ class PartitionWalk:
                 and self.log.is_valid(each, entry.view, entry.clock)
                 and self._was_before(each, join.offset)
             ]
+            self.limited += len(missed) > self.run.max_late
             for offset in missed[-self.run.max_late :] if self.run.max_late else ():
                 if self._by_age(self.log.broadcast(offset), [join.device])[0]:
                     counts[offset] += 1

@@ -69,6 +69,7 @@ def verify_broadcasts(run):
     report.counts |= {
         "dispatched": count,
         "to who joined": late,
+        "joined after more than max-late": sum(walk.limited for walk in walks.values()),
         "broadcasts": len(log.published()),
         "passes": sum(each.devices is not None for each in passes),
         "slices": len(passes),

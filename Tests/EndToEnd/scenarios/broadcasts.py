@@ -24,7 +24,7 @@ CHANGES, BROADCASTS = 40, 0.8
 # So long a pass over all devices takes, at the least: then much happens while it is under way.
 PASS_SECONDS = 3
 # What must have happened in a run that proves something.
-CASES = ("to who joined", "dead letters", "passes cancelled", "passes expired")
+CASES = ("to who joined", "joined after more than max-late", "dead letters", "passes cancelled", "passes expired")
 
 
 class Load:
@@ -34,7 +34,7 @@ class Load:
         self.sizes, self.began = harness.sizes, time.monotonic()
         self.chance = random.Random(f"{name} {harness.seed}")
         world = BroadcastWorld(harness, name, harness.cluster(), self.sizes.partitions, self.sizes.devices)
-        self.world, self.made = world.create_topics(), 0
+        self.world = world.create_topics()
         # The group begins at the oldest valid one.
         source = world.broadcasts
         world.publish(source.next(now_ms(), "over"), source.next(now_ms(), "bad"), source.to_channel(GENERAL, now_ms())[1])
@@ -85,6 +85,9 @@ class Faults(Load):
         self.has_forgotten = self.has_restarted = False
 
     def run(self):
+        source = self.world.broadcasts
+        # With the first one more than who joins may get.
+        self.world.publish(*(source.to_channel(GENERAL, now_ms())[1] for _ in range(self.world.max_late)))
         self.start(self.sizes.devices / PASS_SECONDS)
         self.world.wait_until_done()
         self._end_midway()
@@ -112,9 +115,9 @@ class Faults(Load):
         self.wait_for_passes()
         self.world.publish(source.cancel(identity))
         self.world.publish(source.next(now_ms(), "bad"))
-        # Less than the passes take.
-        self.world.publish(source.to_channel(GENERAL, now_ms(), PASS_SECONDS * 1_000 // 4)[1])
-        self.wait_for_passes()
+        # Less than the passes take, and at different moments of them.
+        for share in (3, 1.5):
+            self.world.publish(source.to_channel(GENERAL, now_ms(), int(PASS_SECONDS * 1_000 / share))[1])
         self.world.wait_until_done()
 
     def _publish(self, number, at):
