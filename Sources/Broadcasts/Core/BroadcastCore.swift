@@ -16,7 +16,7 @@ package struct BroadcastCore: ~Copyable {
     var renderer: BroadcastRenderer
     var partitions: [Int32: BroadcastPartition] = [:]
     /// Whether the group has seen broadcasts that are not known here yet.
-    private(set) var isBehind = false
+    package private(set) var isBehind = false
     var deadLetters = DeadLetterHeaders()
     /// What the open transaction has done.
     package internal(set) var open = OpenBroadcasts()

@@ -23,6 +23,8 @@ struct BroadcastWorker: ~Copyable {
     /// Offsets are committed again after this time, so that their age shows that somebody works on the partition.
     static let commitAgain: Int64 = 3_600_000
     private static let batchSize = 1_000
+    /// Another process's view may be newer, by a moment.
+    private static let longestBehind = Duration.seconds(30)
 
     let number: Int
     let slot: String
@@ -47,6 +49,8 @@ struct BroadcastWorker: ~Copyable {
     var fencings: [ContinuousClock.Instant] = []
     /// Nothing is sent before; after an error.
     var nextAttempt = ContinuousClock.now
+    /// Since when the log of broadcasts ends before what the group has seen of it.
+    private var behindSince: ContinuousClock.Instant?
     private var nextFlush = ContinuousClock.now + .seconds(10)
 
     /// Waits for the broker as long as it takes.
@@ -118,7 +122,7 @@ struct BroadcastWorker: ~Copyable {
         let view = context.follower.view
         let isFresh = view.isFresh(within: Self.freshness)
         if opened == nil, isFresh {
-            update(view)
+            try update(view)
             try sendPasses()
         }
         if isFresh { try read() }
@@ -138,9 +142,22 @@ struct BroadcastWorker: ~Copyable {
         return max(.zero, min(idle, opened.at + context.configuration.commitInterval - .now))
     }
 
-    private mutating func update(_ view: BroadcastView) {
-        guard view.reached != core.reached || view.records.count != core.count else { return }
-        core.update(view.records, reached: view.reached)
+    private mutating func update(_ view: BroadcastView) throws(PipelineError) {
+        if view.reached != core.reached || view.records.count != core.count {
+            core.update(view.records, reached: view.reached)
+        }
+        guard core.isBehind else {
+            behindSince = nil
+            return
+        }
+        let since = behindSince ?? .now
+        behindSince = since
+        guard .now - since < Self.longestBehind else {
+            let topic = context.configuration.topics.broadcasts
+            throw .decisionNeeded(
+                "\(topic) ends at offset \(view.reached), and the group \(context.group) has seen later ones: it was created "
+                    + "again; end every process of the group, remove its offsets, and start it again")
+        }
     }
 
     /// Whether there is something to send.

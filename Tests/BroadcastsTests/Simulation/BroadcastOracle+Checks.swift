@@ -58,10 +58,11 @@ extension BroadcastOracle {
         }
         let passes = counts(transaction.passes)
         let late = counts(transaction.late)
-        if passes != Dictionary(entry.passes.map { ($0.subject.place, $0.sent) }) { $0 + $1 }.filter({ $0.value > 0 }) {
+        let sent = Dictionary(entry.passes.map { ($0.subject.place, $0.sent) }, uniquingKeysWith: +)
+        if passes != sent.filter({ $0.value > 0 }) {
             problems.append("its passes have \(entry.passes), and \(passes) were sent")
         }
-        if late != Dictionary(entry.late.map { ($0.subject.place, $0.sent) }) { $0 + $1 } {
+        if late != Dictionary(entry.late.map { ($0.subject.place, $0.sent) }, uniquingKeysWith: +) {
             problems.append("its joiners have \(entry.late), and \(late) were sent")
         }
         for slice in entry.passes {
