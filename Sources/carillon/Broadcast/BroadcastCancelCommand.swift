@@ -54,7 +54,8 @@ struct BroadcastCancellation: Encodable {
     var partitions: Int
 
     var text: String {
-        let devices = ProgressLine.grouped(reached + joinedLater)
-        return "cancelled \(id): it had reached \(devices) devices, \(partitionsDone) of \(partitions) partitions\n"
+        let count = reached + joinedLater
+        let devices = count == 1 ? "1 device" : "\(ProgressLine.grouped(count)) devices"
+        return "cancelled \(id): it had reached \(devices), \(partitionsDone) of \(partitions) partitions\n"
     }
 }

@@ -159,6 +159,15 @@ import Testing
         #expect(cancelled.document.devicesAbout == 9 && cancelled.document.perSecond == nil)
     }
 
+    @Test("a cancellation says how many devices have it, of the passes and of those that joined later")
+    func cancellation() {
+        func text(_ reached: Int, late: Int) -> String {
+            BroadcastCancellation(id: "7", reached: reached, joinedLater: late, partitionsDone: 1, partitions: 4).text
+        }
+        #expect(text(1_300, late: 12) == "cancelled 7: it had reached 1,312 devices, 1 of 4 partitions\n")
+        #expect(text(0, late: 1) == "cancelled 7: it had reached 1 device, 1 of 4 partitions\n")
+    }
+
     @Test("one that cannot be sent says why")
     func failed() {
         let text = status(.sample()) { $0.content = .failed(.cancelledNothing) }
