@@ -171,7 +171,7 @@ let package = Package(
             name: "BroadcastsTests",
             dependencies: [
                 "Broadcasts", "Digests", "DispatchRecords", "Events", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "StateStore", "Subscriptions", "Telemetry", "TestSupport",
+                "NotificationPayload", "Pipeline", "StateStore", "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",
