@@ -7,6 +7,9 @@ extension BroadcastOracle {
         problems += wrongPushes()
         for (index, transaction) in world.transactions.enumerated() {
             problems += lateCancels(transaction).map { "transaction \(index): \($0)" }
+            for pushes in [transaction.passes, transaction.late] {
+                problems += wrongOrder(pushes).map { "transaction \(index): \($0)" }
+            }
             problems += wrongJournal(index, transaction).map { "transaction \(index): \($0)" }
         }
         problems += wrongLetters() + unfinished()
@@ -30,6 +33,16 @@ extension BroadcastOracle {
         return Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }
             .sorted { $0.transaction < $1.transaction }
             .map { "\($0) was sent \(found[$0] ?? 0) times instead of \(expected[$0] ?? 0)" }
+    }
+
+    /// A device of a channel gets what it gets in the order of the log.
+    private func wrongOrder(_ pushes: [RecordedPushes.Push]) -> [String] {
+        var latest: [[String?]: Int64] = [:]
+        return pushes.compactMap { push in
+            let device = [push.device, world.broadcasts.entries[Int(push.broadcast)].audience]
+            let before = latest.updateValue(push.broadcast, forKey: device) ?? -1
+            return push.broadcast < before ? "\(push) comes after \(before)" : nil
+        }
     }
 
     /// A transaction sends nothing that was cancelled or replaced a second before it.

@@ -76,7 +76,10 @@ final class BroadcastSimulation {
         for _ in 0..<size.steps {
             now += chance(70) ? .random(in: 0..<400, using: &random) : .random(in: 0..<40_000, using: &random)
             if chance(60) { for _ in 0..<Int.random(in: 1...size.mostChanges, using: &random) { change() } }
-            if chance(size.publishes) { broadcast() }
+            if chance(size.publishes) {
+                broadcast()
+                if chance(30) { try moveAtOnce() }
+            }
             if chance(5) { for index in subscriptions.indices { subscriptions[index].compact(at: now) } }
             if chance(6) { try rebalance() }
             try workers.randomElement(using: &random)?.work(fails: chance(size.failures))
@@ -93,6 +96,16 @@ final class BroadcastSimulation {
             if isRead, workers.allSatisfy({ !$0.isBusy && $0.owns(owners) }) { return }
         }
         note("never idle")
+    }
+
+    /// A partition moves within the second in which its owner has seen a broadcast, and the next one may not have.
+    private func moveAtOnce() throws {
+        for worker in workers + workers {
+            now += .random(in: 0..<120, using: &random)
+            try worker.work(fails: false)
+        }
+        try rebalance()
+        for worker in workers { try worker.work(fails: false) }
     }
 
     private func change() {

@@ -14,6 +14,7 @@ struct BroadcastSimulationTests {
         "a stay in a channel gets each broadcast that reaches it once and in order, nothing else is sent, the journal says so",
         arguments: UInt64(0)..<3)
     func simulate(first: UInt64) throws {
+        print("broadcasts: seeds \(first), \(first + 3), … below \(Self.seeds)")
         var happened: [String: Int] = [:]
         for seed in stride(from: first, to: Self.seeds, by: 3) {
             let simulation = try BroadcastSimulation(seed: seed)
