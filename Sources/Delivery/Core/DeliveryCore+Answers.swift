@@ -8,8 +8,7 @@ extension DeliveryCore {
     ///   - now: in milliseconds since 1970.
     /// - Returns: the credential that needs a new token: it sends nothing until ``setCredential(_:isReady:isNew:now:)``.
     package mutating func answer(_ tag: UInt64, _ verdict: Verdict, status: Int?, now: Int64) -> Int? {
-        guard let key = takeInFlight(tag), let record = held[key], let index = record.record.credential
-        else { return nil }
+        guard let (key, record) = takeInFlight(tag), let index = record.record.credential else { return nil }
         let kind = status.map(AnswerKind.init(status:)) ?? .failed
         credentials[index].bucket?.answered(kind, now: now)
         judge(tag, kind, now: now)
@@ -57,7 +56,7 @@ extension DeliveryCore {
 
     /// The request could not be made of this record: it is refused.
     package mutating func refuse(_ tag: UInt64, _ problem: MessageProblem, now: Int64) {
-        guard let key = takeInFlight(tag) else { return }
+        guard let (key, _) = takeInFlight(tag) else { return }
         withdrawProbe(tag, now: now)
         conclude(key, .refused, reason: problem.rawValue, now: now)
     }

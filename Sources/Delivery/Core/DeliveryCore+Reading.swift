@@ -18,7 +18,7 @@ extension DeliveryCore {
         case .known: return true
         case .full: return false
         }
-        let newest = state.orders[record.kind.rawValue].last(of: record.device)
+        let newest = state.orders[record.kind.index].last(of: record.device)
         let key = hold(
             HeldRecord(
                 record, RetryNote(offset: record.source, attempts: 0, used: 0), stream: stream,
@@ -58,7 +58,7 @@ extension DeliveryCore {
         note.notBefore = nil
         let key = hold(
             HeldRecord(record, note, stream: stream, offset: offset, usedUntil: now), state)
-        let predecessor = state.orders[record.kind.rawValue].predecessor(of: record.source, record.device)
+        let predecessor = state.orders[record.kind.index].predecessor(of: record.source, record.device)
         if record.expiresAt <= now {
             conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
         } else if record.credential == nil {
@@ -84,7 +84,7 @@ extension DeliveryCore {
             kind: record.record.kind, partition: record.record.partition, source: record.record.source)
         record.isInDoubt = record.offset < state.doubtedBelow[place(record.stream)]
         held[key] = record
-        state.orders[key.kind.rawValue].put(key.source, of: record.record.device, at: .held)
+        state.orders[key.kind.index].put(key.source, of: record.record.device, at: .held)
         return key
     }
 
@@ -101,10 +101,10 @@ extension DeliveryCore {
         if record.isInDoubt { possiblyTwice += 1 }
         outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
         guard let state = partitions[key.partition] else { return }
-        state.orders[key.kind.rawValue].put(key.source, of: record.record.device, at: .tier(tier))
+        state.orders[key.kind.index].put(key.source, of: record.record.device, at: .tier(tier))
         state.streams[place(record.stream)].finish(record.offset)
         // Whoever waited behind it waits in the same topic, and so behind it.
-        while let next = state.orders[key.kind.rawValue].successor(of: key.source, record.record.device),
+        while let next = state.orders[key.kind.index].successor(of: key.source, record.record.device),
             next.place == .held, held[key.with(next.offset)] != nil
         {
             park(key.with(next.offset), in: tier)
@@ -121,7 +121,7 @@ extension DeliveryCore {
         guard let ended = held.removeValue(forKey: key) else { return }
         let record = ended.record
         var written = DeliveryRecord(
-            outcome, topic: settings.dispatchTopics[key.kind.rawValue], partition: key.partition, offset: key.source,
+            outcome, topic: settings.dispatchTopics[key.kind.index], partition: key.partition, offset: key.source,
             messageID: record.messageID, device: record.deviceHash, platform: record.platform, lane: settings.lane,
             attempts: ended.note.attempts)
         written.app = record.app
@@ -135,18 +135,18 @@ extension DeliveryCore {
         written.lastSentAt = ended.note.lastSentAt
         outbox.outcomes.append(written)
         guard let state = partitions[key.partition] else { return }
-        state.orders[key.kind.rawValue].remove(key.source, of: record.device)
+        state.orders[key.kind.index].remove(key.source, of: record.device)
         state.streams[place(ended.stream)].finish(ended.offset)
-        guard let next = state.orders[key.kind.rawValue].first(of: record.device), next.place == .held else { return }
+        guard let next = state.orders[key.kind.index].first(of: record.device), next.place == .held else { return }
         let nextKey = key.with(next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }
     }
 
     private mutating func enqueue(_ key: HeldKey) {
         held[key]?.isQueued = true
-        ready[key.kind.rawValue].append(key)
+        ready[key.kind.index].append(key)
     }
 
     /// What was to be sent already is the first of its kind again.
-    mutating func enqueueFirst(_ key: HeldKey) { ready[key.kind.rawValue].insert(key, at: 0) }
+    mutating func enqueueFirst(_ key: HeldKey) { ready[key.kind.index].insert(key, at: 0) }
 }

@@ -25,7 +25,7 @@ extension DeliveryCore {
         switch kind {
         case .orders: settings.inFlight
         case .broadcasts:
-            ready[PushKind.orders.rawValue].isEmpty ? settings.inFlight - settings.inFlight / 4 : settings.inFlight / 2
+            ready[PushKind.orders.index].isEmpty ? settings.inFlight - settings.inFlight / 4 : settings.inFlight / 2
         }
     }
 
@@ -38,7 +38,7 @@ extension DeliveryCore {
 
     private mutating func take(_ kind: PushKind, into requests: inout [LaneRequest], now: Int64) {
         for index in credentials.indices { credentials[index].bucket?.begin(kind) }
-        let queue = kind.rawValue
+        let queue = kind.index
         guard !ready[queue].isEmpty, kind == .orders || broadcasts.isFresh(now: now) else { return }
         let most = mostInFlight(kind)
         var waiting: [HeldKey] = []
@@ -93,11 +93,12 @@ extension DeliveryCore {
     }
 
     /// A request is not in flight any more.
-    mutating func takeInFlight(_ tag: UInt64) -> HeldKey? {
+    mutating func takeInFlight(_ tag: UInt64) -> (key: HeldKey, record: HeldRecord)? {
         guard let key = inFlight.removeValue(forKey: tag) else { return nil }
-        held[key]?.isInFlight = false
         if key.kind == .broadcasts { broadcastsInFlight -= 1 }
-        return key
+        guard let record = held[key] else { return nil }
+        record.isInFlight = false
+        return (key, record)
     }
 
     /// Whether the device has a request of the other kind in flight.
@@ -107,7 +108,7 @@ extension DeliveryCore {
             case .orders: .broadcasts
             case .broadcasts: .orders
             }
-        guard !state.orders[other.rawValue].isEmpty, let first = state.orders[other.rawValue].first(of: record.device),
+        guard !state.orders[other.index].isEmpty, let first = state.orders[other.index].first(of: record.device),
             first.place == .held
         else { return false }
         return held[HeldKey(kind: other, partition: key.partition, source: first.offset)]?.isInFlight ?? false

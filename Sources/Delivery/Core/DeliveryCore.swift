@@ -73,7 +73,7 @@ package struct DeliveryCore {
         guard let tier = stream.tier, let state = partitions[partition],
             !state.committed[place(stream)].isFinished(offset)
         else { return }
-        state.orders[stream.kind.rawValue].put(source, of: device, at: .tier(tier))
+        state.orders[stream.kind.index].put(source, of: device, at: .tier(tier))
     }
 
     /// All retry topics of the partition were recalled. Its records are handed in once a transaction has committed that
@@ -159,12 +159,12 @@ package struct DeliveryCore {
     package func isReading(_ partition: Int32, _ kind: PushKind = .orders) -> Bool {
         guard partitions[partition]?.phase == .active, !mustCommit else { return false }
         switch (kind, isPaused) {
-        case (.orders, true): return ready[kind.rawValue].isEmpty && inFlight.isEmpty
+        case (.orders, true): return ready[kind.index].isEmpty && inFlight.isEmpty
         case (.broadcasts, true): return ready.allSatisfy(\.isEmpty) && inFlight.isEmpty
         case (.orders, false):
-            return ready[kind.rawValue].count < 2 * settings.inFlight && held.count < 4 * settings.inFlight
+            return ready[kind.index].count < 2 * settings.inFlight && held.count < 4 * settings.inFlight
         case (.broadcasts, false):
-            return ready[kind.rawValue].count < settings.inFlight && held.count < 2 * settings.inFlight
+            return ready[kind.index].count < settings.inFlight && held.count < 2 * settings.inFlight
         }
     }
 
@@ -184,7 +184,7 @@ package struct DeliveryCore {
 
     /// A request was not made after all: it waits as before.
     package mutating func putBack(_ tag: UInt64, now: Int64) {
-        guard let key = takeInFlight(tag) else { return }
+        guard let (key, _) = takeInFlight(tag) else { return }
         withdrawProbe(tag, now: now)
         enqueueFirst(key)
     }

@@ -50,6 +50,11 @@ struct HeldKey: Hashable {
     var partition: Int32
     var source: Int64
 
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(partition &* 2 &+ Int32(truncatingIfNeeded: kind.index))
+        hasher.combine(source)
+    }
+
     /// Another one of the same topic and partition.
     func with(_ source: Int64) -> HeldKey { HeldKey(kind: kind, partition: partition, source: source) }
 }

@@ -1,8 +1,16 @@
 /// Whose pushes a dispatch topic has. Each kind has a dispatch topic and retry topics of its own.
-package enum PushKind: Int, CaseIterable, Sendable {
+package enum PushKind: CaseIterable, Sendable {
     /// Of orders and of requests.
     case orders
     case broadcasts
+
+    /// Its place in lists that have one element for each kind.
+    var index: Int {
+        switch self {
+        case .orders: 0
+        case .broadcasts: 1
+        }
+    }
 }
 
 /// A topic that a lane reads.
@@ -28,7 +36,7 @@ package enum LaneStream: Hashable, Sendable {
     /// Its place in the list of a partition's offsets: the dispatch topic and its retry topics, kind by kind.
     ///
     /// - Parameter tiers: how many retry topics each kind has.
-    func index(tiers: Int) -> Int { kind.rawValue * (tiers + 1) + (tier.map { $0 + 1 } ?? 0) }
+    func index(tiers: Int) -> Int { kind.index * (tiers + 1) + (tier.map { $0 + 1 } ?? 0) }
 
     /// Every topic of these kinds, in the order of their places.
     package static func all(of kinds: [PushKind], tiers: Int) -> [LaneStream] {

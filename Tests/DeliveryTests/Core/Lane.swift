@@ -48,10 +48,10 @@ struct Lane {
         broadcast: Int64? = nil, now: Int64 = 0
     ) {
         let record = Self.record(
-            kind, next[kind.rawValue], device: device, expiresAt: expiresAt, credential: credential,
+            kind, next[kind.index], device: device, expiresAt: expiresAt, credential: credential,
             broadcast: broadcast)
         #expect(core.dispatch(record, now: now) == true)
-        next[kind.rawValue] += 1
+        next[kind.index] += 1
     }
 
     /// The sources of the records that are sent now.
