@@ -38,6 +38,8 @@ final class ChannelTable {
     /// When it had everything in its log, in milliseconds since 1970; until then, when its reading began. Its age is
     /// measured from this (docs/kafka.md 18).
     var time: Int64
+    /// The time that is stored with it.
+    private(set) var storedTime: Int64
 
     init(store: any OrderedStore, origin: ChannelCheckpoint.Origin, at checkpoint: ChannelCheckpoint) throws(StoreError)
     {
@@ -45,6 +47,7 @@ final class ChannelTable {
         self.origin = origin
         stored = checkpoint.offset
         time = checkpoint.time
+        storedTime = checkpoint.time
         fingerprints = checkpoint.records
         let reader = try store.makeReader()
         try reader.begin()
@@ -123,6 +126,7 @@ final class ChannelTable {
         }
         pending.removeAll(keepingCapacity: true)
         stored = offset
+        storedTime = checkpoint.time
         try reader?.begin()
     }
 

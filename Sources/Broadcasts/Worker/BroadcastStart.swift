@@ -17,11 +17,11 @@ enum BroadcastStart: Equatable {
         now: Int64
     ) throws(PipelineError) {
         guard let committed else {
-            self = .first(reason: "the group has no offset of it")
+            self = .first(reason: "the group has no offset")
             return
         }
         guard let offset = BroadcastOffset(offset: committed.offset.value, metadata: committed.metadata) else {
-            self = .first(reason: "its offset has metadata that cannot be read")
+            self = .first(reason: "the offset has metadata that cannot be read")
             return
         }
         guard offset.partitions == log.partitions else {
@@ -31,7 +31,7 @@ enum BroadcastStart: Equatable {
                     + "the group")
         }
         guard now - offset.time <= log.compactionLag else {
-            self = .first(reason: "its offset is older than min.compaction.lag.ms")
+            self = .first(reason: "the offset is older than min.compaction.lag.ms")
             return
         }
         self = .continues(offset)

@@ -50,18 +50,24 @@ extension BroadcastWorker {
         found.starts = try consumer.startOffsets(places, timeout: .seconds(5))
         found.ends = try consumer.endOffsets(places, timeout: .seconds(5))
         let now = context.clock.now()
+        let firstBroadcast = core.firstBroadcast(includesValid: context.includesValid, clock: now)
+        var firstStarts: [String: [Int32]] = [:]
         for place in places {
             switch try BroadcastStart(committed[place], of: place, context.log, now: now) {
             case .continues(let offset): found.committed[place.partition] = offset
             case .first(let reason):
-                let first = core.firstBroadcast(includesValid: context.includesValid, clock: now)
-                logger.notice("\(place) starts at its end, with broadcast \(first): \(reason)")
+                firstStarts[reason, default: []].append(place.partition)
                 context.meter.firstStart()
                 // Its time says that the group does not have it yet.
                 found.committed[place.partition] = BroadcastOffset(
                     offset: found.ends[place]?.value ?? 0, partitions: context.log.partitions, time: 0,
-                    broadcast: first)
+                    broadcast: firstBroadcast)
             }
+        }
+        for (reason, numbers) in firstStarts.sorted(by: { $0.key < $1.key }) {
+            logger.notice(
+                "\(numbers.count) partitions start at their ends, with broadcast \(firstBroadcast): \(reason)",
+                ["partitions": numbers.map(String.init).joined(separator: " ")])
         }
         return found
     }

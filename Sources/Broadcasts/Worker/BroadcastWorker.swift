@@ -51,7 +51,7 @@ struct BroadcastWorker: ~Copyable {
     var nextAttempt = ContinuousClock.now
     /// Since when the log of broadcasts ends before what the group has seen of it.
     private var behindSince: ContinuousClock.Instant?
-    private var nextFlush = ContinuousClock.now + .seconds(10)
+    var nextFlush = ContinuousClock.now + .seconds(10)
 
     /// Waits for the broker as long as it takes.
     init(_ number: Int, _ context: BroadcastContext, logger: Logger) throws {
@@ -230,30 +230,6 @@ struct BroadcastWorker: ~Copyable {
         }
         return core.open.hasWork || !core.hasRoom || core.open.taken >= context.configuration.commitMaxEvents
             || .now - opened.at >= context.configuration.commitInterval
-    }
-
-    // MARK: Tables
-
-    /// Stores what has come together, now and then; notes how old the tables are.
-    private mutating func keepTables() throws {
-        let isDue = .now >= nextFlush
-        if isDue { nextFlush = .now + .seconds(10) }
-        let now = context.clock.now()
-        var isTooOld = false
-        for (number, partition) in core.partitions {
-            if isDue, context.ends.isReached(number, at: partition.committed.offset, within: Self.freshness) {
-                partition.table.time = now
-            }
-            if partition.table.pendingCount >= ChannelTable.mostPending || isDue && partition.table.isPending {
-                try partition.table.flush(at: partition.committed.offset)
-            }
-            isTooOld = isTooOld || abs(now - partition.table.time) > context.log.largestTableAge
-        }
-        if isTooOld {
-            logger.notice(
-                "tables stood still for so long that they may have missed unsubscriptions: they are filled again")
-            try startAgain()
-        }
     }
 
     private func report() {

@@ -4,6 +4,8 @@ import Replay
 struct PlanText {
     var input: ReplayInput
     var plan: ReplayPlan
+    /// What the same time has of broadcasts; nil where that is not known.
+    var broadcasts: BroadcastTally?
 
     private static let barWidth = 40
     private static let mostHours = 48
@@ -34,6 +36,7 @@ struct PlanText {
         }
         if let first = plan.first { lines.append("first: \(Self.line(first))") }
         if let last = plan.last { lines.append("last:  \(Self.line(last))") }
+        if let broadcasts, broadcasts.transactions > 0 { lines.append(broadcasts.text) }
         return lines.map { $0 + "\n" }.joined()
     }
 
@@ -94,6 +97,7 @@ struct PlanText {
         var droppedTimers: [String: Int]
         var first: Example?
         var last: Example?
+        var broadcasts: BroadcastTally?
     }
 
     var document: Document {
@@ -105,6 +109,7 @@ struct PlanText {
             devicesByHour: Dictionary(
                 uniqueKeysWithValues: plan.devicesByHour.map { (TimeText.iso8601($0.key), $0.value) }),
             suppressed: plan.suppressed, deadLetters: plan.deadLetters, droppedTimers: plan.droppedTimers,
-            first: plan.first.map(Document.Example.init), last: plan.last.map(Document.Example.init))
+            first: plan.first.map(Document.Example.init), last: plan.last.map(Document.Example.init),
+            broadcasts: broadcasts)
     }
 }

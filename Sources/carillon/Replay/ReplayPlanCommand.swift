@@ -20,7 +20,8 @@ struct ReplayPlanCommand: ParsableCommand, ReplayUse {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty)
         let request = try selection.request(view: .both, now: WallClock.now, configuration.topics)
         let (input, plan) = try ReplayWork.perform(self, configuration, request, from: selection)
-        let text = PlanText(input: input, plan: plan)
+        var text = PlanText(input: input, plan: plan)
+        if selection.source.isEmpty { text.broadcasts = try BroadcastTally.read(configuration, request) }
         if json { return Terminal.write(try JSONOutput.text(text.document)) }
         input.tell()
         Terminal.write(text.text)

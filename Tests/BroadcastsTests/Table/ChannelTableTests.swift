@@ -52,6 +52,19 @@ struct ChannelTableTests {
         #expect(try trial.subscribe(devices[0], at: 9).joinedAt == 9)
     }
 
+    @Test("the age of a table is stored also if nothing has changed")
+    func age() throws {
+        let trial = try ChannelTableTrial()
+        trial.table.time = 5_000
+        #expect(trial.table.storedTime == 0)
+        try trial.table.flush(at: 0)
+        #expect(trial.table.storedTime == 5_000)
+        let reader = try trial.store.makeReader()
+        try reader.begin()
+        let checkpoint = try #require(try reader.checkpoint().flatMap { ChannelCheckpoint.read($0) })
+        #expect(checkpoint.checkpoint.time == 5_000)
+    }
+
     @Test("who is not there does not leave")
     func leavesTwice() throws {
         let trial = try ChannelTableTrial()

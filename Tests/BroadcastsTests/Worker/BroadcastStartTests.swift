@@ -26,8 +26,8 @@ struct BroadcastStartTests {
 
     @Test("as for the first time, without a commit or with metadata that cannot be read")
     func first() throws {
-        #expect(try start(nil) == .first(reason: "the group has no offset of it"))
-        let foreign = BroadcastStart.first(reason: "its offset has metadata that cannot be read")
+        #expect(try start(nil) == .first(reason: "the group has no offset"))
+        let foreign = BroadcastStart.first(reason: "the offset has metadata that cannot be read")
         #expect(try start("") == foreign)
         #expect(try start("v1 w=1 n=24 t=3") == foreign)
     }
@@ -40,7 +40,7 @@ struct BroadcastStartTests {
         #expect(try start(metadata(age: 30 * Self.day + 1)) != start(metadata(age: 30 * Self.day)))
         #expect(
             try start(metadata(age: 30 * Self.day + 1))
-                == .first(reason: "its offset is older than min.compaction.lag.ms"))
+                == .first(reason: "the offset is older than min.compaction.lag.ms"))
     }
 
     @Test("nowhere, if the topic has another number of partitions: keys have moved")

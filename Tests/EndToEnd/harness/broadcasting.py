@@ -77,7 +77,9 @@ class BroadcastWorld:
         return self.daemons[-1]
 
     def subscribe(self, records):
-        self.cluster.produce(self.topics["subscriptions"], records)
+        # Fewer at a time than a producer's queue holds.
+        for start in range(0, len(records), 50_000):
+            self.cluster.produce(self.topics["subscriptions"], records[start : start + 50_000])
 
     def publish(self, *records):
         self.cluster.produce(self.topics["broadcasts"], records, 0)

@@ -59,9 +59,9 @@ class Load:
         """A pass of each process is under way."""
         wait_for("passes are under way", lambda: len(self.world.under_way()) >= self.sizes.processes, 30)
 
-    def finish(self, cases):
+    def finish(self, cases, seconds=90):
         """Waits until all passes have ended, and verifies everything."""
-        self.world.wait_until_done(90)
+        self.world.wait_until_done(seconds)
         self.say("all passes have ended")
         for each in self.world.daemons:
             self.say(f"{each.name} ended in {each.stop(45):.1f} s")
