@@ -47,6 +47,7 @@ final class SubscriptionEnds: Sendable {
                 let ends = try consumer.endOffsets(all, timeout: .seconds(2))
                 answered(
                     Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.value) }), askedAt: askedAt)
+                patience.hasWorked()
             } catch {
                 if try patience.consider(error) { logger.warning("\(topic): \(error); waiting") }
             }

@@ -66,10 +66,16 @@ extension BroadcastWorker {
 
     /// Finds out again where the partitions are, and brings their tables up to it.
     mutating func startAgain() throws {
-        let numbers = core.owned
+        let numbers: [Int32]
+        switch phase {
+        case .reading: numbers = core.owned
+        // Some of them may have no table yet.
+        case .locating(let asked, _): numbers = asked
+        case .unassigned: numbers = []
+        }
         try release()
         try consumer.unassign()
         try consumer.assign([:])
-        phase = .locating(numbers, since: .now)
+        phase = numbers.isEmpty ? phase : .locating(numbers, since: .now)
     }
 }

@@ -16,8 +16,7 @@ extension BroadcastWorker {
     mutating func locate(_ numbers: [Int32], since: ContinuousClock.Instant) throws {
         let view = context.follower.view
         guard .now >= nextAttempt, view.isFresh(within: Self.freshness) else {
-            consumer.waitForRecords(in: [], timeout: .milliseconds(20))
-            return
+            return wait()
         }
         core.update(view.records, reached: view.reached)
         do {

@@ -41,8 +41,18 @@ extension BroadcastWorker {
         // Without a membership there is nothing to commit.
         case .none: throw .noMembership
         }
-        if output.hasRepeatedRequests {
-            output = try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
+    }
+
+    /// A copy of a request may still be in flight, and would corrupt the next transaction: that has another producer. Only
+    /// while nothing is open.
+    mutating func replaceRepeatingOutput() throws {
+        guard output.hasRepeatedRequests else { return }
+        output = try makeOutput()
+    }
+
+    private func makeOutput() throws -> BroadcastOutput {
+        try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+            try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
         }
     }
 
@@ -85,10 +95,7 @@ extension BroadcastWorker {
             }
         }
         logger.notice("recreates its producer after: \(error)")
-        let (context, slot, logger) = (self.context, self.slot, self.logger)
-        output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
-            try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
-        }
+        output = try makeOutput()
     }
 
     /// Asks the group what it has committed: that says whether the transaction has.
@@ -144,7 +151,10 @@ extension BroadcastWorker {
     /// Begins again as a new member after an error of the consumer; after any other of the producer ends the transaction.
     mutating func recover(from error: KafkaError) throws {
         guard consumer.fatalError != nil || error.isFatal && error.operation != "transaction" else {
-            return try endTransaction(after: error)
+            switch phase {
+            case .reading: return try endTransaction(after: error)
+            case .unassigned, .locating: return try wait(after: error)
+            }
         }
         if try patience.consider(error) { logger.warning("\(error)", ["recovery": "\(error.recovery)"]) }
         logger.notice("recreates its consumer after: \(error)")
@@ -153,6 +163,13 @@ extension BroadcastWorker {
         consumer.leave(timeout: .seconds(10))
         consumer = try Self.makeConsumer(context, logger)
         phase = .unassigned
+    }
+
+    /// Nothing is open yet: what was asked for is asked for again.
+    private mutating func wait(after error: KafkaError) throws {
+        if try patience.consider(error) { logger.warning("\(error); tried again") }
+        nextAttempt = .now + backoff.next()
+        try release()
     }
 
     /// A damaged table is filled again; one that cannot be written is waited for.

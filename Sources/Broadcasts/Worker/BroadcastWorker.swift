@@ -1,3 +1,4 @@
+import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
@@ -103,6 +104,7 @@ struct BroadcastWorker: ~Copyable {
         try serveControl()
         if context.mustEnd {
             if opened != nil { try commit() }
+            try release()
             return true
         }
         report()
@@ -114,21 +116,23 @@ struct BroadcastWorker: ~Copyable {
         return false
     }
 
-    /// Serves the group for a moment.
-    private mutating func wait() { consumer.waitForRecords(in: [], timeout: .milliseconds(20)) }
+    /// There is nothing to do before the group, the broker or the clock has moved.
+    func wait() { Thread.sleep(forTimeInterval: 0.02) }
 
     private mutating func work() throws {
         guard .now >= nextAttempt else { return wait() }
         let view = context.follower.view
         let isFresh = view.isFresh(within: Self.freshness)
         if opened == nil, isFresh {
+            try replaceRepeatingOutput()
             try update(view)
             try sendPasses()
         }
         if isFresh { try read() }
         if isDue { try commit() }
         try keepTables()
-        guard isFresh, next == batch.count else { return isFresh ? () : wait() }
+        guard isFresh else { return wait() }
+        guard next == batch.count else { return }
         batch.removeAll()
         next = 0
         consumer.fill(&batch, limit: Self.batchSize, timeout: patienceForRecords)
@@ -243,6 +247,7 @@ struct BroadcastWorker: ~Copyable {
     /// Leaves the group.
     consuming func close() {
         context.board.remove(number)
+        // After an error; otherwise it has released them.
         for number in core.owned { try? core.remove(number)?.close() }
         batch.removeAll()
         consumer.close()
