@@ -199,11 +199,16 @@ import Testing
             client.client.close()
         }
         try use()
-        #expect(eventually { server.counts.openConnections == 0 })
-        let before = Leftovers()
-        for _ in 0..<10 { try use() }
-        #expect(eventually { server.counts.openConnections == 0 && Leftovers() == before })
-        #expect(Leftovers() == before)
+        // Other suites open and close files meanwhile: what the clients leave would be there each time.
+        var isClean = false
+        for _ in 0..<20 where !isClean {
+            #expect(eventually { server.counts.openConnections == 0 })
+            let before = Leftovers()
+            for _ in 0..<10 { try use() }
+            #expect(eventually { server.counts.openConnections == 0 && Leftovers().threads <= before.threads })
+            isClean = Leftovers() == before
+        }
+        #expect(isClean)
     }
 
     @Test("a configuration that cannot work is an error that says why")
