@@ -5,8 +5,6 @@ package struct BroadcastSettings: Sendable {
     /// The name of `topic.broadcasts`.
     package var topic: String
     package var subscriptionsTopic: String
-    /// The partitions of the subscriptions.
-    package var partitions: Int32
     package var rendering: RenderSettings
     /// A device that was last seen so long before a broadcast gets nothing, in milliseconds.
     package var maxAge: Int64
@@ -16,12 +14,11 @@ package struct BroadcastSettings: Sendable {
     package var mostRecords: Int
 
     package init(
-        topic: String, subscriptionsTopic: String, partitions: Int32, rendering: RenderSettings, maxAge: Int64,
+        topic: String, subscriptionsTopic: String, rendering: RenderSettings, maxAge: Int64,
         mostLate: Int, mostRecords: Int
     ) {
         self.topic = topic
         self.subscriptionsTopic = subscriptionsTopic
-        self.partitions = partitions
         self.rendering = rendering
         self.maxAge = maxAge
         self.mostLate = mostLate

@@ -68,7 +68,7 @@ struct BroadcastWorker: ~Copyable {
         self.consumer = consumer
         core = BroadcastCore(
             BroadcastSettings(
-                topic: topics.broadcasts, subscriptionsTopic: topics.subscriptions, partitions: context.log.partitions,
+                topic: topics.broadcasts, subscriptionsTopic: topics.subscriptions,
                 rendering: configuration.rendering, maxAge: configuration.subscriptionsMaxAge.wholeMilliseconds,
                 mostLate: configuration.broadcasts.mostLate, mostRecords: configuration.commitMaxRecords))
         rate = PushRate(perSecond: configuration.broadcasts.rate)

@@ -48,7 +48,9 @@ struct BroadcastsCommand: ParsableCommand {
         let metrics = Metrics()
         let service = BroadcastService(
             configuration: configuration, includesValid: includeValid, logger: logger, metrics: metrics)
-        let console = try serve(service, metrics, at: configuration.http, logger)
+        let console = try ConsoleServer.serve(at: configuration.http, logger) {
+            try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.unready })
+        }
         let signals = Signals {
             service.shutdown()
         } again: {
@@ -60,17 +62,5 @@ struct BroadcastsCommand: ParsableCommand {
             console?.stop()
         }
         try await service.run()
-    }
-
-    private func serve(
-        _ service: BroadcastService, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
-    ) throws -> ConsoleServer? {
-        guard let address else { return nil }
-        let console = try ConsoleServer(
-            at: address, metrics: metrics,
-            build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka],
-            unready: { service.unready })
-        logger.info("serves http://\(address)/metrics, /live and /ready")
-        return console
     }
 }

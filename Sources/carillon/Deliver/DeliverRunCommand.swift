@@ -63,7 +63,9 @@ struct DeliverRunCommand: ParsableCommand {
             configuration: configuration, lanes: lane,
             start: fromGroup.map { .group($0) } ?? configuration.from.map { .position($0) }, logger: logger,
             metrics: metrics)
-        let console = try serve(service, metrics, at: configuration.http, logger)
+        let console = try ConsoleServer.serve(at: configuration.http, logger) {
+            try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.readiness.reasons })
+        }
         let signals = Signals {
             service.shutdown()
         } again: {
@@ -96,17 +98,5 @@ struct DeliverRunCommand: ParsableCommand {
         }
         Terminal.write(table.text)
         guard failed == 0 else { throw CommandFailure(.difference, "\(failed) of \(trials.count) are not accepted") }
-    }
-
-    private func serve(
-        _ service: DeliveryService, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
-    ) throws -> ConsoleServer? {
-        guard let address else { return nil }
-        let console = try ConsoleServer(
-            at: address, metrics: metrics,
-            build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka],
-            unready: { service.readiness.reasons })
-        logger.info("serves http://\(address)/metrics, /live and /ready")
-        return console
     }
 }

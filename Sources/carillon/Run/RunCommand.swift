@@ -49,7 +49,9 @@ struct RunCommand: ParsableCommand {
             ])
         let metrics = Metrics()
         let pipeline = NotificationPipeline(configuration: configuration, logger: logger, metrics: metrics)
-        let console = try serve(pipeline, metrics, at: configuration.http, logger)
+        let console = try ConsoleServer.serve(at: configuration.http, logger) {
+            try ConsoleServer(at: $0, pipeline: pipeline, metrics: metrics, build: $1)
+        }
         let signals = Signals {
             pipeline.shutdown()
         } again: {
@@ -63,18 +65,5 @@ struct RunCommand: ParsableCommand {
             console?.stop()
         }
         try await pipeline.run()
-    }
-
-    /// Serves before the pipeline runs and until it has ended, so that it can also be observed while it waits or
-    /// drains.
-    private func serve(
-        _ pipeline: NotificationPipeline, _ metrics: Metrics, at address: ListenAddress?, _ logger: Logger
-    ) throws -> ConsoleServer? {
-        guard let address else { return nil }
-        let console = try ConsoleServer(
-            at: address, pipeline: pipeline, metrics: metrics,
-            build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka])
-        logger.info("serves http://\(address)/metrics, /live and /ready")
-        return console
     }
 }

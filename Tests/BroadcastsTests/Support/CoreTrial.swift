@@ -42,7 +42,7 @@ final class CoreTrial {
     ) {
         core = BroadcastCore(
             BroadcastSettings(
-                topic: "broadcasts", subscriptionsTopic: "subscriptions", partitions: 4, rendering: rendering,
+                topic: "broadcasts", subscriptionsTopic: "subscriptions", rendering: rendering,
                 maxAge: maxAge, mostLate: mostLate, mostRecords: mostRecords))
     }
 

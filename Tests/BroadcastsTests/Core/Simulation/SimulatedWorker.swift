@@ -41,7 +41,7 @@ final class SimulatedWorker {
     private static func core(_ world: BroadcastSimulation) -> BroadcastCore {
         BroadcastCore(
             BroadcastSettings(
-                topic: "broadcasts", subscriptionsTopic: "subscriptions", partitions: world.size.partitions,
+                topic: "broadcasts", subscriptionsTopic: "subscriptions",
                 rendering: RenderSettings(), maxAge: BroadcastSimulation.maxAge,
                 mostLate: BroadcastSimulation.mostLate, mostRecords: world.size.mostRecords))
     }
