@@ -86,13 +86,10 @@ extension BroadcastWorker {
 
     /// A new producer ends what its predecessor has left open, one way or the other.
     private mutating func replaceOutput(after error: KafkaError) throws {
-        if error.kind == .fenced {
-            fencings = fencings.filter { .now - $0 < .seconds(600) } + [.now]
-            guard fencings.count < 3 else {
-                throw PipelineError.instanceInUse(
-                    "another process sends broadcasts as instance '\(context.configuration.instanceID)': every process "
-                        + "needs its own instance.id (\(error))")
-            }
+        if error.kind == .fenced, fencings.isTooMany() {
+            throw PipelineError.instanceInUse(
+                "another process sends broadcasts as instance '\(context.configuration.instanceID)': every process "
+                    + "needs its own instance.id (\(error))")
         }
         logger.notice("recreates its producer after: \(error)")
         output = try makeOutput()

@@ -47,7 +47,7 @@ struct BroadcastWorker: ~Copyable {
     /// The clock of the open transaction, in milliseconds since 1970, and when it began; nil: nothing is open.
     var opened: (clock: Int64, at: ContinuousClock.Instant)?
     var backoff = Backoff()
-    var fencings: [ContinuousClock.Instant] = []
+    var fencings = Fencings()
     /// Nothing is sent before; after an error.
     var nextAttempt = ContinuousClock.now
     /// Since when the log of broadcasts ends before what the group has seen of it.

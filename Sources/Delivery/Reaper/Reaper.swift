@@ -67,7 +67,7 @@ package struct Reaper {
             tell(report, of: plan)
             return report
         } catch is ReaperTakenOver {
-            logger.info("dead devices: another reaper goes on", ["group": configuration.groupID])
+            logger.info("dead devices: another reaper continues", ["group": configuration.groupID])
             return nil
         } catch is ReaperStopped {
             return nil

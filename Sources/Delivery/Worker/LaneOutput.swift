@@ -36,7 +36,7 @@ struct LaneOutput: ~Copyable {
 
     /// Writes and commits a transaction.
     ///
-    /// - Throws: an error after which the transaction is to be aborted, or the producer to be made anew.
+    /// - Throws: an error after which the transaction is to be aborted, or the producer to be replaced.
     mutating func write(_ transaction: LaneTransaction, _ group: borrowing GroupMetadata) throws(KafkaError) {
         isEndUnknown = false
         try producer.beginTransaction()

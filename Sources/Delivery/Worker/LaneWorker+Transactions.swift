@@ -57,13 +57,10 @@ extension LaneWorker {
 
     /// A new producer ends what its predecessor has left open, one way or the other.
     private mutating func replaceOutput(after error: KafkaError) throws {
-        if error.kind == .fenced {
-            fencings = fencings.filter { .now - $0 < .seconds(600) } + [.now]
-            guard fencings.count < 3 else {
-                throw PipelineError.instanceInUse(
-                    "lane \(name): another process sends as instance '\(context.configuration.instanceID)': every process "
-                        + "needs its own instance.id (\(error))")
-            }
+        if error.kind == .fenced, fencings.isTooMany() {
+            throw PipelineError.instanceInUse(
+                "lane \(name): another process sends as instance '\(context.configuration.instanceID)': every process "
+                    + "needs its own instance.id (\(error))")
         }
         logger.notice("recreates its producer after: \(error)")
         let (context, name, logger) = (self.context, self.name, self.logger)

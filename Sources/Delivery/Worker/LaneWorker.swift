@@ -41,7 +41,7 @@ struct LaneWorker: ~Copyable {
     var assignments = 0
     var roles: [Int32: LaneStart.Role] = [:]
     var backoff = Backoff()
-    var fencings: [ContinuousClock.Instant] = []
+    var fencings = Fencings()
     /// When the next transaction, look at the ends, and report to the board are due.
     var nextCommit = ContinuousClock.now
     var nextLook = ContinuousClock.now

@@ -51,9 +51,11 @@ struct OpenTransaction: Equatable {
 
 /// How often a worker was fenced without another process taking its slot: its own transaction had timed out, or its own
 /// second attempt to join, after the broker had been unreachable, fenced the first one.
-struct Fencings {
+package struct Fencings {
     private var times: [ContinuousClock.Instant] = []
     private var contactLost: ContinuousClock.Instant?
+
+    package init() {}
 
     /// The broker could not be reached, or took the partitions away.
     mutating func noteLostContact(now: ContinuousClock.Instant = .now) {
@@ -102,7 +104,7 @@ struct Fencings {
     }
 
     /// Counts a fencing of the producer, and returns whether it is the third in 10 minutes.
-    mutating func isTooMany(now: ContinuousClock.Instant = .now) -> Bool {
+    package mutating func isTooMany(now: ContinuousClock.Instant = .now) -> Bool {
         times = times.filter { now - $0 < .seconds(600) } + [now]
         return times.count >= 3
     }
