@@ -3,8 +3,8 @@
  *
  *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES INTERVAL
  *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
- *       of BYTES bytes with 4 headers, in transactions of 20,000 events or INTERVAL ms (500 ms while
- *       more events wait than the transaction has) with their offsets. Ends after EVENTS events.
+ *       of BYTES bytes with 4 headers, in transactions of 20,000 events or INTERVAL ms (500 ms if
+ *       events have waited all the time) with their offsets. Ends after EVENTS events.
  *   limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES
  *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
  *   limit tally BOOTSTRAP TOPIC
@@ -44,7 +44,7 @@ struct worker {
     int64_t next[MAX_PARTITIONS];
     atomic_int assigned;
     int32_t any_partition;
-    int was_full;
+    int was_full, caught_up;
     int64_t woken;
 };
 
@@ -138,8 +138,8 @@ static void commit(struct worker *worker, int64_t events) {
 
 static int is_due(struct worker *worker, int64_t events, int64_t began) {
     int64_t age = now_ms() - began;
-    if (events >= TRANSACTION_EVENTS || age >= BEHIND_MS) return 1;
-    return age >= run_state.interval && (int64_t)rd_kafka_queue_length(worker->data) <= events;
+    if (!worker->caught_up) worker->caught_up = !rd_kafka_queue_length(worker->data);
+    return events >= TRANSACTION_EVENTS || age >= (worker->caught_up ? run_state.interval : BEHIND_MS);
 }
 
 static void *work(void *opaque) {
@@ -153,6 +153,7 @@ static void *work(void *opaque) {
             if (!in_transaction++) {
                 check(rd_kafka_begin_transaction(worker->producer), "begin");
                 began = now_ms();
+                worker->caught_up = 0;
             }
             emit(worker, event, number++);
             worker->next[event->partition] = event->offset + 1;

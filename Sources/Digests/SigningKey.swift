@@ -3,7 +3,7 @@ import COpenSSL
 /// A private key that signs tokens in the form of JWS (RFC 7515): `RS256` or `ES256`.
 ///
 /// It has no description, so that it cannot get into a log or an error. Any thread: OpenSSL only reads the key, and
-/// each signature has a context of its own.
+/// each signature has a context of its own; hence `@unchecked Sendable`.
 package final class SigningKey: @unchecked Sendable {
     /// A JWS algorithm; the raw value is its name in a token's header.
     package enum Algorithm: String, CaseIterable, Sendable {

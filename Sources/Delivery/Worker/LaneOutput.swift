@@ -89,7 +89,7 @@ struct LaneOutput: ~Copyable {
     /// A copy of a request may still be in flight, and would corrupt the next transaction (docs/kafka.md 4).
     var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
 
-    /// Why the broker refused a record for good, if it did.
+    /// Why the broker permanently refused a record, if it did.
     mutating func takeRefusal() -> KafkaError? {
         producer.takeFailures().lazy.map(\.error).first { $0.kind.isOfRecord }
     }

@@ -34,7 +34,7 @@ extension LaneWorker {
     private mutating func endTransaction(after error: KafkaError) throws {
         context.meter.aborted()
         if let refusal = output.takeRefusal() {
-            throw PipelineError.unplaceableRecord("the broker refuses a record for good: \(refusal)")
+            throw PipelineError.unplaceableRecord("the broker permanently refuses a record: \(refusal)")
         }
         if let line = try patience.consider(error) ? "\(error)" : nil { logger.warning("\(line); tried again") }
         nextCommit = .now + backoff.next()

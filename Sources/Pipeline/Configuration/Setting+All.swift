@@ -120,7 +120,7 @@ extension Setting {
         .duration(
             "commit.interval.behind", \.configuration.commitIntervalBehind, default: "500ms",
             .milliseconds(1) ... .seconds(10),
-            "Instead of `commit.interval` while more records wait than the transaction has taken."),
+            "Instead of `commit.interval` while a worker is behind: what waits is older than its transaction."),
         .integer(
             "commit.max-events", \.configuration.commitMaxEvents, default: .value("20000"), 1...100_000,
             "A transaction with this many events is committed at once."),

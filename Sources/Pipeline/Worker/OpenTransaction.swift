@@ -15,6 +15,8 @@ struct OpenTransaction: Equatable {
     let clock: Int64
     var events = 0
     var batches: [Batch] = []
+    /// Whether nothing waited to be read at some moment since it began: whatever waits now is younger than it.
+    var hasCaughtUp = false
     /// The only event of a transaction that isolates one.
     var alone: EventCoordinates?
     var aloneIsDeadLetter = false
@@ -37,15 +39,13 @@ struct OpenTransaction: Equatable {
         now - began >= configuration.commitIntervalBehind
     }
 
-    /// Whether it is to be committed. A worker that is behind, because more records wait than the transaction has
-    /// taken, lets it grow older: the broker's cost is per transaction, not per event, and latency matters little in a
+    /// Whether it is to be committed. A worker that is behind, because what waits has waited since before the transaction
+    /// began, lets it grow older: the broker's cost is per transaction, not per event, and latency matters little in a
     /// backlog.
-    ///
-    /// - Parameter waiting: how many records the consumer holds ready.
-    func isDue(_ configuration: PipelineConfiguration, waiting: Int, now: ContinuousClock.Instant = .now) -> Bool {
+    func isDue(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant = .now) -> Bool {
         if events >= configuration.commitMaxEvents { return true }
         guard now - began >= configuration.commitInterval else { return false }
-        return waiting <= events || isOld(configuration, now: now)
+        return hasCaughtUp || isOld(configuration, now: now)
     }
 }
 

@@ -63,6 +63,13 @@ struct TransactionMachine {
         }
     }
 
+    /// Nothing waits to be read.
+    mutating func caughtUp() {
+        guard case .open(var open) = phase, !open.hasCaughtUp else { return }
+        open.hasCaughtUp = true
+        phase = .open(open)
+    }
+
     /// The event that follows is the only one of this transaction.
     mutating func isolates(_ event: EventCoordinates, isDeadLetter: Bool) throws(PipelineError) {
         try change("an event was isolated") { open in

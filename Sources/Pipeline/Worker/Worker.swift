@@ -80,7 +80,8 @@ struct Worker: ~Copyable {
         try refold()
         if intake.batch.records.isEmpty { ticks.yieldsToEvents = false } else { try process() }
         try tick()
-        if transaction.open?.isDue(context.configuration, waiting: consumer.waitingRecords) == true { try commit() }
+        if consumer.waitingRecords == 0 { transaction.caughtUp() }
+        if transaction.open?.isDue(context.configuration) == true { try commit() }
         saveOrders()
     }
 }

@@ -1,6 +1,8 @@
 import CTLS
 
 /// A certificate authority that was made for one run, and servers' certificates by it.
+///
+/// `@unchecked Sendable`: OpenSSL only reads the key and the certificate once they are made.
 package final class Authority: @unchecked Sendable {
     // Never changed after `init`.
     private let key: StandInKey

@@ -2,6 +2,8 @@ import CTLS
 import Digests
 
 /// A private key that was made for one run.
+///
+/// `@unchecked Sendable`: OpenSSL only reads it once it is made.
 package final class StandInKey: @unchecked Sendable {
     package enum Kind { case rsa2048, p256 }
 

@@ -10,8 +10,8 @@ struct TransactionMachineTests {
     }
 
     enum Input: CaseIterable {
-        case begin, beginAfterRepeatedRequest, begun, wrote, isolates, takesTimers, commit, committed, probed, dropped,
-            failedAbort, failedGiveUp, failedRetry, failedRecreate, refused
+        case begin, beginAfterRepeatedRequest, begun, wrote, caughtUp, isolates, takesTimers, commit, committed, probed,
+            dropped, failedAbort, failedGiveUp, failedRetry, failedRecreate, refused
     }
 
     private static let start = ContinuousClock.now
@@ -41,6 +41,7 @@ struct TransactionMachineTests {
             case .beginAfterRepeatedRequest: return text(try machine.begin(hasRepeatedRequests: true))
             case .begun: try machine.begun(now: Self.start, clock: 1_000)
             case .wrote: try machine.wrote(events: 3, dated: 2, oldest: 7)
+            case .caughtUp: machine.caughtUp()
             case .isolates: try machine.isolates(Self.event, isDeadLetter: false)
             case .takesTimers: try machine.takesTimers()
             case .commit: return machine.commit() == .nothing ? "-" : "commit"
@@ -91,6 +92,7 @@ struct TransactionMachineTests {
         (.beginAfterRepeatedRequest, [("replace, begin", .idle), ("-", .open), ("defect", .committing)]),
         (.begun, [("-", .open), ("defect", .open), ("defect", .committing)]),
         (.wrote, [("defect", .idle), ("-", .open), ("defect", .committing)]),
+        (.caughtUp, [("-", .idle), ("-", .open), ("-", .committing)]),
         (.isolates, [("defect", .idle), ("-", .open), ("defect", .committing)]),
         (.takesTimers, [("defect", .idle), ("-", .open), ("defect", .committing)]),
         (.commit, [("-", .idle), ("commit", .committing), ("-", .committing)]),
@@ -123,11 +125,13 @@ struct TransactionMachineTests {
         var machine = try machine(in: .open)
         try machine.wrote(events: 3, dated: 2, oldest: 7)
         try machine.wrote(events: 2, dated: 0, oldest: .max)
+        machine.caughtUp()
         try machine.takesTimers()
         try machine.isolates(Self.event, isDeadLetter: true)
         var expected = OpenTransaction(began: Self.start, clock: 1_000)
         expected.events = 5
         expected.batches = [.init(oldest: 7, events: 2)]
+        expected.hasCaughtUp = true
         expected.hasTick = true
         expected.alone = Self.event
         expected.aloneIsDeadLetter = true

@@ -77,18 +77,18 @@ struct WorkerStateTests {
     func commitWhenDue() throws {
         let configuration = PipelineConfiguration(
             kafka: ["bootstrap.servers": "x:1"], stateDirectory: "/tmp/x", rules: try ExtractionRules())
-        func isDue(events: Int, waiting: Int, after age: Duration) -> Bool {
+        func isDue(events: Int = 100, hasCaughtUp: Bool, after age: Duration) -> Bool {
             let began = ContinuousClock.now
             var transaction = OpenTransaction(began: began, clock: 0)
             transaction.events = events
-            return transaction.isDue(configuration, waiting: waiting, now: began + age)
+            transaction.hasCaughtUp = hasCaughtUp
+            return transaction.isDue(configuration, now: began + age)
         }
-        #expect(!isDue(events: 100, waiting: 0, after: .milliseconds(49)))
-        #expect(isDue(events: 100, waiting: 0, after: .milliseconds(50)))
-        #expect(isDue(events: 100, waiting: 100, after: .milliseconds(50)))
-        #expect(!isDue(events: 100, waiting: 101, after: .milliseconds(499)))
-        #expect(isDue(events: 100, waiting: 101, after: .milliseconds(500)))
-        #expect(isDue(events: 20_000, waiting: 30_000, after: .milliseconds(1)))
+        #expect(!isDue(hasCaughtUp: true, after: .milliseconds(49)))
+        #expect(isDue(hasCaughtUp: true, after: .milliseconds(50)))
+        #expect(!isDue(hasCaughtUp: false, after: .milliseconds(499)))
+        #expect(isDue(hasCaughtUp: false, after: .milliseconds(500)))
+        #expect(isDue(events: 20_000, hasCaughtUp: false, after: .milliseconds(1)))
     }
 
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")
