@@ -44,7 +44,7 @@ def main():
         programs.append(carillon(options.against, name="against"))
     if not options.only_limit:
         programs.append(carillon(options.carillon))
-    results = about(options) | {"backlog": options.events, "throughput": []}
+    results = about(options) | {"backlog": options.events, "interval_ms": options.interval[0], "throughput": []}
     try:
         bench.load()
         for workers in options.workers:
@@ -53,7 +53,7 @@ def main():
             show_medians(found, workers)
             for program in programs[:-1]:
                 show_ratios(found, "carillon", program.name)
-            results["throughput"] += throughput(found, workers, options.interval[0])
+            results["throughput"] += throughput(found, workers)
         write(results, options.json)
     except Failure as failure:
         print(f"FAILED: {failure}")

@@ -75,17 +75,19 @@ def carillon(build, name="carillon", topic="", settings=()):
     return Program(name, commands, topic)
 
 
-def streams(folder):
-    """`folder` has the compiled classes. The heap is fixed, because by default it would be a quarter of the machine's memory; with
+def streams(folder, name="streams", interval=None):
+    """`folder` has the compiled classes; `interval` takes the place of the run's, because Kafka Streams has one and the same for a
+    backlog and for events that arrive. The heap is fixed, because by default it would be a quarter of the machine's memory; with
     the parallel collector it does a quarter more than with the default one."""
     classes = f"{folder}:{os.environ['KAFKA_HOME']}/libs/*"
 
     def commands(run):
         topics = [run.bootstrap, run.group, run.input, run.table, run.output["dispatch"]]
+        amounts = [str(run.workers), str(interval or run.interval), str(run.state)]
         options = ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-Dlog4j2.level=ERROR"]
-        return [["java", *options, "-cp", classes, "FanOut", *topics, str(run.workers), str(run.interval), str(run.state)]]
+        return [["java", *options, "-cp", classes, "FanOut", *topics, *amounts]]
 
-    return Program("streams", commands)
+    return Program(name, commands)
 
 
 def python():
