@@ -66,9 +66,14 @@ def numbers(text):
     return [int(each) for each in text.split(",")]
 
 
+def interval(text):
+    """Milliseconds, of `20ms`."""
+    return int(text.removesuffix("ms"))
+
+
 def intervals(text):
-    """Milliseconds, of `20ms,50ms`."""
-    return [int(each.removesuffix("ms")) for each in text.split(",")]
+    """Of `20ms,50ms`."""
+    return [interval(each) for each in text.split(",")]
 
 
 class Bench:
