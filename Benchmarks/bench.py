@@ -7,7 +7,7 @@ records are counted after each run.
 
 import sys
 
-from bench_runs import Bench, add_backlog, intervals, make_parser, medians_by_name, numbers
+from bench_runs import Bench, add_backlog, interval, make_parser, medians_by_name, numbers
 from figures import ratio
 from harness.waiting import Failure
 from programs import COPIES, carillon, limit
@@ -34,7 +34,7 @@ def main():
     parser = make_parser("Scripts/bench", __doc__.splitlines()[0])
     add_backlog(parser, 400_000)
     parser.add_argument("--workers", type=numbers, default=[2], help="a number, or several with commas; default 2")
-    parser.add_argument("--interval", type=intervals, default=[50], metavar="50ms", help="of a transaction")
+    parser.add_argument("--interval", type=interval, default=50, metavar="50ms", help="of a transaction")
     parser.add_argument("--against", help="another build of carillon, measured in turn with this one")
     parser.add_argument("--only-limit", action="store_true", help="without carillon")
     options = parser.parse_args()
@@ -44,16 +44,16 @@ def main():
         programs.append(carillon(options.against, name="against"))
     if not options.only_limit:
         programs.append(carillon(options.carillon))
-    results = about(options) | {"backlog": options.events, "throughput": []}
+    results = about(options) | {"backlog": options.events, "interval_ms": options.interval, "throughput": []}
     try:
         bench.load()
         for workers in options.workers:
-            bench.measure(programs[-1], workers, options.interval[0])  # Not counted: it warms up the broker's JIT compiler.
-            found = bench.interleave(programs, workers, options.interval[0])
+            bench.measure(programs[-1], workers, options.interval)  # Not counted: it warms up the broker's JIT compiler.
+            found = bench.interleave(programs, workers, options.interval)
             show_medians(found, workers)
             for program in programs[:-1]:
                 show_ratios(found, "carillon", program.name)
-            results["throughput"] += throughput(found, workers, options.interval[0])
+            results["throughput"] += throughput(found, workers)
         write(results, options.json)
     except Failure as failure:
         print(f"FAILED: {failure}")

@@ -22,8 +22,6 @@ from programs import COPIES, Processes, Run
 # Slightly more than twice state.horizon.
 KEPT = {"retention.ms": str(30 * 86_400_000)}
 BY_BROKER = {"message.timestamp.type": "LogAppendTime"}
-# Of a latency's run, before anything is measured: compilers are warm then.
-WARM_UP = 8
 FOR_EVER = 2**62
 
 
@@ -68,9 +66,14 @@ def numbers(text):
     return [int(each) for each in text.split(",")]
 
 
+def interval(text):
+    """Milliseconds, of `20ms`."""
+    return int(text.removesuffix("ms"))
+
+
 def intervals(text):
-    """Milliseconds, of `20ms,50ms`."""
-    return [int(each.removesuffix("ms")) for each in text.split(",")]
+    """Of `20ms,50ms`."""
+    return [interval(each) for each in text.split(",")]
 
 
 class Bench:
@@ -83,7 +86,7 @@ class Bench:
         self.runs = 0
         # The size of the limit's records, until carillon's own size is known from its first run.
         self.value_bytes = 844
-        # Of what each program wrote, by its name.
+        # Of what each program wrote in its runs, by its name.
         self.digests = {}
 
     def load(self):
@@ -175,7 +178,7 @@ class Bench:
         if program.name == "carillon" and "carillon" not in self.digests:
             self.value_bytes = self.average_value(run.output["dispatch"])
             print(f"carillon writes {self.value_bytes} B a record, and so does the limit", flush=True)
-        self.digests[program.name] = written["digest"]
+        self.digests.setdefault(program.name, set()).add(written["digest"])
 
     def average_value(self, topic, count=1000):
         reader = Consumer(self.cluster.settings | {"group.id": f"{self.name}-reader", "enable.auto.commit": False})
@@ -191,7 +194,7 @@ class Bench:
         self.cluster.create_topics({topic: (options.partitions, KEPT | BY_BROKER)})
         run = self.make_run(topic, workers, interval, FOR_EVER)
         processes = Processes(program.commands(run), self.folder / f"{run.group}.log")
-        numbers = [rate, WARM_UP, options.seconds, options.bytes, options.places, COPIES]
+        numbers = [rate, options.warm_up, options.seconds, options.bytes, options.places, COPIES]
         try:
             printed = json.loads(self.call("latency", topic, run.output["dispatch"], *numbers, beside=processes))
         finally:

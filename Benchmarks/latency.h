@@ -2,7 +2,7 @@
  *
  * Appends events to INPUT at a steady rate, reads what is committed in OUTPUT, and prints how long each event took: from its
  * append, by the broker's clock (INPUT has LogAppendTime), until the last of its COPIES records was read, by this machine's clock.
- * Broker and reader must share a clock. The append's time is in whole milliseconds, so a latency is up to 1 ms too long.
+ * Broker and reader must share a clock. Both times are in whole milliseconds, so a latency is wrong by less than one.
  *
  * The header `source` of a record, TOPIC/PARTITION/OFFSET, names its event. INPUT and OUTPUT must be empty: the offsets count
  * from 0. A few events are sent before, until all of them have their records; then WARM_UP seconds that are not measured. */

@@ -6,6 +6,7 @@ From the time that the broker wrote to the event, to the moment when a reader of
 (Benchmarks/latency.h). The broker must run on this machine: both times are of its clock.
 """
 
+import itertools
 import sys
 
 from bench_runs import Bench, intervals, make_parser, numbers
@@ -14,13 +15,10 @@ from programs import carillon, limit
 from results import about, latencies, write
 
 
-def measure(bench, programs, rates, found):
-    """One round: adds the figures of each program at each interval to `found`, by (program, interval, rate). `rates` by program."""
-    for program in programs:
-        for rate in rates[program.name]:
-            for interval in bench.options.interval:
-                row = bench.latency(program, rate, interval)
-                found.setdefault((program.name, interval, rate), []).append(row)
+def measure(bench, cases, found):
+    """One round: adds the figures of each (program, rate, interval) to `found`, by (program's name, interval, rate)."""
+    for program, rate, interval in cases:
+        found.setdefault((program.name, interval, rate), []).append(bench.latency(program, rate, interval))
 
 
 def show(rows):
@@ -34,6 +32,7 @@ def show(rows):
 def add_options(parser, rate, seconds):
     parser.add_argument("--rate", type=numbers, default=[rate], help=f"events a second; default {rate:,}")
     parser.add_argument("--seconds", type=int, default=seconds, help=f"of each measurement of the latency; default {seconds}")
+    parser.add_argument("--warm-up", type=int, default=8, help="seconds before, at the same rate; default 8")
     parser.add_argument(
         "--interval", type=intervals, default=[20, 50], metavar="20ms,50ms", help="of a transaction; each is measured"
     )
@@ -46,12 +45,13 @@ def main():
     parser.set_defaults(runs=5)
     options = parser.parse_args()
     programs = [limit(options.limit)] + ([] if options.only_limit else [carillon(options.carillon)])
+    cases = list(itertools.product(programs, options.rate, options.interval))
     bench, found = Bench(options), {}
     try:
         bench.load_subscriptions()
         bench.latency(programs[-1], options.rate[0], options.interval[-1])  # Not counted: it warms up the broker's JIT compiler.
         for _ in range(options.runs):
-            measure(bench, programs, {program.name: options.rate for program in programs}, found)
+            measure(bench, cases, found)
     except Failure as failure:
         print(f"FAILED: {failure}")
         return 1

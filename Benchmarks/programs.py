@@ -1,16 +1,18 @@
-"""What is measured: carillon and the limit; and their processes."""
+"""What is measured: carillon, the limit, and programs that other people would write for the same work; and their processes."""
 
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import sys
 from typing import Callable, NamedTuple
 
 from harness.waiting import Failure
 
 COPIES = 3
 TICKS = os.sysconf("SC_CLK_TCK")
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Run(NamedTuple):
@@ -71,6 +73,33 @@ def carillon(build, name="carillon", topic="", settings=()):
         return [[build, "run", "--from", "earliest", *as_arguments(own | dict(settings))]]
 
     return Program(name, commands, topic)
+
+
+def streams(folder, name="streams", interval=None):
+    """`folder` has the compiled classes; `interval` takes the place of the run's, because Kafka Streams has one and the same for a
+    backlog and for events that arrive. The heap is fixed, because by default it would be a quarter of the machine's memory; with
+    the parallel collector it does a quarter more than with the default one."""
+    classes = f"{folder}:{os.environ['KAFKA_HOME']}/libs/*"
+
+    def commands(run):
+        topics = [run.bootstrap, run.group, run.input, run.table, run.output["dispatch"]]
+        amounts = [str(run.workers), str(interval or run.interval), str(run.state)]
+        options = ["-Xms512m", "-Xmx512m", "-XX:+UseParallelGC", "-Dlog4j2.level=ERROR"]
+        return [["java", *options, "-cp", classes, "FanOut", *topics, *amounts]]
+
+    return Program(name, commands)
+
+
+def python():
+    """A process for each worker: one process runs Python on one core."""
+
+    def commands(run):
+        topics = [run.bootstrap, run.group, run.input, run.table, run.output["dispatch"]]
+        # -P: `requests` is PyPI's and not the file beside it.
+        command = [sys.executable, "-P", str(HERE / "fan_out.py"), *topics]
+        return [[*command, str(number), str(run.interval)] for number in range(run.workers)]
+
+    return Program("python", commands)
 
 
 def cpu_seconds(pid):

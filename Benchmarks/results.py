@@ -14,7 +14,7 @@ def about(options):
     memory = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]
     processor = re.search(r"model name\s+: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
     return {
-        "command": " ".join(["Scripts/bench", os.environ.get("BENCH", ""), *sys.argv[1:]]).replace("  ", " "),
+        "command": repeating(os.environ.get("BENCH", ""), sys.argv[1:]),
         "machine": {
             "cpus": os.cpu_count(),
             "processor": processor[1] if processor else os.uname().machine,
@@ -31,18 +31,22 @@ def about(options):
     }
 
 
+def repeating(what, arguments):
+    """The command that measures the same; where the results are written does not matter."""
+    kept = [each for before, each in zip(["", *arguments], arguments) if not {before, each} & {"--json", "--chart"}]
+    return " ".join(["Scripts/bench", *filter(None, [what]), *kept])
+
+
 def kafka_version():
     """Of the broker that the benchmark has started; None of another one."""
     found = sorted(pathlib.Path(os.environ.get("KAFKA_HOME", "/none"), "libs").glob("kafka-clients-*.jar"))
     return found[0].stem.removeprefix("kafka-clients-") if found else None
 
 
-def throughput(found, workers, interval):
+def throughput(found, workers):
     """Rows of every program's runs and medians."""
     return [
-        {"program": name, "workers": workers, "interval_ms": interval}
-        | median(rows)._asdict()
-        | {"runs": [row._asdict() for row in rows]}
+        {"program": name, "workers": workers} | median(rows)._asdict() | {"runs": [row._asdict() for row in rows]}
         for name, rows in found.items()
     ]
 

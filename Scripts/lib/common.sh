@@ -127,6 +127,16 @@ prepare_bench_packages() {
     "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps -r "$list" >&2
 }
 
+# Compiles the Kafka Streams application of the benchmarks against the jars of KAFKA_HOME; sets $STREAMS to the folder of its classes.
+prepare_streams() {
+    [[ -n ${KAFKA_HOME:-} ]] || die "KAFKA_HOME is not set: the benchmark of Kafka Streams needs its jars"
+    command -v javac >/dev/null || install_packages openjdk-17-jdk-headless
+    export STREAMS="$root/.build/bench/streams"
+    mkdir -p "$STREAMS"
+    javac -Xlint:all,-processing -Werror -d "$STREAMS" -cp "$KAFKA_HOME/libs/*" \
+        "$root"/Benchmarks/streams/*.java
+}
+
 # Puts h2load on the PATH. If there is none, it unpacks Debian's package below .build.
 prepare_h2load() {
     local home="$root/.build/h2load"
