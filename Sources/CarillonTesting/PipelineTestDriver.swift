@@ -55,7 +55,8 @@ public struct PipelineTestDriver: ~Copyable {
         _ = try table.apply([], nextOffsets: table.appliedOffsets, at: start)
         var core = try PipelineCore(
             configuration, audienceRule: audienceRule,
-            recipients: resolver.map(RecipientSource.resolver) ?? .table(table))
+            recipients: resolver.map(RecipientSource.resolver) ?? .table(table),
+            grouping: configuration.dispatchGrouping)
         var committed: [SourcePartition: CommittedPosition] = [:]
         let watermark = TimerWatermark(start.milliseconds)
         for partition in 0..<partitions {

@@ -16,7 +16,8 @@ struct Carillon: ParsableCommand {
         ],
         version: Version.text,
         subcommands: [
-            RunCommand.self, BroadcastsCommand.self, DeliverCommand.self, RenderCommand.self, DemoCommand.self,
+            RunCommand.self, BroadcastsCommand.self, DeliverCommand.self, DispatchCommand.self, RenderCommand.self,
+            DemoCommand.self,
             TopicsCommand.self,
             SubscribeCommand.self,
             UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self, BroadcastCommand.self,

@@ -27,8 +27,9 @@ public final class BroadcastMeter: Sendable {
         let late = open.late.reduce(0) { $0 + $1.sent }
         let ended = open.passes.compactMap(\.end)
         let deadLetters = open.skipped.count { $0.reason == .deadLetter && $0.partition == 0 }
-        count("pushes", "Dispatch records of broadcasts, by who got them.", ["devices": "reached"], reached)
-        count("pushes", "Dispatch records of broadcasts, by who got them.", ["devices": "late"], late)
+        count("pushes", "Pushes of broadcasts, by who got them.", ["devices": "reached"], reached)
+        count("pushes", "Pushes of broadcasts, by who got them.", ["devices": "late"], late)
+        count("dispatch_records", "Dispatch records of broadcasts.", [:], open.records)
         for end in BroadcastJournalEntry.Slice.End.allCases {
             count(
                 "passes", "Passes of a broadcast over a partition that have ended.", ["end": end.rawValue],

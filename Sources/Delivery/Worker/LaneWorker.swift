@@ -42,6 +42,8 @@ struct LaneWorker: ~Copyable {
     var roles: [Int32: LaneStart.Role] = [:]
     var backoff = Backoff()
     var fencings = Fencings()
+    /// Why the lane ends, once what it has read before is finished.
+    var refusal: PipelineError?
     /// When the next transaction, look at the ends, and report to the board are due.
     var nextCommit = ContinuousClock.now
     var nextLook = ContinuousClock.now
@@ -92,7 +94,9 @@ struct LaneWorker: ~Copyable {
     mutating func run() throws {
         while !context.mustStop {
             do {
-                if try round() { return }
+                guard try round() else { continue }
+                if let refusal { throw refusal }
+                return
             } catch let error as KafkaError {
                 try recover(from: error)
             }
@@ -134,12 +138,18 @@ struct LaneWorker: ~Copyable {
     private mutating func hasEnded() throws -> Bool {
         switch phase {
         case .unassigned where context.mustEnd, .ending where core.owned.isEmpty: return true
-        case .reading where context.mustEnd, .locating where context.mustEnd:
+        case .reading where context.mustEnd || isDoneBeforeRefusal, .locating where context.mustEnd:
             endLane()
             return false
         case .reading: return try considerCut()
         case .unassigned, .locating, .revoking, .ending: return false
         }
+    }
+
+    /// Whether the lane ends at a record that it cannot send, and has finished what it had read before.
+    private var isDoneBeforeRefusal: Bool {
+        refusal != nil && core.owned.allSatisfy { core.isIdle($0) }
+            && intake.streams.allSatisfy { $0.stream.tier != nil || $0.partitions.isEmpty }
     }
 
     private mutating func report() {

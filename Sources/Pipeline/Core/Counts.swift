@@ -5,6 +5,8 @@ import OrderState
 /// The counters. Those of a transaction are added to the process's once it is committed, and discarded when it is aborted.
 /// ``table`` lists each with the name of its metric: a new counter is a property here and a row there.
 public struct Counts: Sendable {
+    /// Records written to the dispatch topic: as many as ``dispatches``, or fewer where they are grouped.
+    public package(set) var dispatchRecords = 0
     /// Timers that were due, and were not dropped before their recipients were resolved.
     public package(set) var timers = 0
     /// Devices left out because their subscription is older than `subscriptions.max-age`.
@@ -45,7 +47,7 @@ public struct Counts: Sendable {
     public var events: Int { eventsBySource.total }
     public func events(of source: SourceKind) -> Int { eventsBySource[source] }
     public var notifications: Int { notificationsBySource.total }
-    /// Records written to the dispatch topic: one per device.
+    /// Pushes in the records of the dispatch topic: one per device.
     public var dispatches: Int { dispatchesBySource.total }
     public func dispatches(of source: SourceKind) -> Int { dispatchesBySource[source] }
     public var deadLetters: Int { deadLettersOfOrders.total + deadLettersOfRequests.total }
@@ -60,8 +62,9 @@ public struct Counts: Sendable {
 
     package mutating func countEvent(of source: SourceKind) { eventsBySource[source] += 1 }
 
-    /// Counts what an event has given: its notifications, and the records for their devices.
-    package mutating func count(notifications: Int, dispatches: Int, of source: SourceKind) {
+    /// Counts what an event has given: its notifications, their devices, and the records for these.
+    package mutating func count(notifications: Int, dispatches: Int, records: Int, of source: SourceKind) {
+        dispatchRecords += records
         notificationsBySource[source] += notifications
         dispatchesBySource[source] += dispatches
     }

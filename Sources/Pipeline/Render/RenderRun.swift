@@ -40,7 +40,8 @@ package struct RenderRun: ~Copyable {
         explains: Bool, output: Int32
     ) throws {
         topics = configuration.topics
-        var core = try PipelineCore(configuration, recipients: .table(subscriptions))
+        var core = try PipelineCore(
+            configuration, recipients: .table(subscriptions), grouping: configuration.dispatchGrouping)
         try core.beginTransaction(clock: 0)
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core

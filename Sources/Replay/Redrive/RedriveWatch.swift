@@ -49,7 +49,7 @@ struct RedriveWatch: ~Copyable {
     mutating func look(tell: (String) -> Void) throws {
         let (topics, news) = (topics, news)
         var batch = EventBatch(.orders, topic: topics.events)
-        var headers: [EventHeader] = []
+        var pushes = DispatchTopic()
         try follower.advance(tell: tell) { records in
             batch.removeAll()
             batch.append(headersOf: records)
@@ -63,13 +63,7 @@ struct RedriveWatch: ~Copyable {
                             partition: record.partition, offset: record.offset, key: record.key, value: record.value),
                         at: record.timestamp ?? 0)
                 } else {
-                    headers.removeAll(keepingCapacity: true)
-                    headers.append(contentsOf: batch.headers[record.headers])
-                    try headers.withUnsafeBufferPointer { headers in
-                        try news.note(
-                            DispatchRecord(record, headers: headers),
-                            at: Coordinates(partition: record.partition, offset: record.offset))
-                    }
+                    try pushes.forEachDevice(of: records, at: index) { try news.note($0, at: $1) }
                 }
             }
         }

@@ -52,17 +52,10 @@ extension ReplaySession {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
         }
         let ranges = input.ranges
-        var headers: [EventHeader] = []
+        var pushes = DispatchTopic()
         try log.read(dispatched, of: topic) { records, indices in
             for at in indices {
-                let record = records[at]
-                headers.removeAll(keepingCapacity: true)
-                for header in records.headers[record.headers] { headers.append(EventHeader(header)) }
-                try headers.withUnsafeBufferPointer { headers in
-                    try index.append(
-                        DispatchRecord(record, headers: headers),
-                        at: Coordinates(partition: record.partition, offset: record.offset), within: ranges)
-                }
+                try pushes.forEachDevice(of: records, at: at) { try index.append($0, at: $1, within: ranges) }
             }
         } progress: {
             context.progress(.dispatch, $0, $1)
@@ -113,11 +106,12 @@ extension ReplaySession {
         try unequal.flush()
         let ranges = unequal.ranges.mapValues { $0.lowerBound..<$0.upperBound + 1 }
         var found = report
+        var pushes = DispatchTopic()
         try log.read(ranges, of: topic) { records, indices in
             for at in indices {
-                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
-                let record = RenderedRecord(records.record(at: at))
-                try unequal.compare(record, at: place, &found)
+                try pushes.forEachDevice(of: records, at: at) {
+                    try unequal.compare(RenderedRecord($0), at: $1, &found)
+                }
             }
         } progress: {
             context.progress(.compared, $0, $1)
@@ -146,13 +140,5 @@ extension ReplaySession {
             }
         }
         return found
-    }
-}
-
-extension RenderedRecord {
-    init(_ record: ConsumerRecord) {
-        self.init(
-            key: record.key ?? [], value: record.value ?? [],
-            headers: record.headers.map { Header(name: $0.name, value: $0.value) })
     }
 }

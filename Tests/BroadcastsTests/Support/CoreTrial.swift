@@ -38,12 +38,12 @@ final class CoreTrial {
 
     init(
         mostLate: Int = 10, mostRecords: Int = 1_000, maxAge: Int64 = 86_400_000,
-        rendering: RenderSettings = RenderSettings()
+        rendering: RenderSettings = RenderSettings(), grouping: DispatchGrouping = .device
     ) {
         core = BroadcastCore(
             BroadcastSettings(
                 topic: "broadcasts", subscriptionsTopic: "subscriptions", rendering: rendering,
-                maxAge: maxAge, mostLate: mostLate, mostRecords: mostRecords))
+                grouping: grouping, maxAge: maxAge, mostLate: mostLate, mostRecords: mostRecords))
     }
 
     // MARK: The logs

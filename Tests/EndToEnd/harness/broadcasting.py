@@ -33,7 +33,8 @@ class Broadcaster(Daemon):
 class BroadcastWorld:
     """Topics for one test, all named after it, the channels and what is broadcast to them, and the processes."""
 
-    def __init__(self, harness, name, cluster, partitions, devices):
+    def __init__(self, harness, name, cluster, partitions, devices, grouping="device"):
+        self.rules = Settings(grouping=grouping)
         self.harness, self.cluster, self.partitions = harness, cluster, partitions
         self.name = f"{name}-{harness.seed}-{int(time.time())}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
@@ -66,6 +67,7 @@ class BroadcastWorld:
                 "state.dir": self.folder / instance,
                 "log.format": "text",
                 "broadcasts.max-late": self.max_late,
+                "dispatch.grouping": self.rules.grouping,
             }
             | {f"topic.{topic}": name for topic, name in self.topics.items()}
             | {name.replace("_", "."): value for name, value in more.items()}
@@ -120,7 +122,7 @@ class BroadcastWorld:
         read = self.cluster.read
         return verify_broadcasts(
             BroadcastRun(
-                settings=Settings(),
+                settings=self.rules,
                 subscriptions=read(self.topics["subscriptions"]),
                 broadcasts=read(self.topics["broadcasts"]),
                 dispatch=self.cluster.stream(self.dispatch),

@@ -85,7 +85,8 @@ struct ToyPipeline: ~Copyable {
         configuration.topics = Self.topics
         try adjust(&configuration)
         let table = SubscriptionTable.inMemory(partitions: 2)
-        let core = try PipelineCore(configuration, recipients: .table(table))
+        let core = try PipelineCore(
+            configuration, recipients: .table(table), grouping: configuration.dispatchGrouping)
         self.configuration = configuration
         self.table = table
         self.core = core
@@ -279,8 +280,10 @@ struct ToyPipeline: ~Copyable {
 
 extension ToyPipeline {
     /// A day in the life, from a seed.
+    ///
+    /// - Parameter apps: each new subscription names an app of its own.
     static func lived(
-        seed: UInt64, jumps: Bool = false, orders: Int = 40, requests: Bool = false,
+        seed: UInt64, jumps: Bool = false, orders: Int = 40, requests: Bool = false, apps: Bool = true,
         _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
     ) throws -> ToyPipeline {
         var toy = try ToyPipeline(adjust)
@@ -306,7 +309,7 @@ extension ToyPipeline {
                 let place = Bool.random(using: &random) ? token % 6 : (token * 5 + 1) % 6
                 try toy.subscribe(
                     "token-\(token)", to: "p\(place)", lastSeen: seen,
-                    app: isGone ? nil : "com.example.shop\(index)")
+                    app: isGone ? nil : apps ? "com.example.shop\(index)" : "com.example.shop")
             }
             if requests { toy.ask(request(index, at: toy.clock, &requestRandom), to: index % 2) }
             guard Int.random(in: 0..<100, using: &random) < 35 else { continue }
