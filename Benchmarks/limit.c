@@ -10,7 +10,6 @@
  * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
  */
 #include <inttypes.h>
-#include <librdkafka/rdkafka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,14 +17,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "client.h"
+
 enum { TRANSACTION_EVENTS = 20000, TRANSACTION_MS = 50, BEHIND_MS = 500 };
 enum { PREPARED = 8192, MIN_VALUE = 600, MAX_VALUE = 2000, MAX_PARTITIONS = 1024 };
 enum { QUEUED_MESSAGES = 20000, WAKE_UP_MS = 10 };
-
-static void die(const char *what, const char *why) {
-    fprintf(stderr, "limit: %s: %s\n", what, why);
-    exit(1);
-}
 
 static void check(rd_kafka_error_t *error, const char *what) {
     if (error) die(what, rd_kafka_error_string(error));
@@ -36,36 +32,6 @@ static int64_t now_ms(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
-
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
-    char why[512];
-    if (rd_kafka_conf_set(conf, name, value, why, sizeof why) != RD_KAFKA_CONF_OK) die(name, why);
-}
-
-static rd_kafka_t *make_client(rd_kafka_type_t type, const char *const settings[][2], const char *const own[][2]) {
-    char why[512];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    for (; (*settings)[0]; settings++) set(conf, (*settings)[0], (*settings)[1]);
-    for (; (*own)[0]; own++) set(conf, (*own)[0], (*own)[1]);
-    rd_kafka_t *client = rd_kafka_new(type, conf, why, sizeof why);
-    if (!client) die("client", why);
-    return client;
-}
-
-static const char *const producer_settings[][2] = {
-    {"message.max.bytes", "16777216"}, {"queue.buffering.max.messages", "500000"},
-    {"socket.timeout.ms", "10000"},    {"linger.ms", "20"},
-    {"retry.backoff.ms", "10"},        {"compression.type", "lz4"},
-    {"partitioner", "murmur2_random"}, {"batch.num.messages", "10000"},
-    {"socket.nagle.disable", "true"},  {NULL, NULL},
-};
 
 static const char *const consumer_settings[][2] = {
     {"isolation.level", "read_committed"},
