@@ -29,9 +29,9 @@ def subscriptions(chance):
     """Each device, some of them twice and some of them gone again."""
     for number in range(DEVICES):
         place, token = f"p{number % 30_000}", f"{number:08}-" + chance.randbytes(TOKEN // 2).hex()
-        yield subscription(place, token, locale="en")
+        yield subscription(place, token, environment="production", locale="en")
         if number % 10 == 0:
-            yield subscription(place, token, locale="de")
+            yield subscription(place, token, environment="production", locale="de")
         if number % 15 == 0:
             yield unsubscription(place, token)
 
