@@ -12,21 +12,20 @@ import hashlib
 import itertools
 import json
 import os
-import pathlib
-import signal
-import statistics
-import subprocess
 import sys
 import threading
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from bench import Bench, Program, cpu_seconds, crossing  # noqa: E402
-from generator.inputs import Input, compact  # noqa: E402
-from harness.waiting import Failure, pause, wait_for  # noqa: E402
+from bench_runs import Bench, medians_by_name
+from figures import figures
+from generator.inputs import Input, compact
+from harness.waiting import Failure, pause, wait_for
+from programs import Processes, Program, Run, as_arguments, limit, resident_mb
 
 # Records of the limit for each of its events.
 COPIES = 20
+# Of a transaction of the limit, in milliseconds.
+INTERVAL = 50
 LAG = 30 * 86_400_000
 
 
@@ -66,134 +65,92 @@ class Broadcasts(Bench):
         numbers = iter(range(options.devices))
         while some := [device(number) for number in itertools.islice(numbers, 200_000)]:
             self.cluster.produce(self.table, some)
-        events = [options.limit, "load", self.cluster.bootstrap, self.input, str(options.devices // COPIES), "300", "100"]
-        subprocess.run(events, check=True)
+        self.call("load", self.input, options.devices // COPIES, 1_000, 100)
 
-    def settings(self, group, output):
-        return {
-            "kafka.bootstrap.servers": self.cluster.bootstrap,
-            "group.id": group,
-            "instance.id": "bench",
-            "workers": self.options.workers,
-            "state.dir": self.folder / "state",
-            "topic.broadcasts": output["broadcasts"],
-            "topic.subscriptions": self.table,
-            "topic.dispatch": output["dispatch"].removesuffix(".broadcasts"),
-            "topic.dead-letters": output["dead-letters"],
-        }
-
-    def command(self, program, group, output, workers):
-        if program.name == "limit":
-            events = str(self.options.devices // COPIES)
-            fixed = [program.build, "run", self.cluster.bootstrap, group, program.input, output["dispatch"], events]
-            return fixed + [str(workers), str(COPIES), str(self.value_bytes)]
-        settings = [part for pair in self.settings(group, output).items() for part in ("--set", "{}={}".format(*pair))]
-        return [program.build, "broadcasts", "--include-valid", *settings]
-
-    def fill(self, build):
+    def fill(self, program):
         """Starts once without a broadcast, so that the tables are filled; (seconds, peak MB without mapped pages)."""
-        output = self.create("fill")
+        run = self.make_run("fill")
         began = time.monotonic()
-        process = self.spawn(Program("carillon", build, self.table, {}), "fill", output, self.options.workers)
-        group = "fill-broadcasts"
+        processes = Processes(program.commands(run), self.folder / "fill.log")
+        group, (process,) = "fill-broadcasts", processes.all
         wait_for(
             "the tables are filled",
             lambda: len(self.cluster.committed(group, self.table)) == self.options.partitions or process.poll() is not None,
             self.options.deadline,
         )
-        seconds, peak = time.monotonic() - began, anonymous_mb(process.pid)
-        self.end(process)
-        if process.returncode:
-            raise Failure(f"the daemon ended with {process.returncode}: {self.log('fill').read_text()[-2000:]}")
+        seconds, peak = time.monotonic() - began, resident_mb(process.pid, "RssAnon")
+        processes.stop()
+        processes.expect_well()
         return seconds, peak
 
-    def create(self, group):
+    def make_run(self, group):
+        options = self.options
         output = {
             "broadcasts": f"{self.name}.{group}.messages",
             "journal": f"{self.name}.{group}.messages.journal",
             "dispatch": f"{self.name}.{group}.dispatch.broadcasts",
             "dead-letters": f"{self.name}.{group}.dead-letters",
         }
-        sizes = {"dispatch": self.options.partitions}
+        sizes = {"dispatch": options.partitions}
         self.cluster.create_topics({topic: (sizes.get(kind, 1), {}) for kind, topic in output.items()})
-        return output
+        topics = (self.input, self.table, output)
+        amounts = (options.workers, INTERVAL, options.devices // COPIES, self.value_bytes)
+        return Run(self.cluster.bootstrap, group, *topics, self.folder / "state", *amounts)
 
-    def log(self, group):
-        return self.folder / f"{group}.log"
-
-    def spawn(self, program, group, output, workers):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
-        with open(self.log(group), "wb") as log:
-            return subprocess.Popen(
-                self.command(program, group, output, workers),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-            )
-
-    @staticmethod
-    def end(process):
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    def measure(self, program, workers):
-        """One run: (records/s, CPU µs a record, peak MB without mapped pages)."""
+    def measure(self, program):
+        """One run, with the rate and the CPU of records, and the peak without mapped pages."""
         self.runs += 1
         group, total = f"run-{self.runs}", self.options.devices
-        output = self.create(group)
+        run = self.make_run(group)
         if program.name != "limit":
-            self.cluster.produce(output["broadcasts"], [broadcast(group)])
-        process = self.spawn(program, group, output, workers)
-        peaks = Peaks(process.pid)
+            self.cluster.produce(run.output["broadcasts"], [broadcast(group)])
+        processes = Processes(program.commands(run), self.folder / f"{group}.log")
+        peaks = Peaks(processes.all[0].pid)
         try:
-            samples = self.follow_ends(process, output["dispatch"], total, self.log(group))
+            samples = self.follow_ends(processes, run.output["dispatch"], total)
         finally:
-            self.end(process)
+            processes.stop()
             peaks.stop()
         if program.name != "limit" and self.value_bytes == 0:
-            self.value_bytes = self.average_value(output["dispatch"])
+            self.value_bytes = self.average_value(run.output["dispatch"])
             print(f"carillon writes {self.value_bytes} B a record, and so does the limit", flush=True)
-        self.count(output["dispatch"], total)
-        first, last = total // 10, total * 95 // 100
-        (t0, c0), (t1, c1) = crossing(samples, first), crossing(samples, last)
-        for future in self.cluster.admin.delete_topics(list(output.values())).values():
-            future.result(30)
-        return (last - first) / (t1 - t0), (c1 - c0) / (last - first) * 1e6, peaks.most
+        # Markers of transactions take offsets as well, so the records themselves are counted.
+        found = json.loads(self.call("tally", run.output["dispatch"]))["records"]
+        if found != total:
+            raise Failure(f"{program.name} wrote {found:,} records, {total:,} are due")
+        self.delete(run.output.values())
+        return figures(samples, total, peaks.most)
 
-    def follow_ends(self, process, topic, total, log):
-        samples, deadline = [], time.monotonic() + self.options.deadline
+    def follow_ends(self, processes, topic, total):
+        samples, deadline, (process,) = [], time.monotonic() + self.options.deadline, processes.all
         while True:
-            try:
-                cpu = cpu_seconds(process.pid)
-            except (FileNotFoundError, ProcessLookupError, IndexError):
-                cpu = samples[-1][2] if samples else 0
+            cpu, _ = processes.look()
             done = sum(self.cluster.ends(topic, uncommitted=True).values())
             samples.append((time.monotonic(), done, cpu))
             if done >= total and (process.poll() is not None or sum(self.cluster.ends(topic).values()) >= total):
                 return samples
-            if process.poll() not in (None, 0):
-                raise Failure(f"{process.args[0]} ended with {process.returncode}:\n{log.read_text()[-2000:]}")
+            processes.expect_well()
             if time.monotonic() > deadline:
-                raise Failure(f"{done:,} records after {self.options.deadline} s:\n{log.read_text()[-2000:]}")
+                raise Failure(f"{done:,} records after {self.options.deadline} s:\n{processes.last_lines()}")
             pause(0.04)
 
-    def count(self, topic, total):
-        """Markers of transactions take offsets as well, so the records themselves are counted."""
-        found = sum(1 for _ in self.cluster.stream(topic))
-        if found != total:
-            raise Failure(f"{topic} has {found:,} records, {total:,} are due")
 
+def broadcasts(build):
+    def commands(run):
+        settings = {
+            "kafka.bootstrap.servers": run.bootstrap,
+            "group.id": run.group,
+            "instance.id": "bench",
+            "workers": run.workers,
+            "state.dir": run.state,
+            "topic.broadcasts": run.output["broadcasts"],
+            "topic.subscriptions": run.table,
+            "topic.dispatch": run.output["dispatch"].removesuffix(".broadcasts"),
+            "topic.dead-letters": run.output["dead-letters"],
+        }
+        return [[build, "broadcasts", "--include-valid", *as_arguments(settings)]]
 
-def anonymous_mb(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon")), 0)
+    return Program("carillon", commands)
 
 
 class Peaks:
@@ -207,7 +164,7 @@ class Peaks:
     def look(self, pid):
         while not self.ended.wait(0.1):
             try:
-                self.most = max(self.most, anonymous_mb(pid))
+                self.most = max(self.most, resident_mb(pid, "RssAnon") or 0)
             except (FileNotFoundError, ProcessLookupError):
                 return
 
@@ -226,26 +183,23 @@ def main():
     options.partitions, options.deadline = 24, 300
     bench = Broadcasts(options)
     bench.value_bytes = 0
-    programs = [
-        Program("carillon", options.carillon, bench.table, {}),
-        Program("limit", options.limit, bench.input, {}),
-    ]
+    programs = [broadcasts(options.carillon), limit(options.limit, COPIES)]
     try:
         bench.load()
-        seconds, peak = bench.fill(options.carillon)
+        seconds, peak = bench.fill(programs[0])
         print(f"{options.devices:,} devices in tables after {seconds:.1f} s, {peak:.0f} MB", flush=True)
-        bench.measure(programs[0], options.workers)  # Not counted: it warms up the broker's JIT compiler.
+        bench.measure(programs[0])  # Not counted: it warms up the broker's JIT compiler.
         rows = {program.name: [] for program in programs}
         for _ in range(options.runs):
             for program in programs:
-                rows[program.name].append(bench.measure(program, options.workers))
-        medians = {name: [statistics.median(column) for column in zip(*found)] for name, found in rows.items()}
-        mine, limit = medians["carillon"], medians["limit"]
+                rows[program.name].append(bench.measure(program))
+        medians = medians_by_name(rows)
+        mine, other = medians["carillon"], medians["limit"]
         names = ("records/s", "µs CPU a record", "peak MB")
         print(
             json.dumps(
                 {name: dict(zip(names, (round(value, 2) for value in found))) for name, found in medians.items()}
-                | {"to the limit": dict(zip(names, (round(one / two, 2) for one, two in zip(mine, limit))))},
+                | {"to the limit": dict(zip(names, (round(one / two, 2) for one, two in zip(mine, other))))},
                 indent=2,
             )
         )

@@ -11,16 +11,14 @@ process of its own on the same machine. The latency is from a dispatch record's 
 import argparse
 import json
 import os
-import pathlib
 import random
 import statistics
 import sys
 from typing import NamedTuple
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-import delivery_peers  # noqa: E402
-from delivery_runs import Bench, Figures  # noqa: E402
-from harness.waiting import Failure  # noqa: E402
+import delivery_peers
+from delivery_runs import Bench, Figures
+from harness.waiting import Failure
 
 PARTS = ("fcm", "apns", "memory", "latency", "peers")
 PEERS = {"h2load": "fcm", "firebase-admin": "fcm", "aioapns": "apns"}

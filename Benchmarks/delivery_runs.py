@@ -2,19 +2,19 @@
 
 import itertools
 import json
-import pathlib
 import re
 import sys
 import time
 from typing import NamedTuple
 
-from bench import cpu_seconds, crossing
 from delivery_peers import TEXT
+from figures import crossing
 from generator.dispatch import Pushes, Target
 from harness.delivering import DeliveryWorld
 from harness.harness import Harness
 from harness.stand_in import StandIn
 from harness.waiting import Failure, now_ms, pause, wait_for
+from programs import cpu_seconds, resident_mb
 
 BY_BROKER = {"message.timestamp.type": "LogAppendTime"}
 ACCEPTED = re.compile(r'^carillon_delivery_requests_total\{[^}]*status="200"[^}]*\} ([0-9.e+]+)$', re.MULTILINE)
@@ -34,8 +34,7 @@ class Figures(NamedTuple):
 
 def memory(process):
     """(now, the most so far) of a process's resident memory, in MB."""
-    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    return [int(re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[1]) / 1024 for name in ("VmRSS", "VmHWM")]
+    return [resident_mb(process.pid, name) for name in ("VmRSS", "VmHWM")]
 
 
 class Bench:

@@ -1,106 +1,38 @@
-/* The limit: what librdkafka and this machine can move with Carillon's settings when nothing is parsed or looked up.
+/* The limit: what librdkafka and this machine can move with Carillon's settings when nothing is parsed or looked up; and what the
+ * benchmarks need besides.
  *
+ *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES INTERVAL
+ *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
+ *       of BYTES bytes with 4 headers, in transactions of 20,000 events or INTERVAL ms (500 ms while
+ *       more events wait than the transaction has) with their offsets. Ends after EVENTS events.
  *   limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES
  *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
- *   limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES
- *       WORKERS threads, each with its own consumer and transactional producer: for each event COPIES prepared records
- *       of BYTES bytes with 4 headers, in transactions of 20,000 events or 50 ms (500 ms while
- *       more events wait than the transaction has) with their offsets. Ends after EVENTS events.
+ *   limit subscriptions BOOTSTRAP TOPIC TOKENS AUDIENCES
+ *       Produces TOKENS subscriptions of AUDIENCES places.
+ *   limit tally BOOTSTRAP TOPIC
+ *       Reads what is committed, and prints how many records there are and a digest that does not depend on their order.
+ *   limit latency BOOTSTRAP INPUT OUTPUT RATE WARM_UP SECONDS BYTES PLACES COPIES
+ *       Appends RATE events a second to INPUT, evenly, and prints how long it took until their records could be read in OUTPUT.
  *
- * The settings are those of Carillon's own clients. Build: cc -O2 limit.c -lrdkafka -ljemalloc -lpthread
+ * The settings are those of Carillon's own clients. Scripts/bench builds it.
  */
 #include <inttypes.h>
+#include <librdkafka/rdkafka.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "client.h"
+#include "clients.h"
+#include "events.h"
+#include "latency.h"
+#include "subscriptions.h"
+#include "tally.h"
 
-enum { TRANSACTION_EVENTS = 20000, TRANSACTION_MS = 50, BEHIND_MS = 500 };
+enum { TRANSACTION_EVENTS = 20000, BEHIND_MS = 500 };
 enum { PREPARED = 8192, MIN_VALUE = 600, MAX_VALUE = 2000, MAX_PARTITIONS = 1024 };
 enum { QUEUED_MESSAGES = 20000, WAKE_UP_MS = 10 };
-
-static void check(rd_kafka_error_t *error, const char *what) {
-    if (error) die(what, rd_kafka_error_string(error));
-}
-
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static const char *const consumer_settings[][2] = {
-    {"isolation.level", "read_committed"},
-    {"enable.auto.commit", "false"},
-    {"enable.auto.offset.store", "false"},
-    {"auto.offset.reset", "earliest"},
-    {"partition.assignment.strategy", "range"},
-    {"session.timeout.ms", "10000"},
-    {"enable.partition.eof", "true"},
-    {"check.crcs", "true"},
-    {"fetch.wait.max.ms", "50"},
-    {"queued.min.messages", "20000"},
-    {"queued.max.messages.kbytes", "16384"},
-    {"fetch.error.backoff.ms", "100"},
-    {"socket.nagle.disable", "true"},
-    {NULL, NULL},
-};
-
-/* -- load ---------------------------------------------------------------------------------------- */
-
-static int make_event(char *to, size_t size, int bytes, uint64_t *random, int places, char *key, int64_t number) {
-    static const char *const statuses[] = {"pending", "processing", "picking", "picked", "shipped", "completed"};
-    uint64_t a = next_random(random), b = next_random(random), c = next_random(random);
-    int step = (int)(c % 5), created = c % 4 == 0;
-    char change[96] = "";
-    sprintf(key, "%08x-%04x-4%03x-8%03x-%012" PRIx64, (unsigned)(a >> 32), (unsigned)(a >> 16) & 0xffff,
-            (unsigned)a & 0xfff, (unsigned)(b >> 48) & 0xfff, b & 0xffffffffffff);
-    if (!created)
-        sprintf(change, "\"previous_status\":\"%s\",\"new_status\":\"%s\",", statuses[step], statuses[step + 1]);
-    int length = snprintf(
-        to, size,
-        "{\"event_id\":\"%016" PRIx64 "%016" PRIx64 "\",\"event_type\":\"%s\",\"occurred_at\":\"2026-03-%02dT%02d:%02d:%02d.%03dZ\","
-        "%s\"order\":{\"id\":\"%s\",\"order_number\":\"ORDER-202603-%" PRId64 "\",\"reference_id\":\"REF-%u\",\"status\":\"%s\","
-        "\"order_date\":\"2026-03-01\",\"currency\":\"EUR\",\"total\":%u.%02u,\"customer\":{\"name\":\"Jürgen Groß\",\"phone\":\"+49 30 %u\"},"
-        "\"items\":[{\"sku\":\"SKU-%u\",\"name\":\"Crème fraîche 200 g\",\"quantity\":%u},{\"sku\":\"SKU-%u\",\"name\":\"Oat milk 1 l\",\"quantity\":2}],"
-        "\"place_id\":\"%08d-0000-4000-8000-000000000000\",\"shipping_info\":{\"slot\":{\"date\":\"2026-03-%02d\",\"start_time\":\"%02d:00\",\"end_time\":\"%02d:30\"}},"
-        "\"metadata\":{\"channel\":\"app\",\"note\":\"",
-        c, a ^ b, created ? "ORDER_CREATED" : "ORDER_STATUS_CHANGED", (int)(a % 28) + 1, (int)(b % 24), (int)(a % 60),
-        (int)(b % 60), (int)(c % 1000), change, key, number, (unsigned)(a % 1000000), statuses[created ? 0 : step + 1],
-        (unsigned)(b % 200), (unsigned)(b % 100), (unsigned)(c % 10000000), (unsigned)(a % 1000000), (unsigned)(b % 9) + 1,
-        (unsigned)(c % 1000000), (int)(c % (unsigned)places), (int)(b % 28) + 1, (int)(a % 12) + 7, (int)(a % 12) + 9);
-    while (length < bytes - 3) to[length++] = "etaoin shrdlu cmfwyp"[next_random(random) % 20];
-    return length + sprintf(to + length, "\"}}}");
-}
-
-static int load(char **argument) {
-    const char *const own[][2] = {{"bootstrap.servers", argument[0]}, {"enable.idempotence", "true"}, {NULL, NULL}};
-    rd_kafka_t *producer = make_client(RD_KAFKA_PRODUCER, producer_settings, own);
-    rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, argument[1], NULL);
-    int64_t events = atoll(argument[2]);
-    int bytes = atoi(argument[3]), places = atoi(argument[4]);
-    uint64_t random = 0x9E3779B97F4A7C15;
-    char value[16384], key[64];
-    if (bytes > 8192) die("load", "at most 8,192 bytes an event");
-    for (int64_t made = 0; made < events; made++) {
-        int length = make_event(value, sizeof value, bytes, &random, places, key, made);
-        while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, value, (size_t)length, key, 36, NULL)) {
-            if (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__QUEUE_FULL) die("produce", rd_kafka_err2str(rd_kafka_last_error()));
-            rd_kafka_poll(producer, 10);
-        }
-        if (made % 1000 == 0) rd_kafka_poll(producer, 0);
-    }
-    if (rd_kafka_flush(producer, 60000)) die("load", "not delivered within 60 s");
-    rd_kafka_topic_destroy(topic);
-    rd_kafka_destroy(producer);
-    return 0;
-}
-
-/* -- run ----------------------------------------------------------------------------------------- */
 
 struct prepared {
     char key[64], value[MAX_VALUE], id[27];
@@ -122,7 +54,7 @@ struct worker {
 static struct {
     char **argument;
     int64_t events;
-    int workers, copies, value_bytes, partitions;
+    int workers, copies, value_bytes, interval, partitions;
     atomic_llong done;
     struct prepared *prepared;
     struct worker *worker;
@@ -209,7 +141,8 @@ static void commit(struct worker *worker, int64_t events) {
 
 static int is_due(struct worker *worker, int64_t events, int64_t began) {
     int64_t age = now_ms() - began;
-    return events >= TRANSACTION_EVENTS || (age >= TRANSACTION_MS && ((int64_t)rd_kafka_queue_length(worker->data) <= events || age >= BEHIND_MS));
+    if (events >= TRANSACTION_EVENTS || age >= BEHIND_MS) return 1;
+    return age >= run_state.interval && (int64_t)rd_kafka_queue_length(worker->data) <= events;
 }
 
 static void *work(void *opaque) {
@@ -233,7 +166,7 @@ static void *work(void *opaque) {
             serve_control(worker, 0);
             wake_up(worker);
         }
-        if (in_transaction && (number % 64 == 0 || !event) && is_due(worker, in_transaction, began)) {
+        if (in_transaction && is_due(worker, in_transaction, began)) {
             commit(worker, in_transaction);
             in_transaction = 0;
         }
@@ -242,23 +175,20 @@ static void *work(void *opaque) {
 }
 
 static void start(struct worker *worker) {
-    char id[512], why[512];
+    char id[512];
     snprintf(id, sizeof id, "%s.limit-%d", run_state.argument[1], worker->number);
-    const char *const producing[][2] = {{"bootstrap.servers", run_state.argument[0]}, {"transactional.id", id},
-                                        {"transaction.timeout.ms", "20000"}, {NULL, NULL}};
-    worker->producer = make_client(RD_KAFKA_PRODUCER, producer_settings, producing);
+    setting producing[] = {{"bootstrap.servers", run_state.argument[0]}, {"transactional.id", id},
+                           {"transaction.timeout.ms", "20000"}, {NULL, NULL}};
+    worker->producer = make_client(RD_KAFKA_PRODUCER, make_conf(producer_settings, producing));
     worker->output = rd_kafka_topic_new(worker->producer, run_state.argument[3], NULL);
     check(rd_kafka_init_transactions(worker->producer, 30000), "init transactions");
 
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    for (int i = 0; consumer_settings[i][0]; i++) set(conf, consumer_settings[i][0], consumer_settings[i][1]);
-    set(conf, "bootstrap.servers", run_state.argument[0]);
-    set(conf, "group.id", run_state.argument[1]);
-    set(conf, "group.instance.id", id);
+    setting consuming[] = {{"bootstrap.servers", run_state.argument[0]}, {"group.id", run_state.argument[1]},
+                           {"group.instance.id", id}, {NULL, NULL}};
+    rd_kafka_conf_t *conf = make_conf(consumer_settings, consuming);
     rd_kafka_conf_set_rebalance_cb(conf, rebalance);
     rd_kafka_conf_set_opaque(conf, worker);
-    worker->consumer = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof why);
-    if (!worker->consumer) die("consumer", why);
+    worker->consumer = make_client(RD_KAFKA_CONSUMER, conf);
     rd_kafka_poll_set_consumer(worker->consumer);
     worker->control = rd_kafka_queue_get_consumer(worker->consumer);
     worker->data = rd_kafka_queue_new(worker->consumer);
@@ -294,22 +224,13 @@ static void prepare_records(void) {
     }
 }
 
-static int count_partitions(rd_kafka_t *client, rd_kafka_topic_t *topic) {
-    const struct rd_kafka_metadata *metadata;
-    rd_kafka_resp_err_t error = rd_kafka_metadata(client, 0, topic, &metadata, 30000);
-    if (error) die("metadata", rd_kafka_err2str(error));
-    int count = metadata->topics[0].partition_cnt;
-    rd_kafka_metadata_destroy(metadata);
-    if (count < 1 || count > MAX_PARTITIONS) die("metadata", "no such topic, or too many partitions");
-    return count;
-}
-
 static int run(char **argument) {
     run_state.argument = argument;
     run_state.events = atoll(argument[4]);
     run_state.workers = atoi(argument[5]);
     run_state.copies = atoi(argument[6]);
     run_state.value_bytes = atoi(argument[7]);
+    run_state.interval = atoi(argument[8]);
     if (run_state.value_bytes < MIN_VALUE || run_state.value_bytes > MAX_VALUE) die("run", "600 to 2,000 bytes a record");
     run_state.worker = calloc((size_t)run_state.workers, sizeof *run_state.worker);
     prepare_records();
@@ -317,11 +238,10 @@ static int run(char **argument) {
         run_state.worker[i].number = i;
         start(&run_state.worker[i]);
     }
-    rd_kafka_topic_t *input = rd_kafka_topic_new(run_state.worker[0].producer, argument[2], NULL);
-    run_state.partitions = count_partitions(run_state.worker[0].producer, input);
-    count_partitions(run_state.worker[0].producer, run_state.worker[0].output);
+    run_state.partitions = count_partitions(run_state.worker[0].producer, argument[2]);
+    count_partitions(run_state.worker[0].producer, argument[3]);
+    if (run_state.partitions > MAX_PARTITIONS) die("run", "too many partitions");
     if (run_state.partitions < run_state.workers) die("run", "more workers than partitions");
-    rd_kafka_topic_destroy(input);
     for (int i = 0; i < run_state.workers; i++) pthread_create(&run_state.worker[i].thread, NULL, work, &run_state.worker[i]);
     for (int i = 0; i < run_state.workers; i++) pthread_join(run_state.worker[i].thread, NULL);
     /* The clients are not closed: they end with the process, and closing is not measured. */
@@ -330,8 +250,14 @@ static int run(char **argument) {
 
 int main(int count, char **argument) {
     if (count == 7 && !strcmp(argument[1], "load")) return load(argument + 2);
-    if (count == 10 && !strcmp(argument[1], "run")) return run(argument + 2);
-    fprintf(stderr, "usage: limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES\n"
-                    "       limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES\n");
+    if (count == 11 && !strcmp(argument[1], "run")) return run(argument + 2);
+    if (count == 6 && !strcmp(argument[1], "subscriptions")) return subscriptions(argument + 2);
+    if (count == 4 && !strcmp(argument[1], "tally")) return tally(argument + 2);
+    if (count == 11 && !strcmp(argument[1], "latency")) return latency(argument + 2);
+    fprintf(stderr, "usage: limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES INTERVAL\n"
+                    "       limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES\n"
+                    "       limit subscriptions BOOTSTRAP TOPIC TOKENS AUDIENCES\n"
+                    "       limit tally BOOTSTRAP TOPIC\n"
+                    "       limit latency BOOTSTRAP INPUT OUTPUT RATE WARM_UP SECONDS BYTES PLACES COPIES\n");
     return 64;
 }

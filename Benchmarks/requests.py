@@ -11,20 +11,22 @@ import hashlib
 import itertools
 import json
 import os
-import pathlib
 import random
 import statistics
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from bench import COPIES, Bench, Program, devices_of, print_ratios  # noqa: E402
-from generator.inputs import Input, compact, subscription  # noqa: E402
-from harness.harness import Harness  # noqa: E402
-from harness.visibility import Visibility  # noqa: E402
-from harness.waiting import Failure, wait_for  # noqa: E402
+from bench import show_medians, show_ratios
+from bench_runs import Bench, add_backlog, devices_of, make_parser
+from generator.inputs import Input, compact, subscription
+from harness.harness import Harness
+from harness.visibility import Visibility
+from harness.waiting import Failure, wait_for
+from programs import COPIES, carillon
 
 AUDIENCES = 10_000
+# Of a transaction, in milliseconds.
+INTERVAL = 50
 # A request of the past that is still valid: its expiry is of its own.
 WHEN = {"requested_at": "2026-03-01T08:02:17Z", "expires_at": "2036-03-01T08:02:17Z"}
 
@@ -90,12 +92,12 @@ class Costs(Bench):
             self.cluster.produce(self.topics[kind], requests(kind, self.options.events))
 
     def programs(self):
-        build, no_orders = self.options.carillon, {"topic.events": self.topics["no-orders"]}
-        yield Program("carillon", build, self.input, {"schedule": "off"})
-        yield Program("beside nothing", build, self.input, {"schedule": "off", "topic.requests": self.topics["none"]})
-        for kind in CONTENTS:
-            of_kind = {"schedule": "off", "topic.requests": self.topics[kind]} | no_orders
-            yield Program(kind, build, self.topics[kind], of_kind)
+        build, off = self.options.carillon, {"schedule": "off"}
+        yield carillon(build, settings=off)
+        yield carillon(build, "beside nothing", settings=off | {"topic.requests": self.topics["none"]})
+        for kind, topic in ((kind, self.topics[kind]) for kind in CONTENTS):
+            of_kind = {"topic.requests": topic, "topic.events": self.topics["no-orders"]}
+            yield carillon(build, kind, topic, off | of_kind)
 
     def close(self):
         self.cluster.admin.delete_topics(list(self.topics.values()))
@@ -107,9 +109,11 @@ def measure_costs(options):
     try:
         bench.load()
         programs = list(bench.programs())
-        medians = bench.interleave(programs, 1)
+        bench.measure(programs[0], 1, INTERVAL)  # Not counted: it warms up the broker's JIT compiler.
+        found = bench.interleave(programs, 1, INTERVAL)
+        show_medians(found, 1)
         for program in programs[1:]:
-            print_ratios(program.name + " to orders", medians[program.name], medians["carillon"])
+            show_ratios(found, program.name, "carillon")
     finally:
         bench.close()
 
@@ -170,16 +174,14 @@ def measure_flood(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="Scripts/bench", description=__doc__.splitlines()[0])
+    parser = make_parser("Scripts/bench", __doc__.splitlines()[0])
+    add_backlog(parser, 250_000)
     parser.add_argument("mode", choices=["cost", "flood"], help=argparse.SUPPRESS)
-    parser.add_argument("--events", type=int, default=250_000, help="of each kind; default 250,000")
-    parser.add_argument("--runs", type=int, default=5, help="of each kind, in turn; the medians are shown")
     parser.add_argument("--requests", type=int, default=1_000_000, help="of the flood")
     parser.add_argument("--rate", type=int, default=200, help="orders a second beside the flood")
     parser.add_argument("--workers", type=int, default=1, help="beside the flood")
+    parser.set_defaults(runs=5, places=AUDIENCES)
     options = parser.parse_args()
-    options.carillon, options.limit = os.environ["CARILLON"], os.environ["LIMIT"]
-    options.partitions, options.bytes, options.places, options.deadline = 24, 780, AUDIENCES, 120
     try:
         {"cost": measure_costs, "flood": measure_flood}[options.mode](options)
     except Failure as failure:

@@ -26,10 +26,9 @@ import urllib.error
 import urllib.request
 import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from harness.cluster import Cluster  # noqa: E402
-from harness.daemon import Daemon  # noqa: E402
-from harness.waiting import Failure, pause  # noqa: E402
+from harness.cluster import Cluster
+from harness.daemon import Daemon
+from harness.waiting import Failure, pause
 
 SMALL = 100_000
 PARTITIONS = 12
@@ -100,7 +99,7 @@ class Table:
         began = time.monotonic()
         if is_new:
             arguments = [self.cluster.bootstrap, self.subscriptions, str(self.tokens), str(self.places)]
-            subprocess.run([self.options.loader, *arguments], check=True)
+            subprocess.run([self.options.limit, "subscriptions", *arguments], check=True)
         return time.monotonic() - began
 
     def start(self, watch=None):
@@ -254,7 +253,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="everything, small")
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     options = parser.parse_args()
-    options.carillon, options.loader, options.lookups = (os.environ[name] for name in ("CARILLON", "LOADER", "LOOKUPS"))
+    options.carillon, options.limit, options.lookups = (os.environ[name] for name in ("CARILLON", "LIMIT", "LOOKUPS"))
     options.deadline, options.looked_up = 3_600, 1_000_000
     if options.quick:
         options.tokens, options.runs, options.looked_up = 50_000, 1, 10_000

@@ -14,10 +14,9 @@ import random
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Tests" / "EndToEnd"))
-from harness import timers  # noqa: E402
-from harness.harness import Harness  # noqa: E402
-from harness.waiting import Failure, wait_for  # noqa: E402
+from harness import timers
+from harness.harness import Harness
+from harness.waiting import Failure, wait_for
 
 
 def measure(harness, count):

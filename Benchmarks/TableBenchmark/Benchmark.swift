@@ -5,7 +5,7 @@ import Subscriptions
 
 /// How long a look-up of a place's devices takes in a stored table, without the rest of the pipeline.
 ///
-/// `TableBenchmark FOLDER AUDIENCES [LOOKUPS]` reads the table of `Benchmarks/subscriptions.c` in a folder that nothing
+/// `TableBenchmark FOLDER AUDIENCES [LOOKUPS]` reads the table that `limit subscriptions` makes in a folder that nothing
 /// else has open, and prints JSON: nanoseconds for a look-up of a random place, and how many devices were found.
 @main struct Benchmark {
     /// Look-ups by the snapshot of one transaction.

@@ -121,11 +121,15 @@ prepare_prometheus() {
     (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
 }
 
-# Puts h2load on the PATH, and the clients that the sender is compared with into the virtual environment. If there is no h2load, it
-# unpacks Debian's package below .build.
-prepare_peers() {
-    local home="$root/.build/h2load" list="$root/Benchmarks/requirements.txt"
+# Installs what the benchmarks compare with into the virtual environment.
+prepare_bench_packages() {
+    local list="$root/Benchmarks/requirements.txt"
     "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps -r "$list" >&2
+}
+
+# Puts h2load on the PATH. If there is none, it unpacks Debian's package below .build.
+prepare_h2load() {
+    local home="$root/.build/h2load"
     ! command -v h2load >/dev/null || return 0
     if [[ ! -x $home/usr/bin/h2load ]]; then
         command -v apt-get >/dev/null || die "the benchmark needs h2load (nghttp2-client)"
