@@ -203,10 +203,15 @@ let package = Package(
 
 // Set by whoever measures: CARILLON_BENCHMARKS=1 swift build -c release --product HTTPClientBenchmark.
 if Context.environment["CARILLON_BENCHMARKS"] != nil {
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "HTTPClientBenchmark", dependencies: ["HTTPClient", "ProviderStandIn"],
-            path: "Benchmarks/HTTPClientBenchmark"))
+            path: "Benchmarks/HTTPClientBenchmark"),
+        // Scripts/bench --table runs it.
+        .executableTarget(
+            name: "TableBenchmark", dependencies: ["Events", "StateStore", "Subscriptions"],
+            path: "Benchmarks/TableBenchmark"),
+    ]
 }
 
 // Scripts/fuzz sets it. Programs without a main of their own: only the fuzzer's flags link them.

@@ -7,6 +7,8 @@
  *       events have waited all the time) with their offsets. Ends after EVENTS events.
  *   limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES
  *       Produces EVENTS order events of about BYTES bytes for PLACES places, keyed by order id, as a Java client would.
+ *   limit subscriptions BOOTSTRAP TOPIC TOKENS AUDIENCES
+ *       Produces TOKENS subscriptions of AUDIENCES places.
  *   limit tally BOOTSTRAP TOPIC
  *       Reads what is committed, and prints how many records there are and a digest that does not depend on their order.
  *   limit latency BOOTSTRAP INPUT OUTPUT RATE WARM_UP SECONDS BYTES PLACES COPIES
@@ -25,6 +27,7 @@
 #include "clients.h"
 #include "events.h"
 #include "latency.h"
+#include "subscriptions.h"
 #include "tally.h"
 
 enum { TRANSACTION_EVENTS = 20000, BEHIND_MS = 500 };
@@ -249,10 +252,12 @@ static int run(char **argument) {
 int main(int count, char **argument) {
     if (count == 7 && !strcmp(argument[1], "load")) return load(argument + 2);
     if (count == 11 && !strcmp(argument[1], "run")) return run(argument + 2);
+    if (count == 6 && !strcmp(argument[1], "subscriptions")) return subscriptions(argument + 2);
     if (count == 4 && !strcmp(argument[1], "tally")) return tally(argument + 2);
     if (count == 11 && !strcmp(argument[1], "latency")) return latency(argument + 2);
     fprintf(stderr, "usage: limit run BOOTSTRAP GROUP INPUT OUTPUT EVENTS WORKERS COPIES BYTES INTERVAL\n"
                     "       limit load BOOTSTRAP TOPIC EVENTS BYTES PLACES\n"
+                    "       limit subscriptions BOOTSTRAP TOPIC TOKENS AUDIENCES\n"
                     "       limit tally BOOTSTRAP TOPIC\n"
                     "       limit latency BOOTSTRAP INPUT OUTPUT RATE WARM_UP SECONDS BYTES PLACES COPIES\n");
     return 64;

@@ -135,6 +135,10 @@ public final class NotificationPipeline: Sendable {
             switch opening {
             case .created: logger.info("the subscriptions table is new")
             case .resumed(let devices): logger.info("the subscriptions table continues", ["devices": "\(devices)"])
+            case .unclosed(let devices):
+                logger.info(
+                    "the subscriptions table was not closed, but the machine has been up since; it continues",
+                    ["devices": "\(devices)"])
             case .checked(let devices):
                 logger.notice("the subscriptions table was not closed; every entry is sound", ["devices": "\(devices)"])
             case .rebuilt(let reason): logger.notice("the subscriptions table is rebuilt: \(reason)")

@@ -12,7 +12,18 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         var readers = 0
         var isClosed = false
         var isReleased = false
-        var isDamaged = false
+        var verdict = Verdict.sound
+        /// Whether the last transaction may not be on disk.
+        var isUnsynced = false
+    }
+
+    /// What the next start must do about what happened while the store was open.
+    private enum Verdict {
+        case sound
+        /// A write or a sync has failed: the store is checked.
+        case suspect
+        /// The store is wiped.
+        case damaged
     }
 
     /// Reserved address space, not disk: 64 GiB hold more than 150 million devices.
@@ -48,18 +59,37 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
 
     package func write(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
         try turn.withLock { _ throws(StoreError) in
-            guard !usage.withLock({ $0.isClosed }) else { throw .closed }
-            var transaction: OpaquePointer?
+            try runTransaction(body)
+            usage.withLock { $0.isUnsynced = false }
+        }
+    }
+
+    package func writeUnsynced(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
+        try turn.withLock { _ throws(StoreError) in
+            usage.withLock { $0.isUnsynced = true }
+            // Only a commit looks at the flag.
+            let isSynced = environment.setSynced(false)
+            defer { environment.setSynced(isSynced) }
+            try runTransaction(body)
+        }
+    }
+
+    private func runTransaction(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
+        guard !usage.withLock({ $0.isClosed }) else { throw .closed }
+        var transaction: OpaquePointer?
+        do throws(StoreError) {
             try check(mdb_txn_begin(environment.handle, nil, 0, &transaction), "begin", folder.path)
             do throws(StoreError) {
                 try body(DiskWriter(self, transaction))
             } catch {
                 mdb_txn_abort(transaction)
-                throw markingDamage(error)
+                throw error
             }
             try commit(transaction)
-            extendToLastPage()
+        } catch {
+            throw noting(error)
         }
+        extendToLastPage()
     }
 
     /// LMDB reports a write to a full disk as an input/output error (`mdb_page_flush`: "filesystem full?").
@@ -67,7 +97,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         let code = mdb_txn_commit(transaction)
         guard code != 0 else { return }
         let isFull = code == EIO && folder.hasNoRoom
-        throw markingDamage(StoreError(code: isFull ? ENOSPC : code, doing: "commit", in: folder.path))
+        throw StoreError(code: isFull ? ENOSPC : code, doing: "commit", in: folder.path)
     }
 
     package func close() throws(StoreError) {
@@ -97,8 +127,8 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     func markingDamage(_ error: StoreError) -> StoreError {
         guard error.recovery == .wipe else { return error }
         let isFirst = usage.withLock { usage in
-            defer { usage.isDamaged = true }
-            return !usage.isDamaged
+            defer { usage.verdict = .damaged }
+            return usage.verdict != .damaged
         }
         if isFirst {
             try? marker.write(.damaged)
@@ -106,16 +136,37 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         return error
     }
 
+    /// Notes what the next start must do about an error of a write. What the disk has of a write that failed is not
+    /// known: the store is checked then, whatever has been written since. Returns the error.
+    private func noting(_ error: StoreError) -> StoreError {
+        switch error.kind {
+        case .damaged: return markingDamage(error)
+        case .diskFull, .system:
+            let isFirst = usage.withLock { usage in
+                guard usage.verdict == .sound else { return false }
+                usage.verdict = .suspect
+                return true
+            }
+            if isFirst { marker.demandCheck() }
+            return error
+        case .storeFull, .alreadyOpen, .inUse, .tooManyReaders, .closed, .invalidKey: return error
+        }
+    }
+
     private func closeFiles() {
-        let (isFirst, isDamaged) = usage.withLock { usage in
+        let (isFirst, verdict, isUnsynced) = usage.withLock { usage in
             defer { (usage.isClosed, usage.isReleased) = (true, true) }
-            return (!usage.isReleased, usage.isDamaged)
+            return (!usage.isReleased, usage.verdict, usage.isUnsynced)
         }
         guard isFirst else { return }
         mdb_env_close(environment.handle)
         folder.release()
-        if !isDamaged {
-            marker.remove()
+        switch verdict {
+        // What is not on disk is there for as long as the machine is up, as after a kill.
+        case .sound where isUnsynced: break
+        case .sound: marker.remove()
+        // Its marker says so already.
+        case .suspect, .damaged: break
         }
     }
 

@@ -4,6 +4,8 @@ import CLMDB
 final class DiskWriter: StoreWriter {
     private let store: DiskStore
     private let transaction: OpaquePointer?
+    /// Of ``append(_:_:)``; LMDB closes it with the transaction.
+    private var last: OpaquePointer?
 
     init(_ store: DiskStore, _ transaction: OpaquePointer?) {
         self.store = store
@@ -12,6 +14,17 @@ final class DiskWriter: StoreWriter {
 
     func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError) {
         try put(in: store.environment.entries, key, value)
+    }
+
+    func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError) {
+        if last == nil {
+            try check(mdb_cursor_open(transaction, store.environment.entries, &last), "append", store.folder.path)
+        }
+        var lmdbKey = key.lmdbValue
+        var room = ChecksummedValue.room(for: value)
+        try check(
+            mdb_cursor_put(last, &lmdbKey, &room, UInt32(MDB_RESERVE | MDB_APPEND)), "append", store.folder.path)
+        ChecksummedValue.write(value, key: key, to: room)
     }
 
     @discardableResult
@@ -45,13 +58,8 @@ final class DiskWriter: StoreWriter {
         in database: MDB_dbi, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
     ) throws(StoreError) {
         var lmdbKey = key.lmdbValue
-        // Reserves room in the page itself and fills it in place, without a copy in between.
-        var room = MDB_val(mv_size: Checksum.byteCount + value.count, mv_data: nil)
+        var room = ChecksummedValue.room(for: value)
         try check(mdb_put(transaction, database, &lmdbKey, &room, UInt32(MDB_RESERVE)), "write", store.folder.path)
-        guard let target = room.mv_data else { return }
-        target.storeBytes(of: Checksum.of(key, value), as: UInt64.self)
-        if let source = value.baseAddress {
-            (target + Checksum.byteCount).copyMemory(from: source, byteCount: value.count)
-        }
+        ChecksummedValue.write(value, key: key, to: room)
     }
 }

@@ -3,8 +3,8 @@ import Glibc
 
 /// An open LMDB environment: its handle and its two databases, one for entries and one for the checkpoint.
 ///
-/// No `MDB_WRITEMAP`, and no `MDB_NOSYNC` unless it is ``withoutSync()`` (a stray pointer or a power cut must not
-/// damage it). `MDB_NOTLS`, because several readers may live on one thread and move between threads. Read-ahead stays
+/// No `MDB_WRITEMAP` (a stray pointer must not damage it), and no `MDB_NOSYNC` except where ``setSynced(_:)`` says so (a
+/// power cut must not damage it). `MDB_NOTLS`, because several readers may live on one thread and move between threads. Read-ahead stays
 /// on: the table usually fits into memory, and it makes the first reads after a start faster (`MDB_NORDAHEAD` pays off
 /// only if it does not fit).
 struct Environment {
@@ -32,10 +32,15 @@ struct Environment {
         self.handle = handle
     }
 
-    /// For files that are never opened again: commits no longer wait for the disk.
-    func withoutSync() -> Environment {
-        mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), 1)
-        return self
+    /// Sets whether commits wait for the disk. Only between transactions of the writer.
+    ///
+    /// - Returns: whether they did.
+    @discardableResult
+    func setSynced(_ isSynced: Bool) -> Bool {
+        var flags: UInt32 = 0
+        mdb_env_get_flags(handle, &flags)
+        mdb_env_set_flags(handle, UInt32(MDB_NOSYNC), isSynced ? 0 : 1)
+        return flags & UInt32(MDB_NOSYNC) == 0
     }
 
     /// Reserves address space, not memory or disk; if the process may not have that much, tries half.

@@ -116,6 +116,14 @@ private final class MemoryWriter: StoreWriter {
         entries.put(StoredBytes(key, value))
     }
 
+    func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError) {
+        var after = entries.lowerBound(of: key)
+        guard entries.entry(at: &after) == nil else {
+            throw StoreError(.system, "a key was appended to the store that is not after all others")
+        }
+        try put(key, value)
+    }
+
     func remove(_ key: UnsafeRawBufferPointer) -> Bool {
         entries.remove(key)
     }

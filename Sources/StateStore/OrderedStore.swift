@@ -12,8 +12,19 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// Returns when the data is on disk. Calls from other threads wait; a call from within `body` deadlocks.
     func write(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError)
 
+    /// The same, but may return before the data is on disk, where the next ``write(_:)`` puts it too. If the machine goes
+    /// down in between, the store may be found damaged, and be wiped.
+    func writeUnsynced(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError)
+
     /// Marks the store as properly closed and closes its files. Throws `.inUse` while a reader exists.
     func close() throws(StoreError)
+}
+
+extension OrderedStore {
+    /// Of a store that has no disk.
+    package func writeUnsynced(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
+        try write(body)
+    }
 }
 
 /// A key with its value. The bytes belong to the store and are valid until the reader's snapshot ends.
@@ -63,6 +74,9 @@ extension StoreReader {
 package protocol StoreWriter: AnyObject {
     /// Adds or replaces.
     func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError)
+    /// Adds an entry whose key is after every key in the store: the fastest way to fill one, and the densest. In
+    /// another order it throws.
+    func append(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StoreError)
     /// Returns whether the key was there.
     @discardableResult
     func remove(_ key: UnsafeRawBufferPointer) throws(StoreError) -> Bool
@@ -79,6 +93,8 @@ package enum StoreOpening: Equatable, Sendable {
     case created
     /// It was closed properly.
     case clean
+    /// It was not closed, but only its process had ended: it is as that process left it.
+    case unclosed
     /// It was not closed, and a check found it sound.
     case checked
     /// It was damaged, for this reason, and has been wiped.

@@ -3,15 +3,10 @@ import Synchronization
 
 /// A folder that one store of this process has open. LMDB corrupts its lock table when a process opens a file twice.
 final class StoreFolder: Sendable {
-    private struct Identity: Hashable {
-        let device: UInt64
-        let inode: UInt64
-    }
-
-    private static let inUse = Mutex<Set<Identity>>([])
+    private static let inUse = Mutex<Set<FileIdentity>>([])
 
     let path: String
-    private let identity: Identity
+    private let identity: FileIdentity
     private let owned = Atomic(true)
 
     static let fileNames = ["data.mdb", "lock.mdb"]
@@ -20,9 +15,9 @@ final class StoreFolder: Sendable {
     init(_ path: String) throws(StoreError) {
         try Self.make(path)
         guard chmod(path, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw StoreError(code: errno, doing: "open the folder", in: path) }
-        let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        guard let identity = FileIdentity(path: path) else {
+            throw StoreError(code: errno, doing: "open the folder", in: path)
+        }
         guard Self.inUse.withLock({ $0.insert(identity).inserted }) else {
             throw StoreError(.alreadyOpen, "the store in \(path) is already open in this process")
         }
@@ -47,6 +42,9 @@ final class StoreFolder: Sendable {
         var status = stat()
         return stat(dataFile, &status) == 0 ? Int(status.st_size) : 0
     }
+
+    /// Nil if there is no data file.
+    var dataIdentity: FileIdentity? { FileIdentity(path: dataFile) }
 
     /// Whether its file system has less room than LMDB writes at once (64 pages).
     var hasNoRoom: Bool {

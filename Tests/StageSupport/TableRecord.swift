@@ -20,22 +20,41 @@ package struct TableRecord {
     }
 }
 
+extension SubscriptionChanges {
+    package mutating func append(_ records: some Sequence<TableRecord>) {
+        for (index, record) in records.enumerated() {
+            withOptionalBytes(record.key) { key in
+                withOptionalBytes(record.value) { value in
+                    append(SubscriptionRecord(partition: 0, offset: Int64(index), key: key, value: value))
+                }
+            }
+        }
+    }
+}
+
 extension SubscriptionTable {
     @discardableResult
     package func apply(_ records: [TableRecord], next: Int64 = 1, at time: EventTime = noon) throws
         -> SubscriptionTableChange
     {
         var changes = SubscriptionChanges()
-        for (index, record) in records.enumerated() {
-            withOptionalBytes(record.key) { key in
-                withOptionalBytes(record.value) { value in
-                    changes.append(SubscriptionRecord(partition: 0, offset: Int64(index), key: key, value: value))
-                }
-            }
-        }
+        changes.append(records)
         var position = TablePosition.beginning(at: [next], time: time)
         position.isWhole = true
         return try apply(&changes, position)
+    }
+
+    /// Whether a worker could begin a transaction.
+    package var hasSnapshot: Bool {
+        get throws {
+            var reader = try makeReader()
+            do {
+                try reader.begin()
+                return true
+            } catch {
+                return false
+            }
+        }
     }
 
     @discardableResult

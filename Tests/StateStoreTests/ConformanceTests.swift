@@ -35,6 +35,29 @@ struct ConformanceTests {
         #expect(try reader.count() == 1)
     }
 
+    @Test("keys are appended in order after all that are there, and in no other", arguments: StoreKind.allCases)
+    func append(_ kind: StoreKind) throws {
+        let store = try kind.make(in: folder)
+        func append(_ keys: [String]) throws {
+            try store.writeUnsynced { writer throws(StoreError) in
+                for key in keys {
+                    try withBytes(of: key) { key throws(StoreError) in try writer.append(key, key) }
+                }
+            }
+        }
+        let keys = (0..<3_000).map { "key\($0 + 10_000)" }
+        try append(Array(keys[..<1_000]))
+        try append(Array(keys[1_000...]))
+        for other in ["key10999", "key12999", "a"] {
+            #expect(throws: StoreError.self) { try append(["key20000", other]) }
+        }
+        try store.change([("key10500x", "between")])
+        let content = try store.content()
+        #expect(content.count == 3_001)
+        #expect(content.filter { $0.value != "between" } == keys.map { Pair($0, $0) })
+        try store.close()
+    }
+
     @Test("an empty value is a value", arguments: StoreKind.allCases)
     func emptyValue(_ kind: StoreKind) throws {
         let store = try kind.make(in: folder)

@@ -41,7 +41,7 @@ struct DamageTests {
         let (store, opening) = try DiskStore.open(folder.path)
         #expect(opening == .checked)
         #expect(try store.checkpoint() == "offset 17")
-        #expect(try String(contentsOf: folder.marker, encoding: .utf8) == "open")
+        #expect(try String(contentsOf: folder.marker, encoding: .utf8).hasPrefix("open"))
     }
 
     @Test("marker `checking` at the start: the check died, so the store is wiped")

@@ -66,7 +66,7 @@ struct DamagedStoreTrial {
         switch opening {
         case .checked: try rewind(to: store.checkpoint())
         case .wiped: memory = MemoryStore()
-        case .created, .clean: throw Wrong(description: "opened as \(opening)")
+        case .created, .clean, .unclosed: throw Wrong(description: "opened as \(opening)")
         }
         try compare(store, "after the start")
         for step in 12..<22 {

@@ -6,7 +6,7 @@ extension TableFollower {
     mutating func watchConsumer() throws {
         // A full buffer is not read into, and without an answer it is unknown whether there is something to read.
         let hasNews = !records.isEmpty || !records.endsOfPartition.isEmpty
-        guard !hasNews, !waiting.isFull, freshness.isAnswered, let ends else {
+        guard !hasNews, !mustStore, freshness.isAnswered, let ends else {
             watch.progressed(hasRecords: !records.isEmpty)
             return context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
         }

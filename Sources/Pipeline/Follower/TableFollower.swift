@@ -7,8 +7,8 @@ import Telemetry
 
 /// Keeps the subscriptions table at the end of its topic: one thread, one reader of every partition.
 ///
-/// ``run()`` is the thread's loop; `TableFollower+Rebuild` reads the table again from the topic's beginning,
-/// `TableFollower+Watching` watches the consumer and open transactions.
+/// ``run()`` is the thread's loop; `TableFollower+Storing` stores what was read, `TableFollower+Rebuild` reads the table
+/// again from the topic's beginning, `TableFollower+Watching` watches the consumer and open transactions.
 struct TableFollower: ~Copyable {
     let table: SubscriptionTable
     let topic: SubscriptionTopic
@@ -16,9 +16,9 @@ struct TableFollower: ~Copyable {
     let logger: Logger
     var consumer: Consumer
     var records = RecordBatch(readsHeaders: false)
-    /// What was read and is not applied yet.
-    var waiting = WaitingChanges()
-    /// The table's position once ``waiting`` is applied.
+    /// What was read and is not stored yet.
+    var waiting: WaitingChanges
+    /// The table's position once ``waiting`` is stored.
     var position: TablePosition
     var freshness: TableFreshness
     /// The ends that the latest query returned, and the barrier that reaching them passes.
@@ -35,17 +35,19 @@ struct TableFollower: ~Copyable {
     var hungTransactions = HungTransactionWatch()
     private var publishedLag: Int64?
     private var wasLagging = false
-    private var appliedAt = ContinuousClock.now
+    var storedAt = ContinuousClock.now
 
     static let batchLimit = 5_000
 
     /// - Parameters:
     ///   - topic: as it was found before the table was opened.
+    ///   - waiting: where to keep what is read; nil: below the state folder.
     ///   - watch: the watch over its consumer.
     init(
         table: SubscriptionTable, topic: SubscriptionTopic, context: WorkerContext, logger: Logger,
-        watch: ConsumerWatch = ConsumerWatch()
+        waiting: consuming WaitingChanges? = nil, watch: ConsumerWatch = ConsumerWatch()
     ) throws {
+        self.waiting = waiting ?? WaitingChanges(in: context.configuration.stateDirectory)
         position = table.position
         consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)
         // The clock may have been set back since the time was stored: a time ahead of it counts as now.
@@ -137,15 +139,16 @@ struct TableFollower: ~Copyable {
 
     private mutating func follow() throws {
         records.removeAll()
-        // While the disk takes nothing, what is read stays in memory, up to this limit.
-        if !waiting.isFull {
-            consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20))
-        }
-        try serveControl(timeout: waiting.isFull ? .milliseconds(20) : .zero)
+        let mayRead = !mustStore
+        if mayRead { consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20)) }
+        // While the disk takes nothing, there is nothing else to wait for.
+        try serveControl(timeout: retriesAt == nil ? .zero : .milliseconds(20))
         if !records.isEmpty || !records.endsOfPartition.isEmpty { refusal = nil }
         for error in records.errors { try consider(error) }
         if let refusal { try consider(refusal) }
+        let before = position.offsets
         for index in 0..<records.count { take(records[index]) }
+        noteFingerprints(from: before)
         if !records.isEmpty, !isAtEnd { try context.reach(.inCatchUp) }
         for end in records.endsOfPartition {
             let partition = Int(end.partition.partition)
@@ -155,7 +158,7 @@ struct TableFollower: ~Copyable {
         }
         try watchConsumer()
         noteEnd()
-        if waiting.isDue(isQuiet: records.count < Self.batchLimit) { try apply() }
+        try storeIfDue(isQuiet: records.count < Self.batchLimit)
     }
 
     private mutating func take(_ record: RecordView) {
@@ -165,7 +168,25 @@ struct TableFollower: ~Copyable {
             SubscriptionRecord(
                 partition: record.partition, offset: record.offset, key: record.key, value: record.value))
         position.offsets[partition] = record.offset + 1
-        position.records[partition].append(RecordFingerprint(record))
+    }
+
+    /// Remembers the last records of each partition in the batch, so that not every key of the topic is hashed.
+    ///
+    /// - Parameter offsets: the position before the batch.
+    private mutating func noteFingerprints(from offsets: [Int64]) {
+        var left = offsets.map { _ in RecentFingerprints.limit }
+        var last: [Int] = []
+        for index in (0..<records.count).reversed() {
+            let record = records[index]
+            let partition = Int(record.partition)
+            guard left[partition] > 0, record.offset >= offsets[partition] else { continue }
+            left[partition] -= 1
+            last.append(index)
+        }
+        for index in last.reversed() {
+            let record = records[index]
+            position.records[Int(record.partition)].append(RecordFingerprint(record))
+        }
     }
 
     private var isAtEnd: Bool { ends.map { zip($0, position.offsets).allSatisfy { $0 <= $1 } } ?? false }
@@ -177,55 +198,10 @@ struct TableFollower: ~Copyable {
         waiting.isDirty = true
     }
 
-    /// Applies what was read. While the disk is full it keeps the changes and retries; the workers' gate closes meanwhile.
-    private mutating func apply() throws {
-        if let retriesAt, .now < retriesAt { return }
-        try context.reach(.beforeTableCommit)
-        position.time = EventTime(milliseconds: context.clock.now(freshness.asOf))
-        do {
-            let change = try table.apply(&waiting.changes, position)
-            waiting.isDirty = false
-            appliedAt = .now
-            storeAccepted()
-            report(change)
-        } catch {
-            return try storeRefused(error)
-        }
-        try context.reach(.afterTableCommit)
-    }
-
-    /// The store took the changes.
-    mutating func storeAccepted() {
-        retriesAt = nil
-        backoff.reset()
-    }
-
-    /// The store did not take the changes. Where there is no space, the write is retried later.
-    mutating func storeRefused(_ error: SubscriptionTableError) throws {
-        guard error.recovery == .retry else {
-            throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
-        }
-        if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
-        retriesAt = .now + backoff.next()
-    }
-
-    private func report(_ change: SubscriptionTableChange) {
-        guard change.malformed > 0 else { return }
-        context.meter.count { $0.malformedSubscriptions += change.malformed }
-        for example in change.examples {
-            logger.warning(
-                "a malformed subscription is skipped: \(example.problems.joined(separator: "; "))",
-                [
-                    "partition": "\(topic.name)/\(example.partition)", "offset": "\(example.offset)",
-                    "key_sha256": example.keyHash,
-                ])
-        }
-    }
-
     /// Opens the gate for the workers that wait for the queried ends. It closes by itself when the table lags for too long.
     private mutating func updateGate() throws {
         guard let ends, rebuildReason == nil else { return }
-        let lag = zip(ends, position.offsets).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(waiting.changes.count)
+        let lag = zip(ends, position.offsets).reduce(0) { $0 + max(0, $1.0 - $1.1) } + Int64(waiting.count)
         if lag != publishedLag {
             publishedLag = lag
             context.meter.setTableLag(Int(lag))
@@ -234,7 +210,7 @@ struct TableFollower: ~Copyable {
             context.gate.setStale(from: freshness.staleFrom)
             context.gate.pass(barrier)
             // Stores the time, so that the table of an idle topic is fresh at the next start.
-            if .now - appliedAt > min(.seconds(60), topic.largestAge / 4) { try apply() }
+            if .now - storedAt > min(.seconds(60), topic.largestAge / 4) { try store() }
         }
         noteGate()
     }

@@ -106,12 +106,10 @@ package struct SubscriptionChanges: ~Copyable {
 
     /// Writes the changes into a transaction in the order of their keys; of each key the last one.
     mutating func write(to writer: any StoreWriter) throws(StoreError) -> SubscriptionTableChange {
-        sort()
-        var summary = SubscriptionTableChange(malformed: malformed, examples: examples)
-        for index in changes.indices {
-            let key = self.key(index)
-            if index + 1 < changes.count, sameBytes(key, self.key(index + 1)) { continue }
-            if let value = value(index) {
+        var summary = SubscriptionTableChange()
+        addSkipped(to: &summary)
+        try forEachInOrder { key, value throws(StoreError) in
+            if let value {
                 try writer.put(key, value)
                 summary.upserts += 1
             } else {
@@ -119,6 +117,29 @@ package struct SubscriptionChanges: ~Copyable {
             }
         }
         return summary
+    }
+
+    /// Writes the changes into a run.
+    mutating func write(to run: inout RunWriter) throws(StoreError) {
+        try forEachInOrder { key, value throws(StoreError) in try run.add(key, value) }
+    }
+
+    /// Adds the records that were skipped.
+    func addSkipped(to summary: inout SubscriptionTableChange) {
+        summary.malformed += malformed
+        summary.examples += examples.prefix(max(0, Self.mostExamples - summary.examples.count))
+    }
+
+    /// The changes in the order of their keys; of each key the last one.
+    private mutating func forEachInOrder(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        sort()
+        for index in changes.indices {
+            let key = self.key(index)
+            if index + 1 < changes.count, sameBytes(key, self.key(index + 1)) { continue }
+            try body(key, value(index))
+        }
     }
 
     /// By key, and by age for equal keys.

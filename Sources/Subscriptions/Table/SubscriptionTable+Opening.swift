@@ -4,8 +4,8 @@ import StateStore
 extension SubscriptionTable {
     /// Opens the table in a folder, or creates one.
     ///
-    /// Wipes a table that is damaged, belongs to another topic, has offsets outside the topic or is too old, and
-    /// reports this (docs/design.md §7, docs/kafka.md 18). Throws if a person must decide: the number of partitions
+    /// Wipes a table that is damaged, belongs to another topic, has offsets outside the topic, is too old or was not read
+    /// to its topic's end, and reports this (docs/design.md §7, docs/kafka.md 18). Throws if a person must decide: the number of partitions
     /// changed, so that keys have moved, or the folder cannot be used. The caller holds the lock that keeps other
     /// processes out, and compares the records of ``position`` with the log.
     /// - Parameter now: the clock, read before the topic's offsets were queried.
@@ -20,7 +20,7 @@ extension SubscriptionTable {
             case .refused(let error):
                 try store.close()
                 throw StoreError(.system, error)
-            case .tooOld(let reason):
+            case .unusable(let reason):
                 try store.close()
                 try DiskStore.wipe(directory)
                 let fresh = try DiskStore.open(directory).store
@@ -48,7 +48,7 @@ extension SubscriptionTable {
 
     private enum Judgement {
         case resumed(TablePosition, SubscriptionTableOpening)
-        case tooOld(reason: String)
+        case unusable(reason: String)
         case refused(String)
     }
 
@@ -57,21 +57,25 @@ extension SubscriptionTable {
     ) throws(StoreError) -> Judgement {
         let reader = try store.makeReader()
         try reader.begin()
+        let devices = try reader.count()
         guard let bytes = try reader.checkpoint() else {
+            guard devices == 0 else { return .unusable(reason: "it does not say of which topic it is") }
             let beginning = TablePosition.beginning(at: topic.startOffsets, time: now)
             switch opening {
             case .wiped(let reason): return .resumed(beginning, .rebuilt(reason: reason))
-            case .created, .clean, .checked: return .resumed(beginning, .created)
+            case .created, .clean, .unclosed, .checked: return .resumed(beginning, .created)
             }
         }
         guard let checkpoint = TableCheckpoint(bytes) else {
-            return .tooOld(reason: "another version wrote it")
+            return .unusable(reason: "another version wrote it")
         }
         if let judgement = judge(checkpoint, topic, now) {
             return judgement
         }
-        let devices = try reader.count()
+        // Its devices are some of those that the topic had when it was read.
+        guard checkpoint.position.isWhole else { return .unusable(reason: "it was not read to its topic's end") }
         switch opening {
+        case .unclosed: return .resumed(checkpoint.position, .unclosed(devices: devices))
         case .checked: return .resumed(checkpoint.position, .checked(devices: devices))
         case .created, .clean, .wiped: return .resumed(checkpoint.position, .resumed(devices: devices))
         }
@@ -81,10 +85,10 @@ extension SubscriptionTable {
     private static func judge(_ checkpoint: TableCheckpoint, _ topic: SubscriptionTopic, _ now: EventTime) -> Judgement?
     {
         guard checkpoint.topic == topic.name else {
-            return .tooOld(reason: "it belongs to the topic \(checkpoint.topic), not \(topic.name)")
+            return .unusable(reason: "it belongs to the topic \(checkpoint.topic), not \(topic.name)")
         }
         if let stored = checkpoint.cluster, let cluster = topic.cluster, stored != cluster {
-            return .tooOld(reason: "it was filled from the cluster \(stored), and this one is \(cluster)")
+            return .unusable(reason: "it was filled from the cluster \(stored), and this one is \(cluster)")
         }
         let position = checkpoint.position
         let partitions = topic.startOffsets.count
@@ -94,14 +98,14 @@ extension SubscriptionTable {
         for (partition, offset) in position.offsets.enumerated() {
             let allowed = (topic.startOffsets[partition], topic.endOffsets[partition])
             if offset < allowed.0 || offset > allowed.1 {
-                return .tooOld(
+                return .unusable(
                     reason: "its offset \(offset) of partition \(partition) is outside the topic"
                         + " (\(allowed.0) to \(allowed.1))")
             }
         }
         let age = Duration.milliseconds(now.milliseconds - position.time.milliseconds)
         // A clock set back by that much leaves just as unclear what was missed.
-        if max(age, .zero - age) > topic.largestAge { return .tooOld(reason: topic.isTooOld(age)) }
+        if max(age, .zero - age) > topic.largestAge { return .unusable(reason: topic.isTooOld(age)) }
         return nil
     }
 }

@@ -34,6 +34,9 @@ public final class SubscriptionTable: Sendable {
     /// The position of the table. Any thread.
     package var position: TablePosition { applied.withLock { $0 } }
 
+    /// Whether it was read to its topic's end since it was last empty. Any thread.
+    package var isWhole: Bool { applied.withLock { $0.isWhole } }
+
     /// The number of devices over all audiences; a device with two audiences counts twice.
     public func count() throws(SubscriptionTableError) -> Int {
         var reader = try makeReader()
@@ -58,9 +61,7 @@ public final class SubscriptionTable: Sendable {
         return try apply(&changes, position)
     }
 
-    /// Applies changes collected over several batches, for a first load. Larger transactions load faster but leave a
-    /// larger file, since every page that they touch is rewritten: a million devices in random order take 0.55 GB in
-    /// transactions of 20,000 and 0.84 GB in transactions of 100,000. Empties `changes` once they are applied.
+    /// Applies changes collected over several batches, and empties them.
     ///
     /// Call it without changes now and then, so that the checkpoint of an idle topic does not age.
     /// - Parameter position: the position with the changes applied.
@@ -72,6 +73,47 @@ public final class SubscriptionTable: Sendable {
             summary = try changes.write(to: writer)
         }
         changes.removeAll()
+        return summary
+    }
+
+    /// Stores a part of what was laid aside, while the table is not complete. The last part makes it so: only that one
+    /// waits for the disk. If the process ends before, the next start begins with an empty table.
+    ///
+    /// - Parameters:
+    ///   - position: the position with all parts stored.
+    ///   - limit: the bytes of a part. LMDB has its pages in memory.
+    /// - Returns: nil if there is more; after the last part, what all of them have changed. After an error the next call
+    ///   stores the first part.
+    package func store(
+        _ fill: inout TableFill, _ position: TablePosition, limit: Int = 32 << 20
+    ) throws(SubscriptionTableError) -> SubscriptionTableChange? {
+        do throws(SubscriptionTableError) {
+            guard let summary = try storePart(of: &fill, limit) else { return nil }
+            try write(position) { _ throws(StoreError) in }
+            fill.removeAll()
+            return summary
+        } catch {
+            fill.rewind()
+            throw error
+        }
+    }
+
+    private func storePart(
+        of fill: inout TableFill, _ limit: Int
+    ) throws(SubscriptionTableError) -> SubscriptionTableChange? {
+        let incomplete = fill.isBeingStored ? nil : checkpoint(position)
+        var summary: SubscriptionTableChange?
+        do throws(StoreError) {
+            try store.writeUnsynced { writer throws(StoreError) in
+                if let incomplete {
+                    try writer.removeAll()
+                    try incomplete.withBytes { bytes throws(StoreError) in try writer.setCheckpoint(bytes) }
+                }
+                summary = try fill.write(to: writer, limit: limit)
+            }
+        } catch {
+            throw SubscriptionTableError(error)
+        }
         return summary
     }
 
@@ -87,7 +129,7 @@ public final class SubscriptionTable: Sendable {
     private func write(
         _ position: TablePosition, _ body: (any StoreWriter) throws(StoreError) -> Void
     ) throws(SubscriptionTableError) {
-        let checkpoint = TableCheckpoint(topic: topic, cluster: cluster, position: position).encoded()
+        let checkpoint = checkpoint(position)
         do throws(StoreError) {
             try store.write { writer throws(StoreError) in
                 try body(writer)
@@ -97,6 +139,10 @@ public final class SubscriptionTable: Sendable {
             throw SubscriptionTableError(error)
         }
         applied.withLock { $0 = position }
+    }
+
+    private func checkpoint(_ position: TablePosition) -> [UInt8] {
+        TableCheckpoint(topic: topic, cluster: cluster, position: position).encoded()
     }
 
     /// A reader for one worker. The table cannot be closed while it has readers.

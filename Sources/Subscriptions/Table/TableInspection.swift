@@ -7,6 +7,8 @@ public struct TableInspection: Equatable, Sendable {
     public var devices: Int
     public var topic: String
     public var checkpointTime: EventTime?
+    /// Whether it was read to its topic's end; otherwise the next start fills it again.
+    public var isComplete = false
     /// The next offset to read, by partition.
     public var offsets: [Int64]
     /// The ``TableDigest`` of the content: 64 hex digits.
@@ -16,14 +18,15 @@ public struct TableInspection: Equatable, Sendable {
 }
 
 extension SubscriptionTable {
-    /// Reads every key of the table in a folder and compares every checksum. Nothing else may have the table open.
+    /// Reads every key of the table in a folder and compares every checksum; of a table that was not closed, every page
+    /// is checked before, whatever ended its process. Nothing else may have the table open.
     public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
         do throws(StoreError) {
-            let (store, opening) = try DiskStore.open(directory)
+            let (store, opening) = try DiskStore.open(directory, boot: nil)
             var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [], digest: "")
             switch opening {
             case .wiped(let reason): inspection.wiped = reason
-            case .created, .clean, .checked: break
+            case .created, .clean, .unclosed, .checked: break
             }
             do {
                 let reader = try store.makeReader()
@@ -32,6 +35,7 @@ extension SubscriptionTable {
                     inspection.topic = checkpoint.topic
                     inspection.checkpointTime = checkpoint.position.time
                     inspection.offsets = checkpoint.position.offsets
+                    inspection.isComplete = checkpoint.position.isWhole
                 }
                 inspection.digest = try digest(reader)
             }
@@ -41,6 +45,7 @@ extension SubscriptionTable {
             throw SubscriptionTableError(error)
         }
     }
+
     /// By the first byte of the keys, so that only a part of the entries is listed at once.
     private static func digest(_ reader: any StoreReader) throws(StoreError) -> String {
         var digest = TableDigest()

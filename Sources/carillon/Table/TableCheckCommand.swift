@@ -37,6 +37,8 @@ private struct TableReport: Encodable {
     var devices: Int
     var topic: String
     var checkpoint: String?
+    /// Whether it was read to its topic's end.
+    var complete: Bool
     /// The next offset to read, by partition.
     var offsets: [Int64]
     /// Equal for two tables with equal contents.
@@ -48,6 +50,7 @@ private struct TableReport: Encodable {
         devices = inspection.devices
         topic = inspection.topic
         checkpoint = inspection.checkpointTime.map { TimeText.iso8601($0.milliseconds) }
+        complete = inspection.isComplete
         offsets = inspection.offsets
         digest = inspection.digest
         wiped = inspection.wiped
@@ -58,6 +61,7 @@ private struct TableReport: Encodable {
         table.append(["devices", ProgressLine.grouped(devices) + ", every one looked up and sound"])
         table.append(["topic", topic.isEmpty ? "-" : topic])
         table.append(["checkpoint", checkpoint ?? "-"])
+        table.append(["complete", complete ? "yes" : "no: the next start fills it again"])
         table.append(["next offsets", offsets.isEmpty ? "-" : offsets.map(String.init).joined(separator: " ")])
         table.append(["digest", digest])
         return table.text

@@ -39,10 +39,15 @@ class Tables(unittest.TestCase):
     def test_a_table_that_is_ahead_of_its_topic(self):
         self.assertEqual(self.table_kinds(self.table, len(self.table) + 1), {"table outside its topic (I6)"})
 
-    def table_kinds(self, folded, position):
+    def test_a_table_that_is_not_complete(self):
+        self.assertEqual(self.table_kinds(self.table[:5], 0, complete=False), set())
+        end = len(self.table)
+        self.assertEqual(self.table_kinds(self.table, end, complete=False), {"table at the end of its topic is not complete (I6)"})
+
+    def table_kinds(self, folded, position, complete=True):
         """The kinds of difference of a table that was made of `folded` and says that it stands at `position`."""
         count, digest = table_digest(Subscriptions(folded), [position])
         report = Report()
-        found = {"offsets": [position], "devices": count, "digest": digest}
+        found = {"offsets": [position], "devices": count, "digest": digest, "complete": complete}
         check_table(found, "a", Subscriptions(self.table), report)
         return {kind for kind, _ in report.differences}

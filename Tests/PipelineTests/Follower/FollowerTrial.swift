@@ -1,3 +1,4 @@
+import Foundation
 import KafkaClient
 import StateStore
 import Synchronization
@@ -37,8 +38,9 @@ struct FollowerTrial: ~Copyable {
 
     /// - Parameters:
     ///   - partitions: of the topic; `expected` is how many it had when the table was opened.
+    ///   - runBytes: what is laid aside at once while the table is filled.
     init(
-        partitions: Int = 2, expected: Int? = nil, maxLag: Duration = .seconds(30),
+        partitions: Int = 2, expected: Int? = nil, maxLag: Duration = .seconds(30), runBytes: Int = 32 << 20,
         watch: ConsumerWatch = ConsumerWatch()
     ) throws {
         let cluster = try MockCluster()
@@ -58,7 +60,8 @@ struct FollowerTrial: ~Copyable {
             table: table,
             topic: SubscriptionTopic(
                 name: Self.topic, startOffsets: offsets, endOffsets: offsets, deleteRetention: .seconds(7_200)),
-            context: context, logger: Logger(label: "test", level: .critical), watch: watch)
+            context: context, logger: Logger(label: "test", level: .critical),
+            waiting: WaitingChanges(in: NSTemporaryDirectory(), byteLimit: runBytes), watch: watch)
         var producer = try Producer(settings: settings)
         let producerTopic = try producer.topic(Self.topic)
         self.producerTopic = producerTopic
@@ -76,6 +79,15 @@ struct FollowerTrial: ~Copyable {
             let subscription = Subscription(audience: "place/7", token: token, platform: .fcm, app: "a")
             try producer.produce(
                 ProducerRecord(key: Array(subscription.key.utf8), value: subscription.encoded()), to: producerTopic)
+        }
+        try producer.flush(timeout: .seconds(30))
+    }
+
+    /// Ends these tokens' subscriptions.
+    mutating func unsubscribe(_ tokens: some Sequence<String>) throws {
+        for token in tokens {
+            let subscription = Subscription(audience: "place/7", token: token, platform: .fcm, app: "a")
+            try producer.produce(ProducerRecord(key: Array(subscription.key.utf8), value: nil), to: producerTopic)
         }
         try producer.flush(timeout: .seconds(30))
     }
@@ -112,20 +124,5 @@ struct FollowerTrial: ~Copyable {
             }
         }
         _ = try table.apply(&changes, table.position)
-    }
-}
-
-extension SubscriptionTable {
-    /// Whether a worker could begin a transaction.
-    var hasSnapshot: Bool {
-        get throws {
-            var reader = try makeReader()
-            do {
-                try reader.begin()
-                return true
-            } catch {
-                return false
-            }
-        }
     }
 }

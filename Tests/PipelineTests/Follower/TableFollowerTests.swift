@@ -1,4 +1,5 @@
 import KafkaClient
+import StageSupport
 import Testing
 
 @testable import FanOut
@@ -20,6 +21,59 @@ struct TableFollowerTests {
         #expect(position.records.allSatisfy { $0.elements.allSatisfy { $0.key != nil && $0.timestamp != nil } })
         #expect(try trial.table.count() == 3)
         #expect(abs(position.time.milliseconds - trial.context.clock.now()) < 30_000)
+    }
+
+    @Test("what does not fit into memory is laid aside and stored at the end: until then there is no snapshot")
+    func fill() throws {
+        let runBytes = 20_000
+        var trial = try FollowerTrial(runBytes: runBytes)
+        let count = 12_000
+        try trial.subscribe((0..<count).map { "token-\($0)" })
+        try trial.unsubscribe((0..<count / 3).map { "token-\($0)" })
+        let barrier = trial.context.gate.requestBarrier()
+        // A batch at most, beside what is laid aside at once.
+        let limit = runBytes + TableFollower.batchLimit * 250
+        try trial.rounds(until: "the table is complete") { trial in
+            #expect(trial.follower.waiting.changes.byteCount < limit)
+            let count = try trial.table.count()
+            #expect(trial.table.isWhole || count == 0)
+            return trial.table.isWhole
+        }
+        #expect(trial.follower.waiting.count == 0)
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        #expect(try trial.table.count() == count - count / 3)
+        #expect(trial.table.position.offsets.reduce(0, +) == Int64(count + count / 3))
+        #expect(trial.table.position.records.allSatisfy { $0.elements.count == 16 })
+        // A complete table gets changes as they come.
+        try trial.subscribe(["one-more"])
+        try trial.rounds(until: "it is applied") { try $0.table.count() == count - count / 3 + 1 }
+    }
+
+    @Test("a full disk delays the filling: what was laid aside is kept, and stored when there is room")
+    func fullDiskInFill() throws {
+        var trial = try FollowerTrial(runBytes: 20_000)
+        try trial.subscribe((0..<12_000).map { "token-\($0)" })
+        trial.store.isFull.store(true, ordering: .relaxed)
+        try trial.rounds(until: "everything is read") { $0.follower.position.isWhole }
+        for _ in 0..<20 { try trial.follower.round() }
+        #expect(!trial.table.position.isWhole)
+        #expect(trial.follower.waiting.fill.count == 12_000)
+        trial.store.isFull.store(false, ordering: .relaxed)
+        try trial.rounds(until: "it is stored") { $0.table.position.isWhole }
+        #expect(try trial.table.count() == 12_000)
+    }
+
+    @Test("a table that becomes too old while it is filled is read again from the beginning")
+    func rebuildInFill() throws {
+        var trial = try FollowerTrial(runBytes: 20_000)
+        try trial.subscribe((0..<12_000).map { "token-\($0)" })
+        try trial.rounds(until: "something is laid aside") { !$0.follower.waiting.fill.isEmpty }
+        trial.age(by: .seconds(3_601))
+        try trial.follower.round()
+        #expect(trial.follower.waiting.count == 0)
+        try trial.rounds(until: "it is stored") { $0.table.position.isWhole }
+        #expect(try trial.table.count() == 12_000)
+        #expect(trial.table.position.offsets.reduce(0, +) == 12_000)
     }
 
     @Test("a table that is too old is rebuilt while the gate is closed, without what the topic no longer has")
@@ -97,7 +151,7 @@ struct TableFollowerTests {
         trial.store.isFull.store(true, ordering: .relaxed)
         let count = 30_000
         try trial.subscribe((0..<count).map { "token-\($0)" })
-        try trial.rounds(until: "it reads no more") { $0.follower.waiting.isFull }
+        try trial.rounds(until: "it reads no more") { $0.follower.mustStore }
         let waiting = trial.follower.waiting.changes.count
         for _ in 0..<20 { try trial.follower.round() }
         #expect(trial.follower.waiting.changes.count == waiting)

@@ -1,5 +1,6 @@
 import Foundation
 import StageSupport
+import StateStore
 import Testing
 
 @testable import Events
@@ -130,19 +131,38 @@ struct TableOpeningTests {
         }
     }
 
-    @Test("a table whose reading was interrupted continues as incomplete")
-    func cutOff() throws {
+    @Test("a table that was not read to its topic's end is wiped, closed or not", arguments: [true, false])
+    func cutOff(isClosed: Bool) throws {
         try trial.fill(trial.topic())
         do {
             let table = try trial.open(trial.topic()).table
             try table.restart(at: [5], time: noon)
             var changes = SubscriptionChanges()
+            changes.append([TableRecord(.fcm("c"))])
             _ = try table.apply(&changes, .beginning(at: [9], time: noon))
+            let marker = try Data(contentsOf: URL(fileURLWithPath: trial.folder.path + "/in-use"))
             try table.close()
+            if !isClosed { try [UInt8](marker).write(toFile: trial.folder.path + "/in-use") }
+        }
+        let (table, opening) = try trial.open(trial.topic(start: [3]))
+        #expect(opening == .rebuilt(reason: "it was not read to its topic's end"))
+        #expect(table.position == .beginning(at: [3], time: noon))
+        #expect(try table.count() == 0)
+        try table.close()
+    }
+
+    @Test("a table whose process was killed continues unchecked")
+    func killed() throws {
+        try trial.fill(trial.topic())
+        do {
+            let table = try trial.open(trial.topic()).table
+            let marker = try Data(contentsOf: URL(fileURLWithPath: trial.folder.path + "/in-use"))
+            try table.close()
+            try [UInt8](marker).write(toFile: trial.folder.path + "/in-use")
         }
         let (table, opening) = try trial.open(trial.topic())
-        #expect(opening == .resumed(devices: 0))
-        #expect(table.position == .beginning(at: [9], time: noon))
+        #expect(opening == (BootID.current() == nil ? .checked(devices: 2) : .unclosed(devices: 2)))
+        #expect(table.appliedOffsets == [17])
         try table.close()
     }
 }
