@@ -6,14 +6,14 @@ import uuid
 from generator.inputs import subscription, unsubscription
 from harness.daemon import wait_for_daemons
 from harness.scenario import scenario
-from harness.waiting import Failure, pause
+from harness.waiting import Failure, pause, wait_for
 from harness.world import check
 from model.report import Report
 
 # With tokens of so many bytes: three runs of 32 MB.
 DEVICES, TOKEN = 90_000, 900
 # The store is written in parts; a kill at any of these is a kill in the middle.
-FAULTS = ("kill@in-catch-up:1/25", "kill@before-table-commit:1/3", "kill@after-table-commit:1/1")
+FAULTS = ("kill@in-catch-up:1/8", "kill@before-table-commit:1/3", "kill@after-table-commit:1/1")
 
 
 def pretend_other_boot(folder):
@@ -53,8 +53,10 @@ def killed_fill(harness):
         faulty = world.daemon("a", binary=harness.debug_carillon)
         for number, fault in enumerate(FAULTS):
             faulty.variables = {"CARILLON_FAULT": fault, "CARILLON_FAULT_SEED": str(harness.seed + number)}
-            if faulty.start().wait(60) != -9:
-                raise Failure(f"{fault} did not end it; its last lines:\n{faulty.last_lines()}")
+            faulty.start()
+            # By chance it may visit none of the points that kill it.
+            wait_for("it is dead, or the table full", lambda: not faulty.is_running or len(world.committed) == world.partitions, 60)
+            faulty.kill_if_running()
     daemon = world.daemon("a")
     for number in range(6):
         daemon.start()
