@@ -62,7 +62,8 @@ extension DiskStore {
         /// - Parameter unchecked: how many starts have done so in a row without closing it, this one included.
         func use(unchecked: Int) throws(StoreError) -> DiskStore {
             try marker.write(open(unchecked: unchecked))
-            return DiskStore(try Environment(in: folder, largestSize: largestSize), folder, marker)
+            return DiskStore(
+                try Environment(in: folder, largestSize: largestSize), folder, marker, wasUnclosed: unchecked > 0)
         }
 
         /// Checks every page of a store that was not closed, then has LMDB look up every key. If that kills the process,

@@ -32,14 +32,17 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     let environment: Environment
     let folder: StoreFolder
     private let marker: UseMarker
+    private let wasUnclosed: Bool
     private let usage = Mutex(Usage())
     /// Held during a write. LMDB's own lock would do as well, but does not show that the store is closed.
     private let turn = Mutex(())
 
-    init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker) {
+    /// - Parameter wasUnclosed: its predecessor was killed, and it was not checked.
+    init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker, wasUnclosed: Bool = false) {
         self.environment = environment
         self.folder = folder
         self.marker = marker
+        self.wasUnclosed = wasUnclosed
     }
 
     deinit {
@@ -131,7 +134,12 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
             return usage.verdict != .damaged
         }
         if isFirst {
-            try? marker.write(.damaged)
+            do throws(StoreError) {
+                try marker.write(.damaged)
+            } catch {
+                // A new file may have no room; this one has.
+                marker.demandCheck()
+            }
         }
         return error
     }
@@ -159,11 +167,13 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
             return (!usage.isReleased, usage.verdict, usage.isUnsynced)
         }
         guard isFirst else { return }
+        // What a predecessor that was killed has written may not be on disk yet.
+        let isOnDisk = !wasUnclosed || verdict != .sound || environment.sync()
         mdb_env_close(environment.handle)
         folder.release()
         switch verdict {
         // What is not on disk is there for as long as the machine is up, as after a kill.
-        case .sound where isUnsynced: break
+        case .sound where isUnsynced || !isOnDisk: break
         case .sound: marker.remove()
         // Its marker says so already.
         case .suspect, .damaged: break

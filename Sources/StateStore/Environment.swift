@@ -43,6 +43,9 @@ struct Environment {
         return flags & UInt32(MDB_NOSYNC) == 0
     }
 
+    /// Writes to the disk what is not there yet; false if that fails.
+    func sync() -> Bool { mdb_env_sync(handle, 1) == 0 }
+
     /// Reserves address space, not memory or disk; if the process may not have that much, tries half.
     private static func open(_ path: String, largestSize: Int) throws(StoreError) -> OpaquePointer {
         var size = largestSize

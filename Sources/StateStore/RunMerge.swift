@@ -46,7 +46,7 @@ package struct RunMerge: ~Copyable {
 
     /// Moves the first run to its next change.
     private mutating func advance() throws(StoreError) {
-        let run = heads[0].run
+        guard let run = heads.first?.run else { return }
         if try runs[run].advance() {
             heads[0].order = runs[run].order
         } else {

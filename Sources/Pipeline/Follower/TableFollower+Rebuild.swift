@@ -14,7 +14,7 @@ extension TableFollower {
     }
 
     /// Empties the table and begins at the topic's first offsets. Its contents stay until these are known. If the process
-    /// dies later, the next start continues with an incomplete table (``TablePosition/isWhole``).
+    /// dies later, the next start wipes the incomplete table (``TablePosition/isWhole``) and begins again.
     mutating func rebuild() throws {
         waiting.removeAll()
         if let retriesAt, .now < retriesAt { return try serveControl(timeout: .milliseconds(20)) }
