@@ -80,7 +80,12 @@ extension LaneWorker {
         intake.removeAll()
         roles.removeAll()
         group = nil
-        if case .ending = phase {} else { phase = .unassigned }
+        if case .ending = phase {
+        } else {
+            phase = .unassigned
+            // Whoever gets the partition reads the record again.
+            refusal = nil
+        }
         try consumer.unassign()
     }
 

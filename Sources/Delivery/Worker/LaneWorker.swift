@@ -127,7 +127,7 @@ struct LaneWorker: ~Copyable {
 
     /// The queues whose records would be read now.
     private var wantedQueues: [Int] {
-        guard case .reading = phase else { return [] }
+        guard case .reading = phase, refusal == nil else { return [] }
         let kinds = PushKind.allCases.filter { kind in core.owned.contains { core.isReading($0, kind) } }
         return intake.streams.indices.filter {
             intake.streams[$0].wantsMore && kinds.contains(intake.streams[$0].stream.kind)
