@@ -82,7 +82,8 @@ extension ExpansionWorker {
         case nil:
             throw PipelineError.decisionNeeded(
                 "the group \(context.settings.group) has no committed offsets in \(partitions.count) partitions: its first "
-                    + "start needs --from earliest, latest or a time")
+                    + "start needs --from earliest, latest or a time; partitions that were added to the topic need earliest"
+            )
         case .earliest: try consumer.startOffsets(partitions, timeout: .seconds(10))
         case .latest: try consumer.endOffsets(partitions, timeout: .seconds(10))
         case .time(let milliseconds):

@@ -30,6 +30,7 @@ struct ExpansionWorker: ~Copyable {
     /// The first record of the batch that was not taken.
     private var next = 0
     private var expander = Expander()
+    private var taken = TakenOffsets()
     var open = OpenExpansion()
     var backoff = Backoff()
     var fencings = Fencings()
@@ -82,7 +83,9 @@ struct ExpansionWorker: ~Copyable {
         guard .now >= nextAttempt else { return wait() }
         if next == batch.count {
             // They count once every record before them was taken.
-            for end in batch.endsOfPartition { open.reached(end.partition, end.offset) }
+            for end in batch.endsOfPartition where taken.advance(end.partition.partition, to: end.offset.value) {
+                open.reached(end.partition, end.offset)
+            }
             batch.removeAll()
             next = 0
             consumer.fill(&batch, limit: Self.batchSize, timeout: open.isEmpty ? .milliseconds(20) : .milliseconds(2))
@@ -101,6 +104,7 @@ struct ExpansionWorker: ~Copyable {
         try output.begin()
         do {
             open.took(record, pushes: try expander.write(batch, index, to: &output))
+            _ = taken.advance(record.partition, to: record.offset + 1)
         } catch let error as GroupedRecordError {
             try commit()
             throw PipelineError.decisionNeeded(
@@ -114,6 +118,7 @@ struct ExpansionWorker: ~Copyable {
     mutating func removeAll() {
         batch.removeAll()
         next = 0
+        taken = TakenOffsets()
         open = OpenExpansion()
     }
 
@@ -152,6 +157,19 @@ private struct Expander: ~Copyable {
             }
         }
         return count
+    }
+}
+
+/// The next offset of each partition, in whatever transaction it is. An end that was reached says less than a record that
+/// was read after it.
+struct TakenOffsets {
+    private var next: [Int32: Int64] = [:]
+
+    /// - Returns: false if the partition is as far already; then nothing has changed.
+    mutating func advance(_ partition: Int32, to offset: Int64) -> Bool {
+        if let known = next[partition], known >= offset { return false }
+        next[partition] = offset
+        return true
     }
 }
 
