@@ -278,6 +278,8 @@ package struct PipelineCore: ~Copyable {
     private mutating func emitGroups<Sink: RecordSink & ~Copyable>(
         _ devices: Range<Int>, of notification: Notification, from event: EventRecord, into sink: inout Sink
     ) throws -> Int {
+        // The renderer is prepared only for somebody: it may have groups of a batch that was rolled back.
+        guard !devices.isEmpty else { return 0 }
         var records = 0
         for position in devices {
             let device = fanOut.recipient(position)

@@ -102,6 +102,21 @@ struct GroupedCoreTests {
         _ = try driver.emitAll(into: &sink)
         #expect(sink.records == calm.output.records && sink.records.count == 24)
     }
+
+    @Test("groups of a batch that was rolled back are not written for an event that nobody gets")
+    func forgottenGroups() throws {
+        var driver = try driver(devices: 1)
+        try driver.subscribe(
+            Subscription(audience: "place/p1", token: "abcdef", platform: .apns, app: "a", environment: .production))
+        driver.extract([.order("o1", place: "p1")])
+        var failing = PipelineCoreTests.FailingSink(left: 0)
+        #expect(throws: PipelineCoreTests.FailingSink.Failure.self) { _ = try driver.emitAll(into: &failing) }
+        driver.core.rollBack()
+        driver.extract([.order("o2", place: "nobody"), .order("o3", place: "p1")])
+        var sink = RecordingSink()
+        _ = try driver.emitAll(into: &sink)
+        #expect(sink.records.count == 2 && sink.records.allSatisfy { $0.header("source")?.hasSuffix("/1") == true })
+    }
 }
 
 extension RecordedRecord {
