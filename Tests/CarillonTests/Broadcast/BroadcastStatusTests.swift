@@ -29,6 +29,21 @@ private struct StatusTrial {
             topics.map { NewTopic(name: $0, partitions: $1, replicationFactor: 1, configuration: [:]) },
             validateOnly: false)
         #expect(answers.values.allSatisfy { $0 == nil }, "\(answers)")
+        var producer = try Producer(settings: settings)
+        for (name, _) in topics { _ = try find(name, by: &producer) }
+    }
+
+    /// Waits until the broker that is asked knows the new topic.
+    private func find(_ topic: String, by producer: inout Producer) throws -> ProducerTopic {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            do throws(KafkaError) {
+                return try producer.topic(topic, timeout: .seconds(20))
+            } catch {
+                guard error.kind == .unknownTopicOrPartition, .now < deadline else { throw error }
+                producer.poll(timeout: .milliseconds(50))
+            }
+        }
     }
 
     func write(_ id: String, at time: Int64) throws {
