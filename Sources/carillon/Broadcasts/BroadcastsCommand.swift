@@ -1,7 +1,6 @@
 import Arguments
 import Broadcasts
 import Console
-import Foundation
 import KafkaClient
 import Pipeline
 import Telemetry
@@ -48,19 +47,10 @@ struct BroadcastsCommand: ParsableCommand {
         let metrics = Metrics()
         let service = BroadcastService(
             configuration: configuration, includesValid: includeValid, logger: logger, metrics: metrics)
-        let console = try ConsoleServer.serve(at: configuration.http, logger) {
-            try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.unready })
-        }
-        let signals = Signals {
-            service.shutdown()
-        } again: {
-            logger.warning("stopped at once: what was open times out and is done again")
-            exit(ExitCode.notInTime.rawValue)
-        }
-        defer {
-            signals.cancel()
-            console?.stop()
-        }
-        try await service.run()
+        try await Daemon.run(
+            pagesAt: configuration.http, logger,
+            makeConsole: { try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.unready }) },
+            shutdown: { service.shutdown() },
+            service: { try await service.run() })
     }
 }

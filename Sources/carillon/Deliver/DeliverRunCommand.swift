@@ -1,7 +1,6 @@
 import Arguments
 import Console
 import Delivery
-import Foundation
 import KafkaClient
 import Pipeline
 import Telemetry
@@ -63,20 +62,13 @@ struct DeliverRunCommand: ParsableCommand {
             configuration: configuration, lanes: lane,
             start: fromGroup.map { .group($0) } ?? configuration.from.map { .position($0) }, logger: logger,
             metrics: metrics)
-        let console = try ConsoleServer.serve(at: configuration.http, logger) {
-            try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.readiness.reasons })
-        }
-        let signals = Signals {
-            service.shutdown()
-        } again: {
-            logger.warning("stopped at once: what was in flight is sent again")
-            exit(ExitCode.notInTime.rawValue)
-        }
-        defer {
-            signals.cancel()
-            console?.stop()
-        }
-        try await service.run()
+        try await Daemon.run(
+            pagesAt: configuration.http, logger,
+            makeConsole: {
+                try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.readiness.reasons })
+            },
+            shutdown: { service.shutdown() }, cutOff: "stopped at once: what was in flight is sent again",
+            service: { try await service.run() })
     }
 
     private func checkCredentials(_ configuration: PipelineConfiguration) throws {

@@ -1,6 +1,5 @@
 import Arguments
 import Console
-import Foundation
 import KafkaClient
 import Pipeline
 import Telemetry
@@ -49,21 +48,14 @@ struct RunCommand: ParsableCommand {
             ])
         let metrics = Metrics()
         let pipeline = NotificationPipeline(configuration: configuration, logger: logger, metrics: metrics)
-        let console = try ConsoleServer.serve(at: configuration.http, logger) {
-            try ConsoleServer(at: $0, pipeline: pipeline, metrics: metrics, build: $1)
-        }
-        let signals = Signals {
-            pipeline.shutdown()
-        } again: {
-            logger.warning("stopped at once: what was open times out and is done again")
-            exit(ExitCode.notInTime.rawValue)
-        }
-        display.start(pipeline.meter)
-        defer {
-            display.stop()
-            signals.cancel()
-            console?.stop()
-        }
-        try await pipeline.run()
+        try await Daemon.run(
+            pagesAt: configuration.http, logger,
+            makeConsole: { try ConsoleServer(at: $0, pipeline: pipeline, metrics: metrics, build: $1) },
+            shutdown: { pipeline.shutdown() },
+            service: {
+                display.start(pipeline.meter)
+                defer { display.stop() }
+                try await pipeline.run()
+            })
     }
 }
