@@ -71,10 +71,10 @@ enum RequestLine {
         return line + "}\n"
     }
 
-    /// As in `msg-1751875337000-tap195iux`.
+    /// The first whole text like `msg-1751875337000-tap195iux`: a token may have `msg-` inside of it.
     private static func messageID(in body: [UInt8]) -> String? {
-        guard let start = position(of: "msg-", in: body) else { return nil }
-        let id = body[start...].prefix { byte in
+        guard let start = position(of: #""msg-"#, in: body) else { return nil }
+        let id = body[(start + 1)...].prefix { byte in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"): true
             default: false

@@ -90,6 +90,7 @@ def cut(harness):
         expect("outcomes", set(counts), set(_places(ends)))
         above = {each["lane"] for each in values if each["offset"] >= below[each["partition"]]}
         expect("who sent what is above the cut", above, {"all"})
+        stand_in.end()
         accepted = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
         expect("accepted more than once", [each for each, count in accepted.items() if count > 1], [])
         code, output, said = harness.run("deliveries", "check", settings=new)
@@ -173,6 +174,7 @@ def broadcasts(harness):
         other.start()
         wait_for_daemons("the rest has ended", lambda: ended(above) == {"accepted": 60}, [other])
         other.stop()
+        stand_in.end()
         requests = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
         expect("accepted more than once", [each for each, count in requests.items() if count > 1], [])
         expect("sent, though it was cancelled", cancelled & requests.keys(), set())
@@ -225,6 +227,7 @@ def undelivered(harness):
         wait_for_daemons("what was refused is accepted", lambda: ended("accepted") == 9 * devices, [sender])
         (again,), _ = redrive(world, "--undelivered", "--dry-run")
         expect("a second plan", again["plan"]["devices"], 0)
+        stand_in.end()
         accepted = collections.Counter((each.message, each.device) for each in read_requests(stand_in.log) if each.is_accepted)
         expect("pushes, and how often the provider took each", (len(accepted), set(accepted.values())), (9 * devices, {1}))
     finally:
