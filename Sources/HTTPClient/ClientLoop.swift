@@ -228,7 +228,7 @@ final class ClientLoop {
 extension ClientLoop {
     private var connections: [Connection] { origins.flatMap(\.connections) }
 
-    /// Lets libcurl go on with the connections that are being made.
+    /// Lets libcurl continue with the connections that are being made.
     private func connect() {
         guard connections.contains(where: \.isConnecting) else { return }
         var running: Int32 = 0
@@ -263,7 +263,7 @@ extension ClientLoop {
         return until > now ? Int32(clamping: (until - now) / 1_000_000 + 1) : 0
     }
 
-    /// Whether something that waits can go on at once, since a request has ended after it was looked at.
+    /// Whether something that waits can continue at once, since a request has ended after it was looked at.
     private var hasRoomForWaiting: Bool {
         !queue.isEmpty && !idle.isEmpty || origins.contains { $0.hasWaiting && $0.room != nil }
     }

@@ -46,7 +46,7 @@ extension BroadcastWorker {
     /// A copy of a request may still be in flight, and would corrupt the next transaction: that has another producer. Only
     /// while nothing is open.
     mutating func replaceRepeatingOutput() throws {
-        guard output.hasRepeatedRequests else { return }
+        guard output.transaction.hasRepeatedRequests else { return }
         output = try makeOutput()
     }
 
@@ -59,12 +59,12 @@ extension BroadcastWorker {
     /// Ends the open transaction after an error: nothing of it counts, unless the broker has committed it after all.
     mutating func endTransaction(after error: KafkaError) throws {
         context.meter.aborted()
-        if let refusal = output.takeRefusal() {
+        if let refusal = output.transaction.takeRefusal() {
             throw PipelineError.unplaceableRecord("the broker refuses a record, and always would: \(refusal)")
         }
         if try patience.consider(error) { logger.warning("\(error); tried again") }
         nextAttempt = .now + backoff.next()
-        let isUnknown = output.isEndUnknown
+        let isUnknown = output.transaction.isEndUnknown
         switch error.recovery {
         case .abortTransaction, .giveUp: try abort()
         case .retry, .recreateClient: try replaceOutput(after: error)
@@ -78,7 +78,7 @@ extension BroadcastWorker {
     /// Drops what is open, without a record of it.
     mutating func abort() throws {
         do throws(KafkaError) {
-            try output.abort()
+            try output.transaction.abort()
         } catch {
             try replaceOutput(after: error)
         }

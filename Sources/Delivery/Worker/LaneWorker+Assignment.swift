@@ -25,8 +25,8 @@ extension LaneWorker {
             case .statistics(let statistics): observe(statistics)
             }
         }
-        output.poll()
-        try considerErrors(output.takeErrors())
+        output.transaction.poll()
+        try considerErrors(output.transaction.takeErrors())
     }
 
     private mutating func startAssignment(_ partitions: [TopicPartition]) throws {

@@ -21,7 +21,7 @@ extension LaneWorker {
     }
 
     private mutating func write(_ transaction: LaneTransaction) throws(KafkaError) {
-        if output.hasRepeatedRequests { output = try makeOutput() }
+        if output.transaction.hasRepeatedRequests { output = try makeOutput() }
         switch group {
         case .some(let group): try output.write(transaction, group)
         // Without a membership there is nothing to commit.
@@ -33,12 +33,12 @@ extension LaneWorker {
     /// broker has committed it after all. Answers are kept; nothing is sent again.
     private mutating func endTransaction(after error: KafkaError) throws {
         context.meter.aborted()
-        if let refusal = output.takeRefusal() {
+        if let refusal = output.transaction.takeRefusal() {
             throw PipelineError.unplaceableRecord("the broker permanently refuses a record: \(refusal)")
         }
         if let line = try patience.consider(error) ? "\(error)" : nil { logger.warning("\(line); tried again") }
         nextCommit = .now + backoff.next()
-        let isUnknown = output.isEndUnknown
+        let isUnknown = output.transaction.isEndUnknown
         switch error.recovery {
         case .abortTransaction, .giveUp: try abort()
         case .retry, .recreateClient: try replaceOutput(after: error)
@@ -49,7 +49,7 @@ extension LaneWorker {
 
     private mutating func abort() throws {
         do throws(KafkaError) {
-            try output.abort()
+            try output.transaction.abort()
         } catch {
             try replaceOutput(after: error)
         }

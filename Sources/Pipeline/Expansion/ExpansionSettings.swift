@@ -8,11 +8,11 @@ public struct ExpansionSettings: Sendable, Equatable {
     public var group: String
 
     /// - Parameter source: nil: `topic.dispatch`.
-    /// - Returns: with a group of its own for each source.
+    /// - Returns: with a group of its own for each target: two expansions of a topic do not share its partitions.
     public init(_ configuration: PipelineConfiguration, source: String? = nil, target: String) {
         self.source = source ?? configuration.topics.dispatch
         self.target = target
-        group = "\(configuration.groupID)-expand-\(self.source)"
+        group = "\(configuration.groupID)-expand-\(target)"
     }
 
     /// Why they cannot be used; nil if they can.

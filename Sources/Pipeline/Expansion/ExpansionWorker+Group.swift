@@ -26,8 +26,8 @@ extension ExpansionWorker {
             case .statistics: continue
             }
         }
-        output.poll()
-        try considerErrors(output.takeErrors())
+        output.transaction.poll()
+        try considerErrors(output.transaction.takeErrors())
     }
 
     /// The group takes the partitions back; what is open is committed first.

@@ -21,13 +21,13 @@ extension ExpansionWorker {
         backoff.reset()
         patience.hasWorked()
         // A copy of a request may still be in flight, and would corrupt the next transaction: that has another producer.
-        if output.hasRepeatedRequests { output = try Self.makeOutput(context, patience, logger) }
+        if output.transaction.hasRepeatedRequests { output = try Self.makeOutput(context, patience, logger) }
     }
 
     /// - Returns: false without a membership.
     private mutating func commit(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) -> Bool {
         switch group {
-        case .some(let group): try output.commit(offsets, group)
+        case .some(let group): try output.transaction.commit(offsets, group)
         case .none: return false
         }
         return true
@@ -37,7 +37,7 @@ extension ExpansionWorker {
     mutating func abort() throws {
         open = OpenExpansion()
         do throws(KafkaError) {
-            try output.abort()
+            try output.transaction.abort()
         } catch {
             try replaceOutput(after: error)
         }
@@ -60,7 +60,7 @@ extension ExpansionWorker {
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded(
                     "\(context.settings.source) no longer has the next offset of the group \(context.settings.group) "
-                        + "(\(error)): records were deleted before they were expanded; move the group to where it is to go on"
+                        + "(\(error)): records were deleted before they were expanded; move the group to where it shall continue"
                 )
             }
             if error.isFatal { throw error }
@@ -71,7 +71,7 @@ extension ExpansionWorker {
     /// Ends the open transaction after an error: what the group has says whether it counts.
     mutating func endTransaction(after error: KafkaError) throws {
         if !open.isEmpty { context.meter.aborted() }
-        if let refusal = output.takeRefusal() ?? (error.kind.isOfRecord ? error : nil) {
+        if let refusal = output.transaction.takeRefusal() ?? (error.kind.isOfRecord ? error : nil) {
             throw PipelineError.unplaceableRecord("the broker refuses a record, and always would: \(refusal)")
         }
         if try patience.consider(error) { logger.warning("\(error); tried again") }
@@ -82,7 +82,7 @@ extension ExpansionWorker {
         }
     }
 
-    /// Goes on from what the group has.
+    /// Continues from what the group has committed.
     mutating func recover(from error: KafkaError) throws {
         try endTransaction(after: error)
         guard consumer.fatalError == nil else {

@@ -8,7 +8,7 @@ import Telemetry
 ///
 ///     records ─► devices ─► records and offsets, in one Kafka transaction
 ///
-/// After any error it asks the group where it is, and goes on from there: that is all the state there is.
+/// After any error it asks the group where it is, and continues from there: that is all the state there is.
 struct ExpansionWorker: ~Copyable {
     enum Phase {
         case unassigned
@@ -101,7 +101,6 @@ struct ExpansionWorker: ~Copyable {
     /// Writes the records of one that was read.
     private mutating func take(_ index: Int) throws {
         let record = batch[index]
-        try output.begin()
         do {
             open.took(record, pushes: try expander.write(batch, index, to: &output))
             _ = taken.advance(record.partition, to: record.offset + 1)

@@ -9,7 +9,7 @@ import time
 
 from generator.broadcasts import GENERAL
 from generator.dispatch import Pushes
-from generator.inputs import Input
+from generator.inputs import Input, compact
 from harness.broadcasting import BroadcastWorld
 from harness.daemon import EXIT_CONFIGURATION, Daemon, flags, wait_for_daemons
 from harness.delivering import DeliveryWorld
@@ -19,6 +19,7 @@ from harness.stand_in import StandIn
 from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
 from model.grouped import sent
+from model.pushes import read_requests
 from model.report import Report
 
 SIZES = {"events": 2_000, "rate": 300, "kills": 3}
@@ -57,8 +58,9 @@ def pushes(world):
     return found
 
 
-def produce(world, counts):
-    """Events, requests and changes of subscriptions at a rate, over kills of the process."""
+def produce(world, expansions, counts):
+    """Events, requests and changes of subscriptions at a rate, over kills of the pipeline's process. The expansions begin behind,
+    and are restarted in turn: one is killed, the next drains."""
     sizes, chance = world.harness.sizes, random.Random(f"grouping {world.harness.seed}")
     more = {"session.timeout": "6s", "transaction.timeout": "10s", "commit.max-records": 50}
     daemon = world.daemon("a", settings(world) | {"instance.id": "a", "state.dir": world.folder / "a", "workers": 2} | more)
@@ -66,6 +68,8 @@ def produce(world, counts):
     wait_for_daemons("every partition has a committed offset", lambda: len(world.committed) == world.partitions, [daemon])
     producer, made, began = world.cluster.producer(), 0, time.monotonic()
     kills = sorted(chance.randrange(sizes.events) for _ in range(sizes.kills))
+    third = sizes.events // 3
+    starts = [third] * len(expansions) + sorted(chance.randrange(third, sizes.events) for _ in range(2 * sizes.kills))
     while made < sizes.events:
         world.events.mix.slots_from = int(time.time() * 1000)
         for _ in range(chance.randrange(1, 40)):
@@ -77,6 +81,9 @@ def produce(world, counts):
             daemon.kill()
             daemon.start()
             counts["kills"] += 1
+        while starts and made >= starts[0]:
+            starts.pop(0)
+            restart(expansions[len(starts) % len(expansions)], counts)
         producer.poll(0)
         while time.monotonic() - began < made / sizes.rate:
             pause(0.01)
@@ -85,6 +92,16 @@ def produce(world, counts):
     daemon.stop(20)
     dispatch, cluster = world.topics["dispatch"], world.cluster
     wait_for("no transaction is open", lambda: cluster.ends(dispatch) == cluster.ends(dispatch, uncommitted=True), 30)
+
+
+def restart(expansion, counts):
+    if expansion.is_running and counts["kills of the expansion"] > counts["clean restarts of it"]:
+        expansion.stop(20)
+        counts["clean restarts of it"] += 1
+    elif expansion.is_running:
+        expansion.kill()
+        counts["kills of the expansion"] += 1
+    expansion.start()
 
 
 def _inputs(world, number):
@@ -101,33 +118,22 @@ def replay_diff(world, count, *words):
     expect("carillon replay diff " + " ".join(words), {name: found[name] for name in wanted}, wanted)
 
 
-def expand(world, target, wanted, counts, kills=4):
-    """Two processes, killed in turn, until everything is written."""
-    world.cluster.create_topics({target: (3, {})})
-    dispatch, group = world.topics["dispatch"], f"{world.name}-expand-{world.topics['dispatch']}"
-    processes = [Expansion(world, name, target).start() for name in ("x", "y")]
-    for number in range(kills):
-        before = sum(world.cluster.ends(target).values())
-        wait_for("more is written, or all", lambda: sum(world.cluster.ends(target).values()) > before or _is_done(world), 60)
-        processes[number % 2].kill()
-        processes[number % 2].start()
-        counts["kills of the expansion"] += 1
+def finish(world, expansions, target):
+    """What the expansions have written, once that is everything."""
+    dispatch, group = world.topics["dispatch"], f"{world.name}-expand-{target}"
     wait_for_daemons(
-        "the whole topic is expanded", lambda: world.cluster.committed(group, dispatch) == world.cluster.ends(dispatch), processes
+        "the whole topic is expanded", lambda: world.cluster.committed(group, dispatch) == world.cluster.ends(dispatch), expansions
     )
-    for each in processes:
+    for each in expansions:
         each.stop(20)
     wait_for("no transaction is open", lambda: world.cluster.ends(target) == world.cluster.ends(target, uncommitted=True), 30)
-    found = world.cluster.read(target)
+    return world.cluster.read(target)
+
+
+def check_expanded(found, wanted):
     expect("records for single devices", len(found), len(wanted))
     if collections.Counter(map(content, found)) != collections.Counter(content(each.record) for each in wanted):
         raise Failure("the expanded records are others")
-    return found
-
-
-def _is_done(world):
-    group = f"{world.name}-expand-{world.topics['dispatch']}"
-    return world.cluster.committed(group, world.topics["dispatch"]) == world.cluster.ends(world.topics["dispatch"])
 
 
 def check_order(found, wanted):
@@ -142,24 +148,26 @@ def check_order(found, wanted):
 
 
 @scenario(
-    "over kills every push is in one grouped record, the replay finds no difference, and `dispatch expand` writes over kills, "
-    "byte for byte, what single records would have been"
+    "over kills every push is in one grouped record, the replay finds no difference, and `dispatch expand` writes beside it, over "
+    "kills and restarts, byte for byte, what single records would have been"
 )
 def expanded(harness):
     world = harness.make_world("grouping", partitions=3, places=60, crowd=300, users=50, poison_rate=0.01).create_topics()
     world.events.mix.crowd_rate = 0.05
     world.rules.grouping, world.rules.spread_seconds = "audience", 5
     world.rules.headers = frozenset(HEADERS.split(","))
-    counts = collections.Counter()
-    produce(world, counts)
+    single, counts = f"{world.name}.single", collections.Counter()
+    world.cluster.create_topics({single: (3, {})})
+    expansions = [Expansion(world, name, single) for name in ("x", "y")]
+    produce(world, expansions, counts)
     check(world.verify(max_table_age_ms=MAX_TABLE_AGE))
     wanted = pushes(world)
     records = len(world.cluster.read(world.topics["dispatch"]))
     if records * 3 > len(wanted):
         raise Failure(f"{records} records for {len(wanted)} pushes: nothing was grouped")
     replay_diff(world, len(wanted))
-    single = f"{world.name}.single"
-    found = expand(world, single, wanted, counts)
+    found = finish(world, expansions, single)
+    check_expanded(found, wanted)
     check_order(found, wanted)
     replay_diff(world, len(wanted), "--against", f"topic:{single}")
     print(
@@ -213,25 +221,56 @@ def unreadable(harness):
     expect("records", [content(each) for each in world.cluster.read(target)], [(*each,) for each in copied])
 
 
-@scenario("`carillon deliver` ends with 78 at a grouped record, once what came before it has its outcomes")
+def for_two_devices(pushes):
+    """A grouped record of FCM's, and the hashes of its devices."""
+    targets = [each for each in pushes.targets if each.platform == "fcm"][:2]
+    single = pushes.record(targets[0], now_ms(), now_ms() + 3_600_000)
+    message = {name: value for name, value in json.loads(single.value)["message"].items() if name != "token"}
+    devices = [{"hash": each.token_hash, "token": each.token} for each in targets]
+    grouped = Input(
+        b"place/1", compact({"devices": devices, "message": message}), (*single.headers, ("devices", str(len(devices)).encode()))
+    )
+    return grouped, [each.token_hash for each in targets]
+
+
+def outcomes(world):
+    return [json.loads(each.value)["offset"] for each in world.cluster.read(world.topics["deliveries"])]
+
+
+@scenario(
+    "`carillon deliver` ends with 78 at a grouped record, once what came before it has its outcomes; behind `dispatch expand` it "
+    "sends to each of its devices"
+)
 def delivered(harness):
-    world = DeliveryWorld(harness, "grouped", harness.cluster(), partitions=1)
-    world.create_topics()
+    world, expanded = (DeliveryWorld(harness, name, harness.cluster(), partitions=1) for name in ("grouped", "expanded"))
+    for each in (world, expanded):
+        each.create_topics()
     stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
     try:
-        world.cluster.produce(world.dispatch, Pushes(harness.seed, 20).next(50, now_ms()))
-        grouped = Input(b"place/1", b"{}", (("platform", b"fcm"), ("devices", b"2")))
-        world.cluster.produce(world.dispatch, [grouped, *Pushes(harness.seed + 1, 20).next(5, now_ms())])
+        pushes = Pushes(harness.seed, 20)
+        grouped, devices = for_two_devices(pushes)
+        world.cluster.produce(world.dispatch, pushes.next(50, now_ms()))
+        world.cluster.produce(world.dispatch, [grouped, *pushes.next(5, now_ms())])
         sender = world.sender("p", world.settings("p") | stand_in.settings())
         for _ in range(2):
             # A second start does not get past it either.
             sender.start()
             sender.expect_exit(EXIT_CONFIGURATION, f"{world.dispatch}/0/50", "dispatch expand")
-        outcomes = [json.loads(each.value)["offset"] for each in world.cluster.read(world.topics["deliveries"])]
-        expect("outcomes", sorted(outcomes), list(range(50)))
+        expect("outcomes", sorted(outcomes(world)), list(range(50)))
+        expansion = Expansion(world, "x", expanded.dispatch).start()
+        sender = expanded.sender("q", expanded.settings("q") | stand_in.settings()).start()
+        wait_for_daemons("all of them have ended", lambda: len(outcomes(expanded)) >= 57, [expansion, sender])
+        expect("outcomes behind the expansion", sorted(outcomes(expanded)), list(range(57)))
+        expansion.stop(20)
+        sender.stop()
+        stand_in.end()
+        message = dict(grouped.headers)["message-id"].decode()
+        sent_to = [each.device for each in read_requests(stand_in.log) if each.message == message and each.is_accepted]
+        expect("who got the grouped one", sorted(sent_to), sorted(devices))
     finally:
         stand_in.end()
-        world.kill_daemons()
+        for each in (world, expanded):
+            each.kill_daemons()
 
 
 if __name__ == "__main__":

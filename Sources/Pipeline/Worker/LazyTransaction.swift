@@ -1,0 +1,93 @@
+import Events
+import KafkaClient
+
+/// A transactional producer whose transaction begins with the first record that is written, or with its commit.
+package struct LazyTransaction: ~Copyable {
+    private var producer: Producer
+    private let timeout: Duration
+    private var headers: [HeaderView] = []
+    private var isBegun = false
+    /// Whether it is unknown, after an error, if the last transaction was committed.
+    package private(set) var isEndUnknown = false
+
+    /// Makes the producer. Before the first record come its topics, then ``fencePredecessor()``.
+    package init(
+        _ configuration: PipelineConfiguration, id: String, logger: @escaping ClientLog.Sink
+    ) throws(KafkaError) {
+        producer = try Producer(settings: configuration.transactionSettings, transactionalID: id, logger: logger)
+        timeout = configuration.transactionTimeout
+    }
+
+    /// Fetches the topic's metadata.
+    package mutating func topic(_ name: String) throws(KafkaError) -> ProducerTopic { try producer.topic(name) }
+
+    /// What another producer of the same id has left open ends, one way or the other.
+    package mutating func fencePredecessor() throws(KafkaError) {
+        try producer.initTransactions(deadline: .seconds(10))
+    }
+
+    package mutating func write(
+        to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>
+    ) throws(KafkaError) {
+        try begin()
+        self.headers.removeAll(keepingCapacity: true)
+        for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
+        try self.headers.withUnsafeBufferPointer { views throws(KafkaError) in
+            try producer.produce(to: topic, key: key, value: value, headers: views)
+        }
+    }
+
+    package mutating func write(_ record: ProducerRecord, to topic: ProducerTopic) throws(KafkaError) {
+        try begin()
+        try producer.produce(record, to: topic)
+    }
+
+    /// Without headers.
+    package mutating func write(
+        to topic: ProducerTopic, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, partition: Int32
+    ) throws(KafkaError) {
+        try begin()
+        try producer.produce(to: topic, key: key, value: value, partition: partition)
+    }
+
+    private mutating func begin() throws(KafkaError) {
+        guard !isBegun else { return }
+        isEndUnknown = false
+        try producer.beginTransaction()
+        isBegun = true
+    }
+
+    /// - Throws: an error after which the transaction is to be aborted, or the producer to be replaced.
+    package mutating func commit(
+        _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata
+    ) throws(KafkaError) {
+        try begin()
+        try producer.sendOffsets(offsets, group, deadline: timeout)
+        do throws(KafkaError) {
+            try producer.commitTransaction()
+        } catch {
+            isEndUnknown = error.recovery != .abortTransaction
+            throw error
+        }
+        isBegun = false
+    }
+
+    package mutating func abort() throws(KafkaError) {
+        guard isBegun else { return }
+        try producer.abortTransaction()
+        isBegun = false
+    }
+
+    package mutating func poll() { producer.poll(timeout: .zero) }
+
+    package mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }
+
+    /// A copy of a request may still be in flight, and would corrupt the next transaction (docs/kafka.md 4).
+    package var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
+
+    /// Why the broker refused a record, if it did and always would.
+    package mutating func takeRefusal() -> KafkaError? {
+        producer.takeFailures().lazy.map(\.error).first { $0.kind.isOfRecord }
+    }
+}
