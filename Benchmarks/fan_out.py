@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 # As many as one call hands over; if it is full, more events wait.
 BATCH = 1000
-# A transaction that lags goes on for so long.
+# A transaction lasts so long while the program lags.
 BEHIND = 0.5
 LIFETIME_SECONDS = 3600
 IDS = 36**9

@@ -124,6 +124,11 @@ static void emit(struct worker *worker, const rd_kafka_message_t *event, int64_t
     }
 }
 
+/* As Carillon's commit: librdkafka's own flush looks for the end each 10 ms only. */
+static void deliver(rd_kafka_t *producer) {
+    for (int64_t end = now_ms() + 200; rd_kafka_outq_len(producer) && now_ms() < end;) rd_kafka_flush(producer, 1);
+}
+
 static void commit(struct worker *worker, int64_t events) {
     rd_kafka_topic_partition_list_t *offsets = rd_kafka_topic_partition_list_new(16);
     for (int32_t partition = 0; partition < run_state.partitions; partition++)
@@ -132,7 +137,9 @@ static void commit(struct worker *worker, int64_t events) {
             worker->next[partition] = 0;
         }
     rd_kafka_consumer_group_metadata_t *group = rd_kafka_consumer_group_metadata(worker->consumer);
+    if (rd_kafka_outq_len(worker->producer)) rd_kafka_flush(worker->producer, 1);
     check(rd_kafka_send_offsets_to_transaction(worker->producer, offsets, group, -1), "send offsets");
+    deliver(worker->producer);
     check(rd_kafka_commit_transaction(worker->producer, -1), "commit");
     rd_kafka_consumer_group_metadata_destroy(group);
     rd_kafka_topic_partition_list_destroy(offsets);

@@ -67,7 +67,7 @@ def measure_latency(bench, programs, rates):
 def measure(options):
     bench = Bench(options)
     programs = [limit(options.limit), streams(options.streams), python(), carillon(options.carillon)]
-    # Of the others a transaction goes on for so long while they lag.
+    # Of the others a transaction lasts so long while they lag.
     patient = [] if options.quick else [streams(options.streams, f"streams-{BEHIND}", BEHIND)]
     results = about(options) | {"backlog": options.events, "interval_ms": INTERVAL, "share": options.share}
     results |= {"throughput": [], "ratios": []}

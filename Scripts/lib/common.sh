@@ -154,14 +154,14 @@ prepare_h2load() {
 }
 
 # Provides a real broker for the tests: exports KAFKA_BOOTSTRAP_SERVERS; if it is not set, starts a broker from KAFKA_HOME, which
-# stops when the script ends. Returns 1 if neither is set.
+# stops when the script ends. Returns 1 if neither is set. Takes options of `Scripts/kafka start`.
 require_broker() {
     [[ -z ${KAFKA_BOOTSTRAP_SERVERS:-} ]] || return 0
     require_kafka || return 1
     broker_folder=$(mktemp -d "${TMPDIR:-/tmp}/carillon-kafka.XXXXXX")
     trap stop_broker EXIT
     say "starting a broker from KAFKA_HOME"
-    KAFKA_BOOTSTRAP_SERVERS=$("$root/Scripts/kafka" start "$broker_folder") || return 1
+    KAFKA_BOOTSTRAP_SERVERS=$("$root/Scripts/kafka" start "$broker_folder" "$@") || return 1
     export KAFKA_BOOTSTRAP_SERVERS
 }
 

@@ -43,6 +43,8 @@ extension Producer {
         let list = PartitionList(offsets)
         let (offsets, group) = (list.pointer, group.pointer)
         let sentBefore = handle.callbacks.sent.offsetCommits
+        // What lingers is sent meanwhile.
+        if inFlight > 0 { rd_kafka_flush(handle.pointer, 1) }
         try resume("send_offsets", end) {
             rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, (end - .now).milliseconds)
         }
@@ -58,10 +60,19 @@ extension Producer {
     ///   record failed: see ``takeFailures()``.
     public mutating func commitTransaction(deadline: Duration? = nil) throws(KafkaError) {
         let end = ContinuousClock.now + (deadline ?? longestCall)
+        deliverBeforeCommit()
         try resume("commit_transaction", end) {
             rd_kafka_commit_transaction(handle.pointer, (end - .now).milliseconds)
         }
         noteRepeatedEnds()
+    }
+
+    /// Delivers what is queued; the commit itself waits for what takes longer. It would look for reports each 10 ms only,
+    /// and wakes the senders once: what belongs to a partition that the transaction gets after that would wait for
+    /// `linger.ms` (docs/kafka.md 24).
+    private mutating func deliverBeforeCommit() {
+        let end = ContinuousClock.now + .milliseconds(200)
+        while inFlight > 0, fatalError == nil, .now < end { rd_kafka_flush(handle.pointer, 1) }
     }
 
     /// Aborts. Undelivered records are purged and sent offsets are discarded; the consumer is not rewound.
