@@ -130,6 +130,7 @@ static void deliver(rd_kafka_t *producer) {
 }
 
 static void commit(struct worker *worker, int64_t events) {
+    if (rd_kafka_outq_len(worker->producer)) rd_kafka_flush(worker->producer, 1);
     rd_kafka_topic_partition_list_t *offsets = rd_kafka_topic_partition_list_new(16);
     for (int32_t partition = 0; partition < run_state.partitions; partition++)
         if (worker->next[partition]) {
@@ -137,7 +138,6 @@ static void commit(struct worker *worker, int64_t events) {
             worker->next[partition] = 0;
         }
     rd_kafka_consumer_group_metadata_t *group = rd_kafka_consumer_group_metadata(worker->consumer);
-    if (rd_kafka_outq_len(worker->producer)) rd_kafka_flush(worker->producer, 1);
     check(rd_kafka_send_offsets_to_transaction(worker->producer, offsets, group, -1), "send offsets");
     deliver(worker->producer);
     check(rd_kafka_commit_transaction(worker->producer, -1), "commit");

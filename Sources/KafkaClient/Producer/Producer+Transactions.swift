@@ -28,6 +28,14 @@ extension Producer {
         endsBefore = handle.callbacks.sent.endTransactions
     }
 
+    /// Begins to deliver what lingers, within 1 ms: before a commit, so that it travels while the offsets are sent.
+    ///
+    /// Not between a record and ``sendOffsets(_:_:deadline:)``, which would then fail with the error of a topic whose
+    /// partitions may not be added to the transaction.
+    public mutating func deliverSoon() {
+        if inFlight > 0 { rd_kafka_flush(handle.pointer, 1) }
+    }
+
     /// Adds the offsets, with their metadata, to the transaction. Retries with the same arguments while the error is
     /// retriable.
     ///
@@ -43,8 +51,6 @@ extension Producer {
         let list = PartitionList(offsets)
         let (offsets, group) = (list.pointer, group.pointer)
         let sentBefore = handle.callbacks.sent.offsetCommits
-        // What lingers is sent meanwhile.
-        if inFlight > 0 { rd_kafka_flush(handle.pointer, 1) }
         try resume("send_offsets", end) {
             rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, (end - .now).milliseconds)
         }

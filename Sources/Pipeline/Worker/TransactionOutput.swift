@@ -101,6 +101,9 @@ extension TransactionOutput {
 
     mutating func beginTransaction() throws(KafkaError) { try producer.beginTransaction() }
 
+    /// Begins to deliver what lingers.
+    mutating func deliverSoon() { producer.deliverSoon() }
+
     mutating func sendOffsets(
         _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata, deadline: Duration
     ) throws(KafkaError) {

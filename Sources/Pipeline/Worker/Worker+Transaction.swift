@@ -27,6 +27,7 @@ extension Worker {
 
     private mutating func commit(_ open: OpenTransaction) throws {
         if context.configuration.orders.schedule == nil { assignment.positions.orders.passTimers(until: open.clock) }
+        output.deliverSoon()
         let offsets = try writeJournal(of: open)
         try context.reach(.beforeCommit, worker: slot.number)
         if open.hasTick { try checkClock(of: open) }
