@@ -50,6 +50,24 @@ struct TransactionTests {
         consumer.close()
     }
 
+    @Test("what lingers is delivered soon where that is asked for, before the commit (docs/kafka.md 24)")
+    func deliverSoon() throws {
+        let output = try RealBroker.topic("out")
+        let settings = RealBroker.settings.merging(["linger.ms": "15000"]) { $1 }
+        var producer = try Producer(settings: settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        try producer.produce(ProducerRecord(key: nil, value: "x".bytes), to: topic)
+        // The partition has to be added to the transaction first.
+        let end = ContinuousClock.now + .seconds(10)
+        while producer.inFlight > 0, .now < end { producer.deliverSoon() }
+        let left = producer.inFlight
+        #expect(left == 0)
+        try producer.commitTransaction()
+        #expect(try RealBroker.committedValues(of: output) == ["x"])
+    }
+
     @Test(
         "the append time of a record is known before its commit on a topic with LogAppendTime, and not on one with CreateTime"
     )
