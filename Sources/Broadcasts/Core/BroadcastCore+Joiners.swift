@@ -56,8 +56,14 @@ extension BroadcastCore {
         into sink: inout some BroadcastSink & ~Copyable
     ) throws {
         var sent: [Int32: Int] = [:]
-        for joiner in joiners where try send(content, to: joiner, into: &sink) {
-            sent[joiner.partition, default: 0] += 1
+        var grouped: Set<ChannelKey> = []
+        for joiner in joiners {
+            // A device that joins twice gets it twice, and a grouped record has a device once.
+            if settings.grouping == .audience, !grouped.insert(joiner.key).inserted {
+                try finishGroups(into: &sink)
+                grouped = [joiner.key]
+            }
+            if try send(content, to: joiner, into: &sink) { sent[joiner.partition, default: 0] += 1 }
         }
         try finishGroups(into: &sink)
         for (number, count) in sent.sorted(by: { $0.key < $1.key }) {

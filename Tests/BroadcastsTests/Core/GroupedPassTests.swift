@@ -1,4 +1,5 @@
 import DispatchRecords
+import Foundation
 import Testing
 
 @testable import Broadcasts
@@ -46,6 +47,22 @@ struct GroupedPassTests {
         let result = try trial.transact()
         #expect(result.pushes.map(\.device) == ["\(CoreTrial.channel)/1", "\(CoreTrial.channel)/2"])
         #expect(result.entry?.late.map(\.sent) == [2, 1])
+    }
+
+    @Test("who joins twice in a transaction is in two records: one has a device once")
+    func joinsTwice() throws {
+        let trial = try trial()
+        try trial.transact()
+        let (one, other) = (TestDevice(100), TestDevice(101))
+        trial.join([one])
+        trial.leave([one])
+        trial.join([other, one])
+        let result = try trial.transact()
+        #expect(result.pushes.map(\.device) == ["\(CoreTrial.channel)/1", "\(CoreTrial.channel)/1"])
+        for value in trial.sink.values.suffix(2) {
+            #expect(value.components(separatedBy: one.token).count == 2)
+        }
+        #expect(result.entry?.late.map(\.sent) == [3])
     }
 
     @Test("what a transaction has written when it fails is forgotten")
