@@ -96,6 +96,8 @@ def produce(world, expansions, counts):
 
 def restart(expansion, counts):
     if expansion.is_running and counts["kills of the expansion"] > counts["clean restarts of it"]:
+        # Before it takes signals one would end it.
+        wait_for_daemons("it has partitions", lambda: expansion.has_line("assigned"), [expansion])
         expansion.stop(20)
         counts["clean restarts of it"] += 1
     elif expansion.is_running:
