@@ -85,4 +85,18 @@ struct StartRulesTests {
         #expect(line(committed: 4)?.contains("starts at 10: 6 requests are lost") == true)
         #expect(line(committed: 91)?.contains("ends at 90: the topic was deleted and created again") == true)
     }
+
+    @Test("a watermark is ahead where it is more than a minute after the clock and after the newest record")
+    func aheadWatermarks() {
+        func ahead(_ watermark: Int64, newest: Int64 = 0, now: Int64 = 1_000_000) -> Int64? {
+            let metadata = OffsetMetadata(
+                watermark: TimerWatermark(watermark), partitions: 1, newestTimestamp: newest)
+            return StartRules.aheadWatermarks([3: CommittedPosition(offset: 5, metadata: metadata)], now: now)[3]
+        }
+        #expect(ahead(1_060_000) == nil)
+        #expect(ahead(1_060_001) == 60_001)
+        #expect(ahead(1_060_001, newest: 1_000_001) == nil)
+        #expect(ahead(4_600_000, newest: 1_000_000) == 3_600_000)
+        #expect(ahead(0) == nil)
+    }
 }
