@@ -21,7 +21,7 @@ final class Mailbox: Sendable {
         var isWoken = false
     }
 
-    /// Only for `curl_multi_wakeup`, the one function of libcurl that any thread may call.
+    /// `@unchecked Sendable`: only for `curl_multi_wakeup`, the one function of libcurl that any thread may call.
     struct MultiHandle: @unchecked Sendable {
         let pointer: OpaquePointer
     }

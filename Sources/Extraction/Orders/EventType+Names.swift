@@ -10,6 +10,7 @@ extension EventType {
     }
 
     /// The names of every case, made once and never freed, so that nothing is allocated, counted or copied per event.
+    /// `nonisolated(unsafe)`: nothing changes once it is made.
     nonisolated(unsafe) private static let names: UnsafeBufferPointer<Names> = {
         let names = UnsafeMutableBufferPointer<Names>.allocate(capacity: allCases.count)
         _ = names.initialize(from: allCases.map(Names.init))

@@ -27,8 +27,8 @@ public final class MockCluster: Sendable {
         public static let transactionOffsetCommit = Request(key: 28)
     }
 
-    /// The client that hosts the cluster, and the cluster. librdkafka serves it on its own thread and locks it, so any
-    /// thread may use both.
+    /// The client that hosts the cluster, and the cluster. `@unchecked Sendable`: librdkafka serves it on its own thread
+    /// and locks it, so any thread may use both.
     private struct Pointers: @unchecked Sendable {
         let client: OpaquePointer
         let cluster: OpaquePointer
