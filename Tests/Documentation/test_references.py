@@ -122,6 +122,11 @@ class Links(unittest.TestCase):
                     missing.append(f"{page.relative_to(ROOT)}: {path}")
         self.assertEqual(missing, [])
 
+    def test_the_paths_of_one_event_are_there(self):
+        paths = re.findall(r"`((?:[\w+]+/)*[\w+]+(?:\.swift|/))`", (DOCS / "one-event.md").read_text())
+        self.assertEqual([path for path in paths if path != "Sources/" and not (ROOT / "Sources" / path).exists()], [])
+        self.assertGreater(len(paths), 20)
+
     def test_no_merge_is_unfinished(self):
         for page in self.PAGES:
             self.assertIsNone(re.search(r"^(<{7}|>{7}) ", page.read_text(), re.M), page)

@@ -125,7 +125,7 @@ extension TopicPlan {
                     .init(
                         "retention.ms", "\(retention)",
                         premises.eventsLeastRetention.map { .atLeast($0) } ?? .initial,
-                        "30 days; the state of orders is folded from twice state.horizon of it"),
+                        "twice state.horizon, from which the state of orders is folded"),
                     .init(
                         "message.timestamp.after.max.ms", 3_600_000, Property.Rule.atMost,
                         "a record from the future would expire the state of orders"),
@@ -182,7 +182,7 @@ extension TopicPlan {
     ) -> TopicPlan {
         let replicas = Property(
             "min.insync.replicas", Int64(max(1, min(2, premises.replicationFactor - 1))), Property.Rule.atLeast,
-            "what was committed survives a broker, and one broker may be down")
+            "with it, committed records survive the loss of a broker")
         return TopicPlan(
             role: role, name: name, partitions: partitions, replicationFactor: premises.replicationFactor,
             properties: properties + [replicas])

@@ -103,8 +103,8 @@ import Testing
             + "would expire the state of orders"
         #expect(
             try problems("604800000", least: 28 * day) == [
-                "orders.events: retention.ms is 604800000, less than 2419200000: 30 days; the state of orders is folded "
-                    + "from twice state.horizon of it", future,
+                "orders.events: retention.ms is 604800000, less than 2419200000: twice state.horizon, "
+                    + "from which the state of orders is folded", future,
             ])
         #expect(try problems("604800000", least: nil) == [future])
         #expect(try problems("-1", least: 28 * day) == [future])
