@@ -22,6 +22,11 @@ WORKDIR /usr/local/share/carillon
 USER 10001:10001
 # The table of subscriptions; if it is lost, it is filled again from its topic.
 VOLUME /var/lib/carillon
+# /metrics, /live and /ready of run, deliver and broadcasts.
+ENV CARILLON_HTTP=0.0.0.0:9464
 EXPOSE 9464
+# Healthy is ready: a process that waits, such as for a broker, is not, and comes back by itself. So nothing should restart a
+# container for it. A first start may have a large table of subscriptions to fill.
+HEALTHCHECK --interval=5s --timeout=5s --start-period=5m --retries=3 CMD ["carillon", "ready", "--timeout", "0s"]
 ENTRYPOINT ["carillon"]
 CMD ["--help"]

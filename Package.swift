@@ -107,8 +107,8 @@ let package = Package(
             dependencies: [
                 "Arguments", "Broadcasts", "Console", "Deliveries", "Delivery", "Digests", "DispatchRecords", "Events",
                 "Extraction",
-                "FanOut", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline",
-                "ProviderStandIn", "Replay", "Subscriptions", "Telemetry",
+                "FanOut", "HTTPClient", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState",
+                "Pipeline", "ProviderStandIn", "Replay", "Subscriptions", "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -193,8 +193,8 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "Arguments", "Broadcasts", "carillon", "Deliveries", "Events", "FanOut", "KafkaClient",
-                "NotificationPayload", "Pipeline", "Replay", "Subscriptions", "TestSupport",
+                "Arguments", "Broadcasts", "carillon", "Console", "Deliveries", "Events", "FanOut", "HTTPServer",
+                "KafkaClient", "NotificationPayload", "Pipeline", "Replay", "Subscriptions", "Telemetry", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],

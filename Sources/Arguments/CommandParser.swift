@@ -133,7 +133,8 @@ private struct WordReader {
     private mutating func store(_ text: String, _ declaration: Declaration, _ name: String) {
         guard !declaration.store(text) else { return }
         let tail = hint(text, declaration.allowed, orList: declaration.allowed)
-        problems.append("\(name): '\(text)' is not allowed" + (tail.isEmpty ? "; expected a number" : tail))
+        problems.append(
+            "\(name): '\(text)' is not allowed" + (tail.isEmpty ? "; expected \(declaration.expected)" : tail))
     }
 }
 

@@ -42,6 +42,8 @@ struct Declaration {
     var isRepeated: Bool
     var defaultText: String
     var allowed: [String]
+    /// What is allowed where that cannot be listed.
+    var expected: String
     var completion: CompletionKind
     /// Stores one value; false if it is not valid.
     var store: (String) -> Bool

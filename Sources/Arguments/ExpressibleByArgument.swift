@@ -3,6 +3,8 @@ public protocol ExpressibleByArgument {
     init?(argument: String)
     /// All values, if they can be listed; for help, messages and completion.
     static var allValueStrings: [String] { get }
+    /// What is allowed where the values cannot be listed, as in `expected a number`.
+    static var expected: String { get }
     /// As it would be typed; empty if there is nothing to type.
     var argumentText: String { get }
     /// The value if none is given; nil means that one is required.
@@ -14,6 +16,7 @@ public protocol ExpressibleByArgument {
 
 extension ExpressibleByArgument {
     public static var allValueStrings: [String] { [] }
+    public static var expected: String { "a number" }
     public static var initial: Self? { nil }
     public static var isRepeated: Bool { false }
     public func adding(_ next: Self) -> Self { next }
@@ -39,6 +42,7 @@ extension Optional: ExpressibleByArgument where Wrapped: ExpressibleByArgument {
         self = .some(value)
     }
     public static var allValueStrings: [String] { Wrapped.allValueStrings }
+    public static var expected: String { Wrapped.expected }
     public static var initial: Self? { .some(nil) }
     public var argumentText: String { self?.argumentText ?? "" }
 }
@@ -49,6 +53,7 @@ extension Array: ExpressibleByArgument where Element: ExpressibleByArgument {
         self = [value]
     }
     public static var allValueStrings: [String] { Element.allValueStrings }
+    public static var expected: String { Element.expected }
     public static var initial: Self? { [] }
     public static var isRepeated: Bool { true }
     public var argumentText: String { map(\.argumentText).joined(separator: ",") }

@@ -11,7 +11,7 @@ final class Cell<Value: ExpressibleByArgument> {
         declaration = Declaration(
             kind: kind, names: [], help: help, valueName: valueName, isRequired: initial == nil,
             isRepeated: Value.isRepeated, defaultText: initial?.argumentText ?? "", allowed: Value.allValueStrings,
-            completion: completion, store: { _ in false })
+            expected: Value.expected, completion: completion, store: { _ in false })
     }
 
     var value: Value {

@@ -18,6 +18,14 @@ static inline CURLcode ccurl_set_pointer(CURL *handle, CURLoption option, void *
 static inline CURLcode ccurl_set_open_socket(CURL *handle, curl_opensocket_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
+static inline CURLcode ccurl_set_writer(CURL *handle, curl_write_callback writer, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, writer);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_WRITEDATA, context) : code;
+}
+static inline int ccurl_status(CURL *handle) {
+    long status = 0;
+    return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? (int)status : 0;
+}
 // The next transfer that has ended, and how; NULL if there is none.
 static inline CURL *ccurl_ended(CURLM *multi, CURLcode *code) {
     int left;

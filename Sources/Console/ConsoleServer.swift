@@ -30,6 +30,9 @@ package final class ConsoleServer {
         server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
     }
 
+    /// The port it listens on: the system's choice if 0 was requested.
+    package var port: UInt16 { server.port }
+
     /// Closes the port. Further calls do nothing.
     package func stop() {
         server.stop()

@@ -86,7 +86,7 @@ package final class HTTPClient: Sendable {
     }
 
     /// Once a process; any thread.
-    private static let isLibraryReady = ccurl_start() == CURLE_OK
+    static let isLibraryReady = ccurl_start() == CURLE_OK
 }
 
 private func runLoop(context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

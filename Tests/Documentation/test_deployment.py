@@ -6,6 +6,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -35,6 +36,11 @@ def dockerfile():
     """The Dockerfile's instructions in order: (name, the rest), continued lines joined."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.M).replace("\\\n", " ")
     return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
+
+
+def image_variables():
+    """What the image sets."""
+    return dict(rest.split("=", 1) for name, rest in dockerfile() if name == "ENV")
 
 
 def unit(name):
@@ -166,8 +172,7 @@ class Compose(Deployment):
         settings = yaml.safe_load((OPERATIONS / "prometheus.yml").read_text())
         scraped = [target for job in settings["scrape_configs"] for each in job["static_configs"] for target in each["targets"]]
         self.assertEqual(scraped, [f"carillon:{METRICS_PORT}", f"deliver:{METRICS_PORT}"])
-        for name in ("carillon", "deliver"):
-            self.assertEqual(COMPOSE[name]["environment"]["CARILLON_HTTP"], f"0.0.0.0:{METRICS_PORT}")
+        self.assertEqual(image_variables()["CARILLON_HTTP"], f"0.0.0.0:{METRICS_PORT}")
         self.assertIn("--config.file=/etc/prometheus/prometheus.yml", COMPOSE["prometheus"]["command"])
         for rules in settings.get("rule_files", []):
             self.assertTrue((OPERATIONS / rules).is_file(), rules)
@@ -180,6 +185,20 @@ class Image(Deployment):
     def test_it_starts_the_program(self):
         self.assertEqual(self.words("ENTRYPOINT"), ["carillon"])
         self.assert_runs(self.words("CMD"))
+
+    def test_its_variables_are_the_program_s(self):
+        self.assert_known(image_variables() | {"KAFKA_BOOTSTRAP_SERVERS": "kafka:9092"})
+
+    def test_it_is_healthy_when_it_is_ready(self):
+        (check,) = [rest for name, rest in dockerfile() if name == "HEALTHCHECK"]
+        program_name, *arguments = json.loads(check[check.index("[") :])
+        self.assertEqual((program_name, arguments[0]), ("carillon", "ready"))
+        self.assertTrue(image_variables()["CARILLON_HTTP"].startswith("0.0.0.0:"))
+        # It asks once: the address is enough, and nothing listens at this one.
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            variables = {"CARILLON_HTTP": f"0.0.0.0:{taken.getsockname()[1]}"}
+            self.assertEqual(program.run(arguments, variables)[0], 75)
 
     def test_what_it_copies_is_there_and_not_ignored(self):
         ignored = (ROOT / ".dockerignore").read_text().split()

@@ -6,13 +6,13 @@ struct InvalidValue: Error {
 }
 
 /// How values are written in files, environment and flags.
-enum ConfigurationText {
+package enum ConfigurationText {
     private static let units: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
     /// `50ms`, `30s`, `5m`, `12h`, `270d`; whole numbers with a unit. nil where it is none of these.
-    static func duration(_ text: String) -> Duration? {
+    package static func duration(_ text: String) -> Duration? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), let unit = units.first(where: { $0.suffix == text.dropFirst(digits.count) })
         else { return nil }
@@ -21,7 +21,7 @@ enum ConfigurationText {
     }
 
     /// In the largest unit that gives a whole number.
-    static func text(_ duration: Duration) -> String {
+    package static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
         let unit = units.last { milliseconds % $0.milliseconds == 0 && milliseconds >= $0.milliseconds } ?? units[0]

@@ -24,5 +24,14 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
+    /// Where a client on the same machine reaches a server that listens here: loopback in place of every address.
+    package var local: ListenAddress {
+        switch host {
+        case "", "0.0.0.0": ListenAddress(host: "127.0.0.1", port: port)
+        case "::": ListenAddress(host: "::1", port: port)
+        default: self
+        }
+    }
+
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
