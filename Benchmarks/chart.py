@@ -98,8 +98,13 @@ def describe(found):
     )
 
 
-def draw(results):
-    found = list(panels(results))
+def speed(results):
+    """The panels of the README: events a second, and nothing else."""
+    return [panel for panel in panels(results) if panel.heading.startswith("Events a second")]
+
+
+def draw(results, choose=panels):
+    found = list(choose(results))
     machine, events = results["machine"], results["events"]
     note = (
         f"{machine['cpus']} cores with the broker on them, Kafka {results['kafka'] or 'of others'}, events of {events['bytes']:,} "

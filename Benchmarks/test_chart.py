@@ -4,7 +4,7 @@ import re
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from chart import LONGEST, draw
+from chart import LONGEST, draw, speed
 
 SVG = "{http://www.w3.org/2000/svg}"
 PEERS = (("limit", 60_000), ("streams", 15_000), ("python", 30_000), ("carillon", 45_000))
@@ -46,6 +46,11 @@ class ChartTests(unittest.TestCase):
     def test_every_number_of_workers_has_its_panels(self):
         # Events, CPU and memory, each with one and with two workers, and the latency.
         self.assertEqual(len(self.bars("python")), 7)
+
+    def test_the_short_one_has_only_the_events_a_second(self):
+        root = ElementTree.fromstring(draw(results(), speed))
+        headings = [each.text for each in root.iter(f"{SVG}text") if each.get("class") == "head"]
+        self.assertEqual(headings, [f"Events a second, {of}; three pushes each" for of in ("1 worker", "2 workers")])
 
     def test_only_a_rate_that_all_have_is_compared(self):
         headings = [each.text for each in self.root.iter(f"{SVG}text") if each.get("class") == "head"]

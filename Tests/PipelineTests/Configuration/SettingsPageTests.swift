@@ -31,11 +31,4 @@ import Testing
         }
         #expect(try page.rows(below: Self.header) == rows, "CARILLON_REWRITE_PAGES=1 writes the table of the page")
     }
-
-    @Test("the settings that the README shows are rows of docs/settings.md")
-    func commonest() throws {
-        let shown = try Page("README.md").rows(below: Self.header)
-        #expect(shown.count == 10)
-        #expect(Set(shown).isSubset(of: Setting.all.map(Self.row)))
-    }
 }
