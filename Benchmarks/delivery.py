@@ -11,13 +11,13 @@ process of its own on the same machine. The latency is from a dispatch record's 
 import argparse
 import json
 import os
-import random
 import statistics
 import sys
 from typing import NamedTuple
 
 import delivery_peers
 from delivery_runs import Bench, Figures
+from harness.seed import add_seed
 from harness.waiting import Failure
 
 PARTS = ("fcm", "apns", "memory", "latency", "peers")
@@ -139,7 +139,7 @@ def main():
     parser.add_argument("--set", action="append", default=[], help="NAME=VALUE: a setting of the sender")
     parser.add_argument("--quick", action="store_true", help="everything, once and small")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    add_seed(parser)
     options = parser.parse_args()
     options.only = options.only.split(",")
     if unknown := set(options.only) - set(PARTS):

@@ -11,7 +11,6 @@ import hashlib
 import itertools
 import json
 import os
-import random
 import statistics
 import sys
 import time
@@ -20,6 +19,7 @@ from bench import show_medians, show_ratios
 from bench_runs import Bench, add_backlog, devices_of, make_parser
 from generator.inputs import Input, compact, subscription
 from harness.harness import Harness
+from harness.seed import seed_of_run
 from harness.visibility import Visibility
 from harness.waiting import Failure, wait_for
 from programs import COPIES, carillon
@@ -120,7 +120,7 @@ def measure_costs(options):
 
 def measure_flood(options):
     """An order now and then while the group has a backlog of requests: how long until its pushes can be read."""
-    harness = Harness(random.SystemRandom().randrange(10**6), os.environ)
+    harness = Harness(seed_of_run(), os.environ)
     try:
         world = harness.make_world("flood", partitions=options.partitions, places=2, crowd=1)
         world.places = [f"flood-{number}" for number in range(100)]

@@ -10,12 +10,12 @@ import itertools
 import json
 import os
 import pathlib
-import random
 import sys
 import time
 
 from harness import timers
 from harness.harness import Harness
+from harness.seed import seed_of_run
 from harness.waiting import Failure, wait_for
 
 
@@ -62,7 +62,7 @@ def measure(harness, count):
 
 
 if __name__ == "__main__":
-    harness = Harness(random.SystemRandom().randrange(10**6), os.environ)
+    harness = Harness(seed_of_run(), os.environ)
     try:
         measure(harness, int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
     finally:

@@ -26,6 +26,13 @@ wait_until() {
     done
 }
 
+# prepare_seed COMMAND: exports TEST_SEED, the number from which the tests draw what is random, and says how to repeat the run.
+prepare_seed() {
+    TEST_SEED=$("$root/Scripts/seed") || exit
+    export TEST_SEED
+    say "seed $TEST_SEED: TEST_SEED=$TEST_SEED $*"
+}
+
 # Installs the missing ones of the given Debian packages, and names them first.
 install_packages() {
     local missing=() package as_root=()

@@ -7,7 +7,6 @@ URL, and not compared.
 import dataclasses
 import json
 import os
-import random
 import unittest
 
 import pushes as order_pushes
@@ -25,9 +24,10 @@ from requested import (
 )
 
 from harness.harness import Harness
+from harness.seed import seed_of_run
 from model.records import Settings
 
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 
 
 def payload(request):

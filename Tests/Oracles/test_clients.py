@@ -4,7 +4,6 @@ import collections
 import hashlib
 import json
 import os
-import random
 import unittest
 
 import yaml
@@ -17,11 +16,12 @@ from schemas import FOLDER, complaints
 from generator.inputs import Input
 from generator.subscriptions import well_formed
 from harness.harness import Harness
+from harness.seed import seed_of_run
 from harness.world import TOPICS
 from model.partitions import murmur2_partition
 from model.values import is_utf8
 
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 TOKEN = "device-of-the-oracles"
 
 

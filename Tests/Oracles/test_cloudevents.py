@@ -18,11 +18,12 @@ from generator.inputs import compact, subscription
 from generator.orders import new_order
 from harness.harness import Harness
 from harness.rendering import records_of, render
+from harness.seed import seed_of_run
 from model.envelope import EVENT_TYPES
 from model.messages import message_id
 from model.records import Record
 
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 SUBSCRIPTION = subscription("p1", "device-1", environment="production")
 MOMENT = datetime.datetime(2026, 3, 1, 9, 30, 15, 250_000, datetime.timezone(datetime.timedelta(hours=2)))
 

@@ -12,10 +12,11 @@ import urllib.parse
 from generator.inputs import compact
 from harness.harness import Harness
 from harness.rendering import line_of, records_of, render
+from harness.seed import seed_of_run
 from model.records import Record
 
 JUDGE = pathlib.Path(__file__).resolve().parent / "document-3" / "judge.mjs"
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 UNRESERVED = string.ascii_letters + string.digits + "-._~"
 DEVICES = {"fcm": "made-up-token", "apns": "0a1b2c3d"}
 AUDIENCE, TOPIC = "place/42", "notifications.requests"

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import random
 import subprocess
 import tempfile
 import unittest
@@ -13,11 +12,12 @@ from pushes import expected, generated
 from generator.inputs import compact, subscription
 from harness.harness import Harness
 from harness.rendering import records_of, render
+from harness.seed import seed_of_run
 from model.envelope import EVENT_TYPES
 from model.records import Record, Settings
 
 JUDGE = pathlib.Path(__file__).resolve().parent / "document-1" / "judge.mjs"
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 
 # Which function of the app the handler calls, and with what of the payload.
 CALLED = {

@@ -4,7 +4,6 @@ import datetime
 import json
 import os
 import pathlib
-import random
 import unittest
 import warnings
 
@@ -13,10 +12,11 @@ from firebase_admin._messaging_encoder import MessageEncoder
 from pushes import generated
 
 from harness.harness import Harness
+from harness.seed import seed_of_run
 from model.display import shown
 from model.records import Settings
 
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 
 
 def encoded(push, settings):

@@ -15,11 +15,12 @@ from schemas import SCHEMAS, complaint, complaints
 from generator.inputs import compact
 from harness.harness import Harness
 from harness.rendering import records_of, render
+from harness.seed import seed_of_run
 from model.messages import message_id
 from model.records import Record
 
 TOPIC = "notifications.broadcasts"
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 BASE_MS = 1_751_875_337_000
 LANGUAGES = ("en", "hi", "de", "de-AT", "pt_BR")
 LOCALES = {"made-up-token-1": "hi-IN", "made-up-token-2": "DE_at", "made-up-token-3": "sw", "made-up-token-4": None}

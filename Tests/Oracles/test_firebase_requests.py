@@ -4,7 +4,6 @@ import dataclasses
 import datetime
 import json
 import os
-import random
 import unittest
 import warnings
 
@@ -24,10 +23,11 @@ from requested import (
 from schemas import SCHEMAS
 
 from harness.harness import Harness
+from harness.seed import seed_of_run
 from model.records import Settings
 from model.request_content import text_of
 
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 LONGEST = datetime.timedelta(days=28)
 
 

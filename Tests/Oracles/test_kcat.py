@@ -4,7 +4,6 @@ import collections
 import json
 import os
 import pathlib
-import random
 import re
 import subprocess
 import unittest
@@ -15,10 +14,11 @@ from generator.subscriptions import well_formed
 from harness.harness import Harness
 from harness.project import ROOT
 from harness.rendering import line_of, record_of
+from harness.seed import seed_of_run
 from model.partitions import murmur2_partition
 from model.records import Record
 
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 
 
 def documented(*words):

@@ -6,12 +6,13 @@ import random
 import subprocess
 import unittest
 
+from harness.seed import seed_of_run
 from model.partitions import murmur2_partition
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 # Read by Tests/KafkaClientTests/Murmur2Tests.swift, too: keys in hexadecimal, and Java's hashes of them.
 VECTORS = FOLDER / "murmur2.tsv"
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 
 
 def java_hashes(keys):

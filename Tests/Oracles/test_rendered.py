@@ -3,7 +3,6 @@
 import collections
 import json
 import os
-import random
 import unittest
 
 from pushes import generated
@@ -17,10 +16,11 @@ from generator.requests import KINDS
 from generator.subscriptions import make_subscriptions, well_formed
 from harness.harness import Harness
 from harness.rendering import has_text_headers, record_of, records_of, render
+from harness.seed import seed_of_run
 from model.records import Record, Settings
 
 EXAMPLES = FOLDER.parent / "Examples"
-SEED = random.SystemRandom().randrange(10**6)
+SEED = seed_of_run()
 EVERY_HEADER = ("--set", "dispatch.headers=event-type,audience,app,order-id")
 
 

@@ -106,9 +106,7 @@ struct GroupedRecordsTests {
 
     @Test("requests: each device's record is byte for byte the single one")
     func requests() throws {
-        let seed = UInt64.random(in: 0 ... .max)
-        print("seed \(seed)")
-        var random = RandomRequests(seed: seed)
+        var random = RandomRequests(seed: try RunSeed.value())
         var batch = EventBatch(.requests, topic: "notifications.requests")
         for _ in 0..<200 { batch.add(random.next()) }
         let trial = try GroupedTrial(batch, to: Self.mixed, Self.everyHeader)

@@ -13,9 +13,7 @@ struct RequestReadingTests {
 
     @Test("each platform reads the request back", arguments: [false, true])
     func roundTrip(sendsNotificationCount: Bool) throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("seed \(seed)")
-        var random = RandomRequests(seed: seed)
+        var random = RandomRequests(seed: try RunSeed.value())
         let samples = (0..<Self.count).map { _ in random.next() }
         var batch = EventBatch(.requests, topic: "notifications.requests")
         for sample in samples { batch.add(sample) }

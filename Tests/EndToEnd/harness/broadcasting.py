@@ -4,7 +4,6 @@ import pathlib
 import re
 import shutil
 import tempfile
-import time
 
 from generator.broadcasts import GENERAL, Broadcasts, Members
 from harness.daemon import Daemon, flags, wait_for_daemons
@@ -36,7 +35,7 @@ class BroadcastWorld:
     def __init__(self, harness, name, cluster, partitions, devices, grouping="device"):
         self.rules = Settings(grouping=grouping)
         self.harness, self.cluster, self.partitions = harness, cluster, partitions
-        self.name = f"{name}-{harness.seed}-{int(time.time())}"
+        self.name = harness.unique(name)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
         # Those that have no setting.

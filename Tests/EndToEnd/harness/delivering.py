@@ -6,7 +6,6 @@ import re
 import shutil
 import tempfile
 import threading
-import time
 
 from confluent_kafka import KafkaException
 
@@ -54,7 +53,7 @@ class DeliveryWorld:
 
     def __init__(self, harness, name, cluster, partitions):
         self.harness, self.cluster, self.partitions = harness, cluster, partitions
-        self.name = f"{name}-{harness.seed}-{int(time.time())}"
+        self.name = harness.unique(name)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
         self.topics = {topic: f"{self.name}.{topic}" for topic in ("subscriptions", "dispatch", "deliveries")}
         self.dispatch = self.topics["dispatch"]

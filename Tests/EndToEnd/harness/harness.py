@@ -1,6 +1,8 @@
 """What a run of tests is made with: the builds of `carillon`, the brokers, the seed, and what the tests have started."""
 
+import os
 import subprocess
+import time
 
 from harness.brokers import Brokers
 from harness.cluster import Cluster
@@ -26,6 +28,10 @@ class Harness:
         self.bootstrap = variables.get("KAFKA_BOOTSTRAP_SERVERS") or None
         self.kafka_home = variables.get("KAFKA_HOME") or None
         self.worlds = []
+
+    def unique(self, name):
+        """A name for topics and groups: other runs with this seed, before it or beside it, have others on the same broker."""
+        return f"{name}-{self.seed}-{int(time.time())}-{os.getpid()}"
 
     def cluster(self):
         """The brokers that are there already."""

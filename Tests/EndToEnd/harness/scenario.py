@@ -3,13 +3,13 @@
 import argparse
 import contextlib
 import os
-import random
 import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from harness.harness import Harness
+from harness.seed import parse
 from harness.waiting import Failure, Skipped
 
 
@@ -38,13 +38,11 @@ def main(name, description, namespace, around=contextlib.nullcontext, sizes=None
     was chosen and none failed.
     """
     sizes = sizes or {}
-    parser = argparse.ArgumentParser(prog=name, description=description)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser = argparse.ArgumentParser(prog=f"Tests/EndToEnd/run {name}", description=description)
     parser.add_argument("--only", default="", help="scenarios whose function has this in its name")
     for size, number in sizes.items():
         parser.add_argument(f"--{size}", type=int, default=number, help=f"default: {number:,}")
-    options = parser.parse_args()
-    print(f"seed {options.seed}: {name} --seed {options.seed}", flush=True)
+    options = parse(parser)
     chosen = [each for each in namespace.values() if isinstance(each, Scenario) and options.only in each.name]
     harness = Harness(options.seed, os.environ, options)
     results = []

@@ -4,7 +4,6 @@ import json
 import pathlib
 import shutil
 import tempfile
-import time
 from dataclasses import dataclass
 
 from generator.events import Events, Mix
@@ -38,7 +37,7 @@ class World:
 
     def __init__(self, harness, name, cluster, size, schedule=True):
         self.harness, self.cluster, self.partitions = harness, cluster, size.partitions
-        self.name = f"{name}-{harness.seed}-{int(time.time())}"
+        self.name = harness.unique(name)
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
         self.rules = Settings("Europe/Berlin", schedule=schedule)

@@ -16,6 +16,7 @@ from harness.daemon import EXIT_CONFIGURATION
 from harness.harness import Harness
 from harness.monitor import Monitor
 from harness.replaying import documents
+from harness.seed import add_seed
 from harness.waiting import PATIENCE, Failure, expect, now_ms, pause
 from model.stalls import check_stalls
 from scenarios.nemesis import FAULTS, SESSION_TIMEOUT, TRANSACTION_TIMEOUT, Nemesis, Targets
@@ -247,8 +248,8 @@ def check_builds(release, debug):
 
 def parse_options():
     """The options, and the harness for them."""
-    parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser = argparse.ArgumentParser(prog="Scripts/chaos", description=__doc__)
+    add_seed(parser)
     parser.add_argument("--events", type=int, default=30_000, help="at least; more where faults are still to come then")
     parser.add_argument("--rate", type=int, default=800, help="events a second, at most")
     parser.add_argument(

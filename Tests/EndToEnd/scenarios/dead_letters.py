@@ -5,6 +5,7 @@ import base64
 import collections
 import json
 import os
+import random
 import sys
 
 from generator.inputs import Input
@@ -214,7 +215,7 @@ def changed(harness):
 def refused(harness):
     count = 7
     world = strict_world(harness, "refused", count)
-    big = event(300, note=os.urandom(4_000).hex())
+    big = event(300, note=random.Random(harness.seed).randbytes(4_000).hex())
     world.cluster.produce(world.topics["events"], [Input(b"o300", big.value), event(301)])
     pipeline(world, **STRICT).stop()
     # Room for a few of the small ones, and not for the big one.
@@ -317,4 +318,4 @@ def grows(harness):
 
 
 if __name__ == "__main__":
-    sys.exit(main("dead_letters", __doc__, globals() | vars(dead_letters_of_requests)))
+    sys.exit(main("dead-letters", __doc__, globals() | vars(dead_letters_of_requests)))

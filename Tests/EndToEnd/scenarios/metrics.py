@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -20,6 +19,7 @@ from harness.daemon import EXIT_CONFIGURATION, wait_for_daemons
 from harness.harness import Harness
 from harness.project import ROOT
 from harness.prometheus import Prometheus, fetch
+from harness.seed import parse
 from harness.waiting import Failure, wait_for
 
 OPERATIONS = ROOT / "docs" / "operations"
@@ -230,11 +230,9 @@ class Watch:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="metrics", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser = argparse.ArgumentParser(prog="Tests/EndToEnd/run metrics", description=__doc__)
     parser.add_argument("--events", type=int, default=2_000)
-    options = parser.parse_args()
-    print(f"seed {options.seed}: metrics --seed {options.seed} --events {options.events}", flush=True)
+    options = parse(parser)
     watch = Watch(Harness(options.seed, os.environ), options.events)
     passed = False
     try:

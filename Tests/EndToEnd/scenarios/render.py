@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import pathlib
-import random
 import sys
 import tempfile
 from typing import NamedTuple, Optional
@@ -14,6 +13,7 @@ from generator.inputs import iso
 from generator.subscriptions import make_subscriptions, well_formed
 from harness.harness import Harness
 from harness.rendering import has_text_headers, records_of, render
+from harness.seed import parse
 from harness.waiting import Failure
 from model.partitions import murmur2_partition
 from model.records import Record, Settings
@@ -117,11 +117,9 @@ def compare(harness, case, records, table, arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="render", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser = argparse.ArgumentParser(prog="Tests/EndToEnd/run render", description=__doc__)
     parser.add_argument("--events", type=int, default=3_000)
-    options = parser.parse_args()
-    print(f"seed {options.seed}: render --seed {options.seed} --events {options.events}", flush=True)
+    options = parse(parser)
     harness = Harness(options.seed, os.environ)
     places, subscriptions = make_subscriptions(options.seed, places=200, crowd=50)
     table = well_formed(subscriptions)

@@ -5,7 +5,6 @@ import argparse
 import collections
 import json
 import os
-import random
 import subprocess
 import sys
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from generator.requests import Requests
 from generator.subscriptions import make_audiences
 from harness.harness import Harness
 from harness.rendering import has_text_headers, records_of, render
+from harness.seed import parse
 from harness.waiting import Failure
 from model.partitions import murmur2_partition
 from model.received import Number, received
@@ -111,11 +111,9 @@ def check(harness, case, records, table, app):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="requests", description=__doc__)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a random one")
+    parser = argparse.ArgumentParser(prog="Tests/EndToEnd/run requests", description=__doc__)
     parser.add_argument("--requests", type=int, default=5_000)
-    options = parser.parse_args()
-    print(f"seed {options.seed}: requests --seed {options.seed} --requests {options.requests}", flush=True)
+    options = parse(parser)
     harness = Harness(options.seed, os.environ)
     places = [f"place-{number}" for number in range(10)]
     audiences, table = make_audiences(options.seed, places, 40, BASE_MS)

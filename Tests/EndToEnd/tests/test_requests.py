@@ -3,12 +3,12 @@
 import base64
 import hashlib
 import json
-import random
 import re
 import unittest
 
 from generator.inputs import subscription_key
 from generator.requests import KINDS, Requests
+from harness.seed import seed_of_run
 from model.json_text import number_text, parse, written
 from model.messages import message_id
 from model.records import DeadLetter, Record, Settings
@@ -384,7 +384,7 @@ class Headers(unittest.TestCase):
 
 
 class Generator(unittest.TestCase):
-    SEED = random.SystemRandom().randrange(10**6)
+    SEED = seed_of_run()
 
     def outcomes(self, **members):
         source = Requests(self.SEED, ["user/1", "place/2", "channel/3"], **members)
