@@ -1,6 +1,7 @@
 import Extraction
 import Foundation
 import KafkaClient
+import Telemetry
 
 /// Makes a configuration from files, environment and flags (docs/design.md §3 "Configuration").
 ///
@@ -28,6 +29,8 @@ public struct ConfigurationLoader: Sendable {
     public var configurationFile: String?
     /// A file of kcat or librdkafka: librdkafka's names without a prefix.
     public var kafkaFile: String?
+    /// What `from=-1h` counts from, in milliseconds since 1970.
+    public var now = WallClock.now
     /// Some commands need no broker.
     public var needsBroker = true
     /// Suggests the known key that was probably meant by an unknown one.
@@ -49,7 +52,7 @@ public struct ConfigurationLoader: Sendable {
             return LoadedConfiguration(configuration: nil, given, problems)
         }
         var draft = ConfigurationDraft(
-            configuration: PipelineConfiguration(kafka: [:], stateDirectory: "", rules: utc))
+            configuration: PipelineConfiguration(kafka: [:], stateDirectory: "", rules: utc), now: now)
         problems += given.readKafka(into: &draft.configuration.kafka)
         for setting in Setting.all {
             guard let value = given.values[setting.key] else { continue }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Why a value cannot be used: what is allowed instead, as in `must be a duration from 1ms to 10s`.
 struct InvalidValue: Error {
     var allowed: String
@@ -34,18 +32,6 @@ package enum ConfigurationText {
         case "false": false
         default: nil
         }
-    }
-
-    /// `2026-11-21T10:00:00Z`, with or without a fraction, `Z` or an offset. Milliseconds since 1970.
-    static func time(_ text: String) -> Int64? {
-        let formatter = ISO8601DateFormatter()
-        for options: ISO8601DateFormatter.Options in [
-            [.withInternetDateTime], [.withInternetDateTime, .withFractionalSeconds],
-        ] {
-            formatter.formatOptions = options
-            if let date = formatter.date(from: text) { return Int64((date.timeIntervalSince1970 * 1_000).rounded()) }
-        }
-        return nil
     }
 
     /// What may be a part of a group's, a member's and a folder's name, as Kafka's own names of topics: letters, digits,

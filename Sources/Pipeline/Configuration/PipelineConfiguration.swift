@@ -148,14 +148,17 @@ extension PipelineConfiguration {
         /// The first record at or after this time, in milliseconds since 1970.
         case time(milliseconds: Int64)
 
-        /// `earliest`, `latest` or an ISO time such as `2026-11-21T10:00:00Z`; nil where the text is none of these.
-        public init?(_ text: String) {
+        /// `earliest`, `latest`, an ISO time such as `2026-11-21T10:00:00Z`, a date (its midnight in UTC), or so long ago,
+        /// such as `-1h`; nil where the text is none of these.
+        ///
+        /// - Parameter now: milliseconds since 1970, of the start of the program.
+        public init?(_ text: String, now: Int64) {
             switch text.lowercased() {
             case "earliest": self = .earliest
             case "latest": self = .latest
             default:
-                guard let milliseconds = ConfigurationText.time(text) else { return nil }
-                self = .time(milliseconds: milliseconds)
+                guard let time = GivenTime(text) else { return nil }
+                self = .time(milliseconds: time.milliseconds(now: now))
             }
         }
     }

@@ -24,10 +24,10 @@ extension Setting {
             "static-membership", \.configuration.staticMembership, default: "true",
             "A worker that comes back within `session.timeout` keeps its partitions; `false` for autoscaling."),
         .custom(
-            "from", default: .none, allowed: "earliest, latest or an ISO time such as 2026-11-21T10:00:00Z",
+            "from", default: .none, allowed: "earliest, latest, \(GivenTime.allowed)",
             "Where a partition without a committed offset starts. Needed at a group's first start."
         ) { text, draft in
-            guard let position = PipelineConfiguration.StartPosition(text) else { return false }
+            guard let position = PipelineConfiguration.StartPosition(text, now: draft.now) else { return false }
             draft.configuration.from = position
             return true
         },

@@ -32,6 +32,8 @@ public struct Setting: Sendable {
 /// A configuration while it is being read: the rules are made last, from several settings.
 struct ConfigurationDraft: Sendable {
     var configuration: PipelineConfiguration
+    /// When the program was started, in milliseconds since 1970.
+    var now: Int64
     var stateDirectory: String?
     var timeZone = "UTC"
     var placeTimeZones: [String: String] = [:]

@@ -100,7 +100,7 @@ enum StartRules {
     static func noStart(_ partitions: [TopicPartition], group: String) -> PipelineError {
         .decisionNeeded(
             "group \(group) has no committed offset for \(partitions.sorted().map(\.description).joined(separator: ", "))"
-                + ": say where to start with --from earliest|latest|<ISO time>")
+                + ": say where to start with --from earliest, latest or a time, such as -1h")
     }
 
     /// Why a partition of requests begins as one without a committed offset; nil where its offset is in the log. What

@@ -101,8 +101,8 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 
     private func request(_ configuration: PipelineConfiguration, _ now: Int64) throws -> DeadLetterRequest {
         var request = DeadLetterRequest()
-        request.from = from.flatMap { ReplayOptions.time($0, now: now) }
-        request.to = to.flatMap { ReplayOptions.time($0, now: now) }
+        request.from = ReplayOptions.time(from, now: now)
+        request.to = ReplayOptions.time(to, now: now)
         request.codes = Set(code)
         request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
         let age = ReplayOptions.maxAge(maxAge) ?? 0

@@ -26,7 +26,7 @@ struct DeliverRunCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
     @Option(help: "Only this lane; repeatable. All lanes by default.", valueName: "name") var lane: [String] = []
     @Option(
-        help: "Where a lane's first start begins: earliest, latest or an ISO time.", valueName: "position",
+        help: "Where a lane's first start begins: earliest, latest, a time, a date or -1h.", valueName: "position",
         completion: .list(["earliest", "latest"]))
     var from: String?
     @Option(help: "The same: where this group is, the sender that it replaces.", valueName: "group")

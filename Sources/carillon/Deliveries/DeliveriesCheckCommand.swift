@@ -40,7 +40,7 @@ struct DeliveriesCheckCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = WallClock.now
-        let from = from.flatMap { ReplayOptions.time($0, now: now) }
+        let from = ReplayOptions.time(from, now: now)
         let reports = try ReplayWork.withContext(configuration, now: now) { context in
             try configuration.topics.dispatchTopics.map { topic in
                 try DeliveryCheck(context, of: topic, from: from, mostListed: list ?? Self.defaultList).run()

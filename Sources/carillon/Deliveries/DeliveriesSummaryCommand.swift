@@ -32,7 +32,7 @@ struct DeliveriesSummaryCommand: ParsableCommand {
         let now = WallClock.now
         let topic = configuration.topics.deliveries
         let from = ReplayOptions.time(from ?? "-1h", now: now) ?? now
-        let to = to.flatMap { ReplayOptions.time($0, now: now) }
+        let to = ReplayOptions.time(to, now: now)
         let summary = try ReplayWork.withContext(configuration, now: now) { context in
             var log = try KafkaLog(context)
             return try log.summarize(topic, from: from, to: to) { context.progress(.outcomes, $0, $1) }

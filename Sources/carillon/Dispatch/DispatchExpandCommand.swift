@@ -31,7 +31,7 @@ struct DispatchExpandCommand: ParsableCommand {
     @Option(help: "The topic for the records of single devices; it must exist.", valueName: "topic") var to: String
     @Option(help: "The topic with grouped records; topic.dispatch by default.", valueName: "topic") var of: String?
     @Option(
-        help: "Where the first start begins: earliest, latest or an ISO time.", valueName: "position",
+        help: "Where the first start begins: earliest, latest, a time, a date or -1h.", valueName: "position",
         completion: .list(["earliest", "latest"]))
     var from: String?
     @Option(help: "http, where to serve /metrics, /live and /ready; nowhere by default.", valueName: "host:port")

@@ -55,10 +55,7 @@ struct ExplainCommand: ParsableCommand {
         if messageID != nil, deviceTokenFile != nil {
             problems.append("--message-id and --device-token-file cannot be used together")
         }
-        if let at, TimeText.milliseconds(at) == nil {
-            problems.append("--at \(at) is not allowed; it must be a time such as 2026-11-21T14:00:00Z")
-        }
-        return problems
+        return problems + [ReplayOptions.timeProblem("--at", at)].compactMap(\.self)
     }
 
     func run() async throws {
@@ -69,8 +66,9 @@ struct ExplainCommand: ParsableCommand {
             return Terminal.write(json ? try JSONOutput.text(found.document) : found.text)
         }
         let configuration = try options.checked()
-        var request = try selection.request(view: .asOfEvent, now: WallClock.now, configuration.topics)
-        if let time = at.flatMap(TimeText.milliseconds) {
+        let now = WallClock.now
+        var request = try selection.request(view: .asOfEvent, now: now, configuration.topics)
+        if let time = ReplayOptions.time(at, now: now) {
             request.from = time - 3_600_000
             request.to = time + 3_600_000
         }

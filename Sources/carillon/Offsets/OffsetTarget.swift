@@ -4,15 +4,14 @@ import Pipeline
 /// The value of `offsets set --watermark`.
 enum WatermarkTarget: Equatable {
     case now
-    /// Milliseconds since 1970.
-    case time(Int64)
+    case time(GivenTime)
 
     /// nil if the text is neither.
     init?(_ text: String) {
         if text == "now" {
             self = .now
-        } else if let milliseconds = TimeText.milliseconds(text) {
-            self = .time(milliseconds)
+        } else if let time = GivenTime(text) {
+            self = .time(time)
         } else {
             return nil
         }
@@ -23,7 +22,7 @@ enum WatermarkTarget: Equatable {
 enum OffsetTarget: Equatable {
     case earliest
     case latest
-    case time(Timestamp)
+    case time(GivenTime)
     case offset(Offset)
 
     /// nil if the text is none of these.
@@ -33,11 +32,12 @@ enum OffsetTarget: Equatable {
             self = .offset(Offset(number))
             return
         }
-        switch PipelineConfiguration.StartPosition(text) {
-        case .earliest: self = .earliest
-        case .latest: self = .latest
-        case .time(let milliseconds): self = .time(Timestamp(milliseconds: milliseconds))
-        case nil: return nil
+        switch text.lowercased() {
+        case "earliest": self = .earliest
+        case "latest": self = .latest
+        default:
+            guard let time = GivenTime(text) else { return nil }
+            self = .time(time)
         }
     }
 }

@@ -42,7 +42,7 @@ struct OffsetsSetCommand: ParsableCommand {
         }
         if let watermark, WatermarkTarget(watermark) == nil {
             problems.append(
-                "--watermark \(watermark) is not allowed; it must be now or a time such as 2026-11-21T10:00:00Z")
+                "--watermark \(watermark) is not allowed; it must be now, \(GivenTime.allowed)")
         }
         if watermark != nil && acceptPartitions {
             problems.append("--watermark does not go with --accept-partitions, which sets it to now")
@@ -50,7 +50,7 @@ struct OffsetsSetCommand: ParsableCommand {
         if repeatTimers && watermark == nil { problems.append("--repeat-timers goes with --watermark") }
         if let to, OffsetTarget(to) == nil {
             problems.append(
-                "--to \(to) is not allowed; it must be earliest, latest, a time such as 2026-11-21T10:00:00Z, or an offset"
+                "--to \(to) is not allowed; it must be an offset, earliest, latest, \(GivenTime.allowed)"
             )
         }
         return problems + partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
@@ -58,6 +58,7 @@ struct OffsetsSetCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
+        let now = WallClock.now
         let patience = configuration.transactionTimeout + .seconds(10)
         var consumer = try Consumer(
             assigning: configuration.kafka, group: configuration.groupID,
@@ -65,9 +66,8 @@ struct OffsetsSetCommand: ParsableCommand {
         let positions = try consumer.explaining { consumer throws(KafkaError) in
             try GroupPositions(of: configuration.topics.events, consumer, timeout: patience)
         }
-        let now = WallClock.now
         let move = OffsetMove(
-            positions, targets: try targets(positions, consumer, timeout: patience),
+            positions, targets: try targets(positions, consumer, now: now, timeout: patience),
             watermarks: watermarks(positions, now: now), acceptPartitions: acceptPartitions,
             mayResend: resend || dryRun, mayRepeatTimers: repeatTimers || dryRun, now: now)
         let horizon = configuration.orders.horizon
@@ -80,7 +80,7 @@ struct OffsetsSetCommand: ParsableCommand {
     }
 
     private func targets(
-        _ positions: GroupPositions, _ consumer: borrowing Consumer, timeout: Duration
+        _ positions: GroupPositions, _ consumer: borrowing Consumer, now: Int64, timeout: Duration
     ) throws -> [TopicPartition: Offset] {
         let unknown = partition.filter { number in
             !positions.partitions.contains { $0.id.partition == Int32(clamping: number) }
@@ -98,15 +98,18 @@ struct OffsetsSetCommand: ParsableCommand {
         case .earliest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.start) })
         case .latest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.end) })
         case .offset(let offset): return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, offset) })
-        case .time(let time): return try consumer.offsets(at: time, of: moved.map(\.id), timeout: timeout)
+        case .time(let time):
+            return try consumer.offsets(
+                at: Timestamp(milliseconds: time.milliseconds(now: now)), of: moved.map(\.id), timeout: timeout)
         }
     }
+
     private func watermarks(_ positions: GroupPositions, now: Int64) -> [TopicPartition: Int64] {
         guard let watermark, let target = WatermarkTarget(watermark) else { return [:] }
         let time =
             switch target {
             case .now: now
-            case .time(let milliseconds): milliseconds
+            case .time(let time): time.milliseconds(now: now)
             }
         return Dictionary(uniqueKeysWithValues: chosen(positions).map { ($0.id, time) })
     }

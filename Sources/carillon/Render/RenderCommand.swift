@@ -51,8 +51,7 @@ struct RenderCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        guard let until, TimeText.milliseconds(until) == nil else { return options.validate() }
-        return options.validate() + ["--until \(until) is not allowed; it must be a time such as 2026-11-22T18:00:00Z"]
+        options.validate() + [ReplayOptions.timeProblem("--until", until)].compactMap(\.self)
     }
 
     func run() async throws {
@@ -71,7 +70,7 @@ struct RenderCommand: ParsableCommand {
             for problem in problems { Terminal.complain("carillon: \(subscriptions): \(problem)\n") }
         }
         var render = try RenderRun(
-            configuration, subscriptions: table, topic: topic, until: until.flatMap(TimeText.milliseconds),
+            configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now),
             explains: explain, output: STDOUT_FILENO)
         do {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }

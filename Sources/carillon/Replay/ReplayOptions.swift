@@ -58,12 +58,14 @@ struct ReplayOptions: ParsableArguments {
 
     /// The problems of a selection by time and partition.
     static func problems(from: String?, to: String?, partition: [Int]) -> [String] {
-        [("--from", from), ("--to", to)].compactMap { name, text in
-            text.flatMap { text in
-                time(text, now: 0) == nil
-                    ? "\(name) \(text) is not allowed; it must be a time such as 2026-11-21T10:00:00Z, or -2h" : nil
-            }
-        } + partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
+        [timeProblem("--from", from), timeProblem("--to", to)].compactMap(\.self)
+            + partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
+    }
+
+    /// What is wrong with the value of an option that takes a time; nil if nothing is, or if it is not given.
+    static func timeProblem(_ name: String, _ text: String?) -> String? {
+        guard let text, GivenTime(text) == nil else { return nil }
+        return "\(name) \(text) is not allowed; it must be \(GivenTime.allowed)"
     }
 
     /// - Parameters:
@@ -75,8 +77,8 @@ struct ReplayOptions: ParsableArguments {
     ) throws(CommandFailure) -> ReplayRequest {
         var request = ReplayRequest()
         request.sources = try sources(of: topics)
-        request.from = from.flatMap { Self.time($0, now: now) }
-        request.to = to.flatMap { Self.time($0, now: now) }
+        request.from = Self.time(from, now: now)
+        request.to = Self.time(to, now: now)
         request.offsets = offsets.flatMap(Self.range)
         request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
         request.filter.orders = Set(order)
@@ -103,20 +105,16 @@ struct ReplayOptions: ParsableArguments {
         return sources
     }
 
-    /// An ISO time, or one so long before `now`: `-90s`, `-15m`, `-2h`, `-1d`.
-    static func time(_ text: String, now: Int64) -> Int64? {
-        guard text.hasPrefix("-") else { return TimeText.milliseconds(text) }
-        let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
-        guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropFirst().dropLast()),
-            (0...1_000_000).contains(number)
-        else { return nil }
-        return now - number * unit
+    /// The milliseconds since 1970 of an option that takes a time; nil if it is not given.
+    static func time(_ text: String?, now: Int64) -> Int64? {
+        text.flatMap(GivenTime.init)?.milliseconds(now: now)
     }
 
     /// `--max-age` in milliseconds, an hour by default; nil if the text is no duration.
     static func maxAge(_ text: String?) -> Int64? {
         guard let text else { return 3_600_000 }
-        return time("-\(text)", now: 0).map { -$0 }
+        guard case .ago(let duration) = GivenTime("-\(text)") else { return nil }
+        return duration.wholeMilliseconds
     }
 
     /// `1200..1300`, `..1300`, `1200..`.

@@ -23,7 +23,7 @@ struct RunCommand: ParsableCommand {
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
     @Option(
-        help: "Where partitions without a committed offset start: earliest, latest or an ISO time.",
+        help: "Where partitions without a committed offset start: earliest, latest, a time, a date or -1h.",
         valueName: "position", completion: .list(["earliest", "latest"]))
     var from: String?
     @Option(help: "workers, threads with a consumer and a producer each; one per core by default.", valueName: "count")

@@ -129,7 +129,7 @@ import Testing
     @Test("--watermark takes now or a time")
     func watermarkTargets() {
         #expect(WatermarkTarget("now") == .now)
-        #expect(WatermarkTarget("1970-01-01T00:00:01Z") == .time(1_000))
+        #expect(WatermarkTarget("1970-01-01T00:00:01Z") == .time(.at(1_000)))
         #expect(WatermarkTarget("earliest") == nil)
         #expect(WatermarkTarget("12") == nil)
     }
@@ -156,7 +156,7 @@ import Testing
     func targets() {
         #expect(OffsetTarget("earliest") == .earliest)
         #expect(OffsetTarget("latest") == .latest)
-        #expect(OffsetTarget("1970-01-01T00:00:01Z") == .time(Timestamp(milliseconds: 1_000)))
+        #expect(OffsetTarget("1970-01-01T00:00:01Z") == .time(.at(1_000)))
         #expect(OffsetTarget("12") == .offset(Offset(12)))
         #expect(OffsetTarget("-1") == nil)
         #expect(OffsetTarget("yesterday") == nil)

@@ -55,6 +55,16 @@ import Testing
         #expect(line == 1)
     }
 
+    @Test("from=-1h is an hour before the start, also in a file")
+    func relativeStart() throws {
+        var loader = ConfigurationLoader()
+        loader.environment = home
+        loader.configurationFile = try write("from=-1h\n")
+        defer { loader.configurationFile.map { try? FileManager.default.removeItem(atPath: $0) } }
+        loader.now = 5_000_000
+        #expect(try loader.load().checked().from == .time(milliseconds: 1_400_000))
+    }
+
     @Test("librdkafka's settings come from a kcat file, our file, KAFKA_ variables and flags, under one name each")
     func kafkaSettings() throws {
         let kcat =

@@ -77,7 +77,7 @@ struct ScheduleZoneTests {
 extension EventTime {
     /// The milliseconds of `2025-07-07T14:00:00Z`.
     init?(iso text: String) {
-        guard let milliseconds = ConfigurationText.time(text) else { return nil }
+        guard case .at(let milliseconds) = GivenTime(text) else { return nil }
         self.init(milliseconds: milliseconds)
     }
 
