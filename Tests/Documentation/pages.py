@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 from program import ROOT
 
 # The pages that a newcomer reads, in this order and in one shell: there every ```sh block is run. `newcomer.py` does that.
-NEWCOMER = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("first-run",))]
+NEWCOMER = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("first-run", "notify", "broadcasts", "delivery"))]
 
 # Why a block of one of those pages is not run: the mark behind ```sh.
 REASONS = {
