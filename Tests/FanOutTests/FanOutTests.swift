@@ -58,7 +58,7 @@ struct FanOutTests {
         #expect(fanOut.recipients(of: 0, in: batch) == Recipients(devices: 0..<0, platforms: [], stale: 2))
     }
 
-    /// Place, and everybody of the channel `all`, which some rules give twice.
+    /// Place, and every device in the channel `all`, which some rules give twice.
     struct PlaceAndChannel: AudienceRule {
         var isReversed = false
 

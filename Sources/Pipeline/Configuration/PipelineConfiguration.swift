@@ -98,7 +98,7 @@ extension PipelineConfiguration {
         public var events = "orders.events"
         /// Requests for notifications; empty: none are read.
         public var requests = ""
-        /// Messages to everybody of a channel; empty: there are none. The pipeline itself does not read it.
+        /// Messages to every device in a channel; empty: there are none. The pipeline itself does not read it.
         public var broadcasts = ""
         public var subscriptions = "notifications.subscriptions"
         public var dispatch = "notifications.dispatch"

@@ -40,7 +40,7 @@ extension Setting {
             "Requests for notifications, in; none are read by default."),
         .optionalName(
             "topic.broadcasts", \.configuration.topics.broadcasts,
-            "Messages to everybody of a channel; there are none by default. `carillon broadcasts` sends them."),
+            "Messages to every device in a channel; there are none by default. `carillon broadcasts` sends them."),
         .name(
             "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
             "Who is subscribed to what; compacted."),

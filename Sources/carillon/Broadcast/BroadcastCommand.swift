@@ -5,7 +5,7 @@ import Pipeline
 struct BroadcastCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "broadcast",
-        abstract: "Send a message to everybody of a channel, cancel it, and see how far it has got.",
+        abstract: "Send a message to every device in a channel, cancel it, and see how far it has got.",
         discussion: "These commands write and read topic.broadcasts; 'carillon broadcasts', a daemon, sends.",
         examples: [
             ("carillon broadcast send maintenance.json", "Checks it, counts the devices, and asks."),

@@ -9,7 +9,7 @@ import Telemetry
 struct BroadcastsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "broadcasts",
-        abstract: "Send broadcasts to everybody of a channel, until SIGTERM or SIGINT.",
+        abstract: "Send broadcasts to every device in a channel, until SIGTERM or SIGINT.",
         discussion: """
             Reads topic.broadcasts and the subscriptions, and writes one record for each device of a broadcast's channel, \
             also for those that join while it is valid. The first signal commits what is open; a second one ends the \
