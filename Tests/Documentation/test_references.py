@@ -131,6 +131,13 @@ class Links(unittest.TestCase):
         for page in self.PAGES:
             self.assertIsNone(re.search(r"^(<{7}|>{7}) ", page.read_text(), re.M), page)
 
+    def test_pages_speak_to_a_person_for_two_screens_before_their_reference(self):
+        for name in ("notify", "broadcasts", "delivery", "receiving", "operating"):
+            with self.subTest(name):
+                lines = (DOCS / f"{name}.md").read_text().splitlines()
+                self.assertLessEqual(lines.index("## Reference"), 100)
+                self.assertTrue(any(line.startswith("This page supposes ") for line in lines[:6]))
+
     def test_every_page_is_in_the_index(self):
         index = (DOCS / "README.md").read_text()
         for page in sorted(DOCS.glob("*.md")):
