@@ -90,6 +90,9 @@ class Faults(Load):
         self.world.publish(*(source.to_channel(GENERAL, now_ms())[1] for _ in range(self.world.max_late)))
         self.start(self.sizes.devices / PASS_SECONDS)
         self.world.wait_until_done()
+        # Some join while all of them are valid, which no seed may leave to chance.
+        self.change(60)
+        self.world.wait_until_done()
         self._end_midway()
         began, changed, published = time.monotonic(), 0, 0
         while (at := time.monotonic() - began) < self.sizes.seconds or self.away or self.kills:
