@@ -16,7 +16,8 @@ struct Carillon: ParsableCommand {
         ],
         version: Version.text,
         subcommands: [
-            RunCommand.self, ReadyCommand.self, BroadcastsCommand.self, DeliverCommand.self, DispatchCommand.self, RenderCommand.self,
+            RunCommand.self, ReadyCommand.self, BroadcastsCommand.self, DeliverCommand.self, DispatchCommand.self,
+            RenderCommand.self,
             DemoCommand.self,
             TopicsCommand.self,
             SubscribeCommand.self,
