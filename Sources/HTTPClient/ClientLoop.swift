@@ -27,7 +27,7 @@ final class ClientLoop {
     private var nextExpiry = UInt64.max
     private var lastRound = MonotonicClock.now
     /// In nanoseconds; a wait for answers takes a second at most.
-    private static let longestRound: UInt64 = 3_000_000_000
+    private let longestRound: UInt64
 
     init(
         _ configuration: HTTPClientConfiguration, multi: OpaquePointer, mailbox: Mailbox,
@@ -39,6 +39,7 @@ final class ClientLoop {
         self.onResults = onResults
         hasProxy = configuration.mayUseProxy
         timeout = configuration.timeout.wholeNanoseconds
+        longestRound = configuration.longestRound.wholeNanoseconds
         keptHeaders = configuration.keptHeaders.map { ($0, Array($0.utf8)) }
         sockets = ConnectHandle.SocketObserver(silence: Int32(clamping: configuration.timeout.wholeMilliseconds))
         for _ in 0..<(configuration.connections * configuration.streams) { transfers.append(Transfer()) }
@@ -202,18 +203,20 @@ final class ClientLoop {
         nextExpiry = transfers.lazy.filter { $0.request != nil }.map { $0.startedAt + self.timeout }.min() ?? .max
     }
 
-    /// After the process was stopped for a while, what was not written yet would be sent now: requests that may be too
-    /// late by now, and somebody else's by now. Some may have been sent before.
+    /// Whether the process was stopped for a while, as seen before each write: what was made before would be sent now, requests
+    /// that may be too late by now, and somebody else's by now. Some may have been sent before.
+    var wasStopped: Bool { MonotonicClock.now - lastRound > longestRound }
+
+    static let stopped = HTTPFailure.connectionLost(sent: true, detail: "this process was stopped meanwhile")
+
     private func noticeFreeze() {
-        let now = MonotonicClock.now
-        defer { lastRound = now }
-        guard now - lastRound > Self.longestRound else { return }
-        for connection in connections where connection.hasUnsent {
-            connection.end(.connectionLost(sent: true, detail: "this process was stopped meanwhile"))
-        }
+        let wasStopped = wasStopped
+        lastRound = MonotonicClock.now
+        guard wasStopped else { return }
+        for connection in connections where connection.hasUnsent { connection.end(Self.stopped) }
         giveUp { transfer in
             guard let startBy = transfer.request?.startBy, .now > startBy else { return nil }
-            return .connectionLost(sent: true, detail: "this process was stopped meanwhile")
+            return Self.stopped
         }
     }
 

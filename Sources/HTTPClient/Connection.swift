@@ -247,6 +247,7 @@ final class Connection {
                 }
                 return
             }
+            guard !client.wasStopped else { return end(ClientLoop.stopped) }
             let progress = outgoing.withUnsafeBytes { bytes in
                 handle.send(UnsafeRawBufferPointer(rebasing: bytes[written...]))
             }

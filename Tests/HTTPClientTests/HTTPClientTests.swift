@@ -117,6 +117,22 @@ import Testing
         #expect(server.counts.requests == 1)
     }
 
+    @Test("what was made before the process was stopped is not sent when it continues, wherever it was stopped")
+    func stopped() throws {
+        let server = try makeEcho()
+        // Every pause is longer.
+        let client = try TestClient(authority) { $0.longestRound = .zero }
+        let results = client.post((0..<10).map { .to(server.url, tag: $0) })
+        #expect(results.count == 10)
+        for result in results {
+            guard case .failure(.connectionLost) = result.outcome else {
+                Issue.record("\(result.outcome)")
+                continue
+            }
+        }
+        #expect(server.counts.requests == 0)
+    }
+
     @Test("SETTINGS that allow fewer streams are obeyed, and no second connection is made")
     func fewerStreams() throws {
         var faults = ConnectionFaults()
