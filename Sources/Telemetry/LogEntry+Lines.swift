@@ -95,8 +95,9 @@ extension [UInt8] {
 }
 
 extension Unicode.Scalar {
-    /// Control characters, line separators, and the controls that change the direction of text.
-    fileprivate var needsEscape: Bool {
+    /// Control characters, line separators, and the controls that change the direction of text: what text from elsewhere must
+    /// not bring into a log or a terminal.
+    package var needsEscape: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClient
 import Pipeline
+import Telemetry
 
 /// Asks `/ready` until the answer is that the daemon works.
 struct ReadyWait {
@@ -36,7 +37,9 @@ struct ReadyWait {
         switch outcome {
         case .page(status: 200, _): return nil
         case .page(status: 503, let body):
-            let reasons = body.split(separator: "\n").filter { $0.hasPrefix("- ") }.map { String($0.dropFirst(2)) }
+            // Another program may answer, and must not write to the terminal.
+            let reasons = body.split(separator: "\n").filter { $0.hasPrefix("- ") }
+                .map { String(String.UnicodeScalarView($0.dropFirst(2).unicodeScalars.filter { !$0.needsEscape })) }
             return reasons.isEmpty ? "the answer is HTTP 503" : reasons.joined(separator: "; ")
         case .page(let status, _): return "the answer is HTTP \(status); does another program listen there?"
         case .refused: return "nothing listens there yet"

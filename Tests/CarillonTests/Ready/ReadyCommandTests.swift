@@ -82,9 +82,13 @@ import Testing
     @Test("the address comes from the environment and from the file as well")
     func settings() throws {
         let server = try Board().serve()
-        let done = try CommandProcess.run(
-            ["ready", "--timeout", "0s"], environment: ["CARILLON_HTTP": "0.0.0.0:\(server.port)"])
+        let address = "0.0.0.0:\(server.port)"
+        let done = try CommandProcess.run(["ready", "--timeout", "0s"], environment: ["CARILLON_HTTP": address])
         #expect(done.status == 0)
+        let file = FileManager.default.temporaryDirectory.path + "/ready-\(UUID().uuidString).properties"
+        try "http=\(address)\n".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        #expect(try CommandProcess.run(["ready", "--timeout", "0s", "--config", file]).status == 0)
         server.stop()
     }
 
@@ -131,6 +135,15 @@ import Testing
         let done = try ready(server.port)
         #expect(done.status == 75)
         #expect(done.errors.hasSuffix(": not ready: the broker is unreachable: x; no assignment yet: worker 1\n"))
+        server.stop()
+    }
+
+    @Test("an answer cannot write to the terminal: its control characters are left out")
+    func controlCharacters() throws {
+        let server = try Board("\u{1B}[31mred\u{1B}]0;title\u{7}\r over").serve()
+        let done = try ready(server.port)
+        #expect(done.status == 75)
+        #expect(done.errors.hasSuffix(": not ready: [31mred]0;title over\n"))
         server.stop()
     }
 
