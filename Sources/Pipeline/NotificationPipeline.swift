@@ -6,7 +6,7 @@ import Subscriptions
 import Synchronization
 import Telemetry
 
-/// Order events in, one rendered push per subscribed device out, exactly once.
+/// Turns order events into one push for each subscribed device, exactly once.
 ///
 ///     let pipeline = NotificationPipeline(configuration: configuration)
 ///     try await pipeline.run()        // until shutdown() or an error
