@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,8 @@ def problem_of(step, result, seconds):
         return f"did not end within {seconds:.0f} s"
     if result.code != 0:
         return f"ended with {result.code}"
+    if missing := re.search(r".*(?:command not found|no such command).*", result.screen):
+        return missing.group()
     if step.shown is not None and not matches(step.shown, result.output):
         return f"the page shows something else:\n{step.shown}"
     return None
