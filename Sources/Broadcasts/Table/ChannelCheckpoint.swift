@@ -1,4 +1,5 @@
 import Events
+import Subscriptions
 
 /// What a channel table stores about itself, in the same transaction as its devices.
 struct ChannelCheckpoint: Equatable {
@@ -23,9 +24,9 @@ struct ChannelCheckpoint: Equatable {
     /// The last records below the offset.
     var records = RecentFingerprints()
 
-    /// Lines: version, partition, offset and time; topic; cluster; fingerprints.
+    /// Lines: version, that of the entries, partition, offset and time; topic; cluster; fingerprints.
     func text(_ origin: Origin) -> String {
-        "v1 p=\(origin.partition) o=\(offset) t=\(time)\n\(origin.topic)\n\(origin.cluster ?? "")\n\(records.text)"
+        "v1 e=\(TableEntry.version) p=\(origin.partition) o=\(offset) t=\(time)\n\(origin.topic)\n\(origin.cluster ?? "")\n\(records.text)"
     }
 
     /// Nil if another version wrote it.
@@ -35,7 +36,8 @@ struct ChannelCheckpoint: Equatable {
         else { return nil }
         var numbers: [Substring: Int64] = [:]
         for (name, value) in words.pairs { numbers[name] = Int64(value) }
-        guard let partition = numbers["p"].flatMap(Int32.init(exactly:)), let offset = numbers["o"],
+        guard numbers["e"] == Int64(TableEntry.version), let partition = numbers["p"].flatMap(Int32.init(exactly:)),
+            let offset = numbers["o"],
             let time = numbers["t"]
         else { return nil }
         let origin = Origin(

@@ -66,6 +66,10 @@ final class ChannelTable {
         if stagedFingerprints.count > 2 * RecentFingerprints.limit {
             stagedFingerprints.removeFirst(RecentFingerprints.limit)
         }
+        switch record.place {
+        case .right: break
+        case .misplaced, .ended: return .none
+        }
         switch record.kind {
         case nil: return .malformed
         case .place, .user, .device: return .none

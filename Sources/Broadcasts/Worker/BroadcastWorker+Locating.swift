@@ -137,7 +137,7 @@ extension BroadcastWorker {
         var folder = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
         do {
             try TopicReader.read(from: starts, to: ends, with: &folder) { batch in
-                for index in 0..<batch.count { try fold(batch[index]) }
+                for index in 0..<batch.count { try fold(batch, at: index) }
                 for partition in core.partitions.values { try store(partition, below: nil) }
                 guard .now >= nextService else { return }
                 nextService = .now + .milliseconds(200)
@@ -151,14 +151,12 @@ extension BroadcastWorker {
         return true
     }
 
-    private func fold(_ record: RecordView) throws(StoreError) {
+    private func fold(_ batch: borrowing RecordBatch, at index: Int) throws(StoreError) {
+        let record = SubscriptionRecord(of: batch, at: index, partitions: Int(context.log.partitions))
         guard let partition = core.partitions[record.partition], record.offset < partition.committed.offset else {
             return
         }
-        _ = try partition.table.apply(
-            SubscriptionRecord(
-                partition: record.partition, offset: record.offset, key: record.key, value: record.value),
-            timestamp: record.timestamp)
+        _ = try partition.table.apply(record, timestamp: batch[index].timestamp)
         partition.folded = record.offset + 1
     }
 

@@ -208,12 +208,10 @@ struct BroadcastWorker: ~Copyable {
             }
             let planned = core.open.planned
             while next < batch.count, core.hasRoom {
-                let record = batch[next]
+                let record = SubscriptionRecord(of: batch, at: next, partitions: Int(context.log.partitions))
+                let timestamp = batch[next].timestamp
                 next += 1
-                try core.take(
-                    SubscriptionRecord(
-                        partition: record.partition, offset: record.offset, key: record.key, value: record.value),
-                    timestamp: record.timestamp, clock: open())
+                try core.take(record, timestamp: timestamp, clock: open())
             }
             rate.take(core.open.planned - planned)
         }

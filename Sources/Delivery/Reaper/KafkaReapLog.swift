@@ -94,9 +94,10 @@ package final class KafkaReapLog: ReapLog {
             }
         }
         let name = Array(ReapMark.header.utf8)
+        let partitions = bounds.count
         try read(bounds, of: topic, headers: true) { records, index in
             let view = records[index]
-            guard let key = view.key else { return }
+            guard let key = view.key, view.partition == Murmur2.partition(of: key, count: partitions) else { return }
             let isWanted =
                 switch filter {
                 case .devices(let isWanted): DeviceHash(ofKey: key).map(isWanted) ?? false

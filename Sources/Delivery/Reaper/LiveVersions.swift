@@ -15,18 +15,12 @@ package struct LiveVersions {
     }
 
     package private(set) var versions: [[UInt8]: Version] = [:]
-    /// Keys in more than one partition. Which version counts cannot be told there, so they are left alone.
-    package private(set) var strays: Set<[UInt8]> = []
-    private var partitions: [[UInt8]: Int32] = [:]
 
     package init() {}
 
     /// Takes a record, in offset order of its partition. What is no subscription changes nothing, as in the table.
     package mutating func note(_ record: ConsumerRecord) {
         guard let key = record.key else { return }
-        if partitions.updateValue(record.partition, forKey: key) ?? record.partition != record.partition {
-            strays.insert(key)
-        }
         guard let value = record.value else {
             versions[key] = nil
             return
@@ -68,9 +62,7 @@ extension DeadEvidence {
         among live: LiveVersions, by credentials: (String) -> Bool = { _ in true }
     ) -> [DeadVersion] {
         live.versions.compactMap { key, version in
-            guard !live.strays.contains(key), let device = key.withUnsafeBytes({ DeviceHash(ofKey: $0) }) else {
-                return nil
-            }
+            guard let device = key.withUnsafeBytes({ DeviceHash(ofKey: $0) }) else { return nil }
             let newest = (devices[device] ?? [:])
                 .filter { $0.key.fits(version) && credentials($0.key.credential) && version.newest < $0.value }
                 .max { ($0.value, $0.key.credential) < ($1.value, $1.key.credential) }

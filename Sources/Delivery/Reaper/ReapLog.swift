@@ -16,7 +16,7 @@ package protocol ReapLog: AnyObject {
         from starts: [Int32: Int64], take: (_ record: DeliveryRecord, _ partition: Int32, _ offset: Int64) -> Void
     ) throws -> [Int32: Int64]
 
-    /// Reads `notifications.subscriptions` to its end.
+    /// Reads `notifications.subscriptions` to its end, without misplaced records: those have no effect.
     ///
     /// - Parameter starts: by partition; a missing one is not read. Nil: everything, from the beginning.
     /// - Returns: by partition that was read, the offset up to which.

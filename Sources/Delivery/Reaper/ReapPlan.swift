@@ -34,8 +34,6 @@ package struct ReapPlan {
     package var held: Set<String> { evidence.held(before: base.held) }
     /// Whether more evidence is left for another run.
     package var hasMore: Bool { evidence.hasMore }
-    /// Subscriptions that are in several partitions, and therefore left alone.
-    package var strays: Int { live.strays.count }
 
     /// What is deleted with this approval.
     package func dead(_ approval: ReapApproval) -> [DeadVersion] {

@@ -82,11 +82,6 @@ package struct Reaper {
                     + "carillon deliver reap",
                 ["credential": credential, "dead": "\(answers.dead)", "answers": "\(answers.all)"])
         }
-        if plan.strays > 0 {
-            logger.warning(
-                "dead devices: subscriptions that are in several partitions are left alone",
-                ["topic": configuration.topics.subscriptions, "subscriptions": "\(plan.strays)"])
-        }
         let counts = [
             "devices": "\(report.devices)", "subscriptions": "\(report.subscriptions)",
             "restored": "\(report.restored)",

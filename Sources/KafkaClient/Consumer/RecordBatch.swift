@@ -71,6 +71,17 @@ package struct RecordBatch: ~Copyable {
         handle = nil
     }
 
+    /// Whether a record has a header, also in a batch that reads none. Costs what reading them costs.
+    package func hasHeader(_ name: String, at index: Int) -> Bool {
+        var list: OpaquePointer?
+        guard rd_kafka_message_headers(messages[index], &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list else {
+            return false
+        }
+        var value: UnsafeRawPointer?
+        var count = 0
+        return rd_kafka_header_get_last(list, name, &value, &count) == RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+
     /// A copy of a record.
     package func record(at index: Int) -> ConsumerRecord {
         let view = self[index]

@@ -2,11 +2,12 @@ import Glibc
 
 /// Reads a topic from its beginning to the end that it has when the call starts.
 package enum TopicReader {
-    /// - Parameter take: receives each record, in offset order within a partition.
-    /// - Parameter progress: receives the fraction read so far.
+    /// - Parameters:
+    ///   - take: receives each record and the number of partitions, in offset order within a partition.
+    ///   - progress: receives the fraction read so far.
     package static func readAll(
         _ topic: String, settings: Settings, logger sink: @escaping ClientLog.Sink,
-        take: (ConsumerRecord) throws -> Void, progress: (Double) -> Void = { _ in }
+        take: (_ record: ConsumerRecord, _ partitions: Int) throws -> Void, progress: (Double) -> Void = { _ in }
     ) throws {
         var consumer = try Consumer(assigning: settings, logger: sink)
         let (starts, ends) = try consumer.explaining { consumer throws(KafkaError) in
@@ -21,7 +22,7 @@ package enum TopicReader {
             for index in 0..<batch.count {
                 let record = batch.record(at: index)
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                if let end = ends[partition], record.offset < end { try take(record) }
+                if let end = ends[partition], record.offset < end { try take(record, ends.count) }
             }
         } progress: {
             progress($0)

@@ -12,6 +12,10 @@ public enum Murmur2 {
         (hash(key) & Int32.max) % max(count, 1)
     }
 
+    package static func partition(of key: UnsafeRawBufferPointer, count: Int) -> Int32 {
+        (hash(of: key) & Int32.max) % Int32(clamping: max(count, 1))
+    }
+
     package static func hash(of key: UnsafeRawBufferPointer) -> Int32 {
         let multiplier: UInt32 = 0x5bd1_e995
         var hash: UInt32 = 0x9747_b28c ^ UInt32(truncatingIfNeeded: key.count)

@@ -69,6 +69,9 @@ extension Counts {
             "carillon_overwritten_keys_total", \.overwrittenKeys,
             "Requests with a collapse_key in their data, which FCM overwrites."),
         Row("carillon_malformed_subscriptions_total", \.malformedSubscriptions, "Subscription records skipped."),
+        Row(
+            "carillon_misplaced_subscriptions_total", \.misplacedSubscriptions,
+            "Subscription records skipped because they are not in the partition of their key."),
     ]
 
     private static let deadLetters: [Row] = DeadLetter.Code.allCases.flatMap { code in

@@ -29,6 +29,8 @@ public struct Counts: Sendable {
     /// Committed offsets whose metadata carried no watermark: an operator's reset.
     public package(set) var missingWatermarks = 0
     public package(set) var malformedSubscriptions = 0
+    /// Subscriptions and unsubscriptions in partitions that are not those of their keys.
+    public package(set) var misplacedSubscriptions = 0
     var eventsBySource = LabelledCounts<SourceKind>()
     var notificationsBySource = LabelledCounts<SourceKind>()
     var dispatchesBySource = LabelledCounts<SourceKind>()

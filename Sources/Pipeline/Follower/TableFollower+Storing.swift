@@ -63,6 +63,18 @@ extension TableFollower {
     }
 
     private func report(_ change: SubscriptionTableChange) {
+        if let example = change.misplacedExample {
+            context.meter.count { $0.misplacedSubscriptions += change.misplaced }
+            if context.patience.isDue("misplaced") {
+                logger.warning(
+                    "subscriptions without effect: they are not in the partition that murmur2 of their whole key gives; "
+                        + "correct their producer, then run: carillon subscriptions mend",
+                    [
+                        "records": "\(change.misplaced)", "partition": "\(topic.name)/\(example.partition)",
+                        "offset": "\(example.offset)", "key_sha256": example.keyHash,
+                    ])
+            }
+        }
         guard change.malformed > 0 else { return }
         context.meter.count { $0.malformedSubscriptions += change.malformed }
         for example in change.examples {

@@ -147,7 +147,7 @@ struct TableFollower: ~Copyable {
         for error in records.errors { try consider(error) }
         if let refusal { try consider(refusal) }
         let before = position.offsets
-        for index in 0..<records.count { take(records[index]) }
+        for index in 0..<records.count { take(index) }
         noteFingerprints(from: before)
         if !records.isEmpty, !isAtEnd { try context.reach(.inCatchUp) }
         for end in records.endsOfPartition {
@@ -161,12 +161,11 @@ struct TableFollower: ~Copyable {
         try storeIfDue(isQuiet: records.count < Self.batchLimit)
     }
 
-    private mutating func take(_ record: RecordView) {
+    private mutating func take(_ index: Int) {
+        let record = SubscriptionRecord(of: records, at: index, partitions: position.offsets.count)
         let partition = Int(record.partition)
         guard record.offset >= position.offsets[partition] else { return }
-        waiting.append(
-            SubscriptionRecord(
-                partition: record.partition, offset: record.offset, key: record.key, value: record.value))
+        waiting.append(record)
         position.offsets[partition] = record.offset + 1
     }
 

@@ -23,6 +23,8 @@ struct RedriveWatch: ~Copyable {
     private let topics: PipelineConfiguration.Topics
     private var follower: LogFollower
     private let news: RedriveNews
+    /// The number of partitions of the subscriptions topic.
+    private let partitions: Int
 
     init(_ news: RedriveNews, from ends: Ends, _ context: ReplayContext) throws {
         let topics = context.configuration.topics
@@ -41,13 +43,14 @@ struct RedriveWatch: ~Copyable {
         follower = try LogFollower(starts, partitionCounts: counts, context)
         self.topics = topics
         self.news = news
+        partitions = ends.subscriptions.count
     }
 
     /// Reads what was appended since the last look.
     ///
     /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
     mutating func look(tell: (String) -> Void) throws {
-        let (topics, news) = (topics, news)
+        let (topics, news, partitions) = (topics, news, partitions)
         var batch = EventBatch(.orders, topic: topics.events)
         var pushes = DispatchTopic()
         try follower.advance(tell: tell) { records in
@@ -59,9 +62,7 @@ struct RedriveWatch: ~Copyable {
                     try news.note(EventRecord(record), of: batch)
                 } else if record.topic == topics.subscriptions {
                     try news.note(
-                        SubscriptionRecord(
-                            partition: record.partition, offset: record.offset, key: record.key, value: record.value),
-                        at: record.timestamp ?? 0)
+                        SubscriptionRecord(of: records, at: index, partitions: partitions), at: record.timestamp ?? 0)
                 } else {
                     try pushes.forEachDevice(of: records, at: index) { try news.note($0, at: $1) }
                 }

@@ -116,9 +116,7 @@ extension ReplaySession {
                 let record = records[at]
                 state.note(partition: record.partition, offset: record.offset, timestamp: record.timestamp)
                 try subscriptions.append(
-                    SubscriptionRecord(
-                        partition: record.partition, offset: record.offset, key: record.key, value: record.value),
-                    at: record.timestamp ?? 0)
+                    SubscriptionRecord(of: records, at: at, partitions: bounds.count), at: record.timestamp ?? 0)
             }
         } progress: {
             context.progress(.subscriptions, $0, $1)

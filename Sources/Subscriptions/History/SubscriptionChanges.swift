@@ -26,6 +26,8 @@ package struct SubscriptionChanges: ~Copyable {
     /// The records that were skipped.
     package private(set) var malformed = 0
     private var examples: [MalformedSubscription] = []
+    private var misplaced = 0
+    private var misplacedExample: MisplacedSubscription?
     private var reader = JSONReader()
 
     package init() {}
@@ -35,8 +37,14 @@ package struct SubscriptionChanges: ~Copyable {
     /// The memory of these changes.
     package var byteCount: Int { bytes.count + changes.count * MemoryLayout<Change>.stride }
 
-    /// Adds a record; the last record of a key counts. A malformed record is counted, described by hashes, and skipped.
+    /// Adds a record; the last record of a key counts. A malformed or misplaced record is counted, described by hashes,
+    /// and skipped.
     package mutating func append(_ record: SubscriptionRecord) {
+        switch record.place {
+        case .right: break
+        case .misplaced: return noteMisplaced(record)
+        case .ended: return
+        }
         guard let key = SubscriptionKey.View(record.key) else {
             skip(record, [SubscriptionKey.problem])
             return
@@ -58,6 +66,8 @@ package struct SubscriptionChanges: ~Copyable {
         changes.removeAll(keepingCapacity: true)
         malformed = 0
         examples.removeAll()
+        misplaced = 0
+        misplacedExample = nil
     }
 
     private mutating func upsert(
@@ -94,14 +104,25 @@ package struct SubscriptionChanges: ~Copyable {
     private mutating func skip(_ record: SubscriptionRecord, _ problems: [String]) {
         malformed += 1
         guard examples.count < Self.mostExamples else { return }
-        let keyHash = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+        examples.append(
+            MalformedSubscription(
+                partition: record.partition, offset: record.offset, keyHash: Self.keyHash(of: record),
+                problems: problems))
+    }
+
+    private mutating func noteMisplaced(_ record: SubscriptionRecord) {
+        misplaced += 1
+        guard misplacedExample == nil else { return }
+        misplacedExample = MisplacedSubscription(
+            partition: record.partition, offset: record.offset, keyHash: Self.keyHash(of: record))
+    }
+
+    private static func keyHash(of record: SubscriptionRecord) -> String {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
             guard let start = hash.baseAddress else { return "" }
             SHA256.hash(record.key ?? UnsafeRawBufferPointer(start: nil, count: 0), into: start)
             return Hex.string(start)
         }
-        examples.append(
-            MalformedSubscription(
-                partition: record.partition, offset: record.offset, keyHash: keyHash, problems: problems))
     }
 
     /// Writes the changes into a transaction in the order of their keys; of each key the last one.
@@ -127,6 +148,8 @@ package struct SubscriptionChanges: ~Copyable {
     /// Adds the records that were skipped.
     func addSkipped(to summary: inout SubscriptionTableChange) {
         summary.malformed += malformed
+        summary.misplaced += misplaced
+        summary.misplacedExample = summary.misplacedExample ?? misplacedExample
         summary.examples += examples.prefix(max(0, Self.mostExamples - summary.examples.count))
     }
 

@@ -91,6 +91,15 @@ extension Subscription {
         guard problems.isEmpty else { throw Invalid(problems: problems) }
     }
 
+    /// The problems of everything but the token, while it is not known.
+    package var problemsWithoutToken: [String] {
+        let token = "00"
+        // The audience of a single device is compared with the token.
+        let isDevice = Array(audience.utf8).withUnsafeBytes { Audience(of: $0) == .device }
+        let audience = isDevice ? "device/" + SubscriptionKey.tokenHash(of: token) : audience
+        return Self.problems(audience: audience, token: token, platform: platform, app: app)
+    }
+
     static func problems(audience: String, token: String, platform: Platform, app: String) -> [String] {
         var (audience, token, app) = (audience, token, app)
         return audience.withUTF8 { audience in

@@ -7,14 +7,26 @@ package struct SubscriptionRecord {
     package var key: UnsafeRawBufferPointer?
     /// Nil: a tombstone, which unsubscribes.
     package var value: UnsafeRawBufferPointer?
+    package var place: Place
+
+    /// Whether it is in the partition of its key. In any other it changes nothing (docs/rules.md §4.4).
+    package enum Place: Sendable {
+        case right
+        /// Its producer chose another partition.
+        case misplaced
+        /// A null in a wrong partition by which Carillon has ended a misplaced record.
+        case ended
+    }
 
     package init(
-        partition: Int32, offset: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+        partition: Int32, offset: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        place: Place = .right
     ) {
         self.partition = partition
         self.offset = offset
         self.key = key
         self.value = value
+        self.place = place
     }
 
     /// The kind of audience that its key names; nil if the key is not that of a subscription.
@@ -30,6 +42,14 @@ public struct MalformedSubscription: Equatable, Sendable {
     public var problems: [String]
 }
 
+/// A record in a partition that is not that of its key: named without its token.
+public struct MisplacedSubscription: Equatable, Sendable {
+    public var partition: Int32
+    public var offset: Int64
+    /// The SHA-256 of the record's key in hex.
+    public var keyHash: String
+}
+
 /// The result of applying records.
 public struct SubscriptionTableChange: Equatable, Sendable {
     public var upserts = 0
@@ -37,6 +57,10 @@ public struct SubscriptionTableChange: Equatable, Sendable {
     public var malformed = 0
     /// The first few of them, for the log.
     public var examples: [MalformedSubscription] = []
+    /// Records in partitions that are not those of their keys.
+    public var misplaced = 0
+    /// The first of them, for the log.
+    public var misplacedExample: MisplacedSubscription?
 }
 
 /// The present state of the subscriptions topic, by which a stored table is checked.

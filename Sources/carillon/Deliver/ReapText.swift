@@ -26,8 +26,6 @@ struct ReapText {
         var subscriptions: Int
         var rows: [Row]
         var credentials: [Share]
-        /// Subscriptions that are in several partitions, and left alone.
-        var strays: Int
         var hasMore: Bool
     }
 
@@ -43,7 +41,7 @@ struct ReapText {
             credentials: plan.answers.sorted { $0.key < $1.key }.map {
                 .init(credential: $0.key, answers: $0.value.all, dead: $0.value.dead, held: held.contains($0.key))
             },
-            strays: plan.strays, hasMore: plan.hasMore)
+            hasMore: plan.hasMore)
     }
 
     var text: String {
@@ -59,13 +57,10 @@ struct ReapText {
             }
             text += table.text
         }
-        text += "\(Self.count(plan.devices(.everything))) dead devices with "
-        text += "\(Self.count(plan.dead(.everything).count)) subscriptions\n"
+        text += ProgressLine.counted(plan.devices(.everything), "dead device")
+        text += " with \(ProgressLine.counted(plan.dead(.everything).count, "subscription"))\n"
         for credential in held.sorted() {
             text += "\(credential) waits for a person: \(share(of: credential)) were about dead devices\n"
-        }
-        if plan.strays > 0 {
-            text += "left alone: \(Self.count(plan.strays)) subscriptions that are in several partitions\n"
         }
         if plan.hasMore { text += "there is more evidence than one run takes: run it again\n" }
         return text
@@ -79,7 +74,9 @@ struct ReapText {
     }
 
     static func sentence(_ report: ReapReport) -> String {
-        var text = "Unsubscribed \(count(report.devices)) devices from \(count(report.subscriptions)) audiences.\n"
+        var text =
+            "Unsubscribed \(ProgressLine.counted(report.devices, "device")) from "
+            + "\(ProgressLine.counted(report.subscriptions, "audience")).\n"
         if report.restored > 0 {
             text += "\(count(report.restored)) had changed meanwhile and were written again.\n"
         }

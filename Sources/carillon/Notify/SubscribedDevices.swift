@@ -10,7 +10,7 @@ enum SubscribedDevices {
 
     /// Reads the topic of subscriptions from its beginning to its present end, with progress on a terminal.
     ///
-    /// Records that are no subscriptions are skipped, as in the pipeline. Memory grows with the devices of the audiences.
+    /// Records that are no subscriptions, or misplaced, are skipped, as in the pipeline. Memory grows with the devices of the audiences.
     static func read(
         _ audiences: [String], _ configuration: PipelineConfiguration, now: Int64
     ) throws -> SubscriptionTable {
@@ -25,10 +25,12 @@ enum SubscribedDevices {
         var fraction = 0.0
         try TopicReader.readAll(
             configuration.topics.subscriptions, settings: configuration.kafka, logger: configuration.clientSink
-        ) { record in
+        ) { record, partitions in
             count += 1
             if count % 1_024 == 0 { progress.show(count, fraction: fraction) }
-            guard let key = record.key, wanted.contains(audience(of: key)) else { return }
+            guard let key = record.key, wanted.contains(audience(of: key)),
+                record.partition == Murmur2.partition(of: key, count: Int32(partitions))
+            else { return }
             key.withUnsafeBytes { key in
                 withOptionalBytes(record.value) { value in
                     changes.append(SubscriptionRecord(partition: 0, offset: 0, key: key, value: value))

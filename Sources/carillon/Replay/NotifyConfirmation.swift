@@ -5,13 +5,14 @@ import Foundation
 struct NotifyConfirmation {
     /// What is done once it is confirmed.
     enum Deed {
-        case notify, delete, cancel
+        case notify, delete, cancel, move
 
         var warning: String {
             switch self {
             case .notify: "This notifies people."
             case .delete: "This deletes subscriptions."
             case .cancel: "This cancels a broadcast."
+            case .move: "Whoever is subscribed anew gets pushes from now on."
             }
         }
     }
@@ -67,6 +68,7 @@ struct NotifyConfirmation {
         case .notify: CommandFailure(code, "\(reason); nothing was sent")
         case .delete: CommandFailure(code, "\(reason); nothing was deleted")
         case .cancel: CommandFailure(code, "\(reason); nothing was cancelled")
+        case .move: CommandFailure(code, "\(reason); nothing was moved")
         }
     }
 }

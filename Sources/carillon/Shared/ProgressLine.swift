@@ -48,6 +48,11 @@ struct ProgressLine {
         return (number < 0 ? "-" : "") + String(text.reversed())
     }
 
+    /// `1 device`, `12,000 devices`.
+    static func counted(_ number: Int, _ unit: String) -> String {
+        "\(grouped(number)) \(unit)\(number == 1 ? "" : "s")"
+    }
+
     /// `45s`, `3m05s`, `2h10m`.
     static func time(_ seconds: Double) -> String {
         let seconds = Int(min(seconds.rounded(.up), 1e9))

@@ -23,7 +23,11 @@ struct TopicWriter: ~Copyable {
 
     /// - Parameter value: nil is a tombstone.
     mutating func write(key: String, value: [UInt8]?) throws(KafkaError) {
-        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic)
+        try write(ProducerRecord(key: Array(key.utf8), value: value))
+    }
+
+    mutating func write(_ record: ProducerRecord) throws(KafkaError) {
+        try producer.produce(record, to: topic)
         producer.poll(timeout: .zero)
         try takeFailures()
     }

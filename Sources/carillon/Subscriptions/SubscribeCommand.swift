@@ -37,9 +37,14 @@ struct SubscribeCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = EventTime(milliseconds: WallClock.now)
-        let subscription = Subscription(
-            audience: audience, token: try token.read(), platform: platform, app: app, environment: environment,
-            locale: locale, registeredAt: now, lastSeenAt: now)
+        var subscription = Subscription(
+            audience: audience, token: "", platform: platform, app: app, environment: environment, locale: locale,
+            registeredAt: now, lastSeenAt: now)
+        do {
+            subscription.token = try token.read()
+        } catch {
+            throw CommandFailure(.usage, lines: error.lines + subscription.problemsWithoutToken)
+        }
         try subscription.validate()
         var writer = try SubscriptionWriter(configuration)
         try writer.subscribe(subscription)

@@ -15,10 +15,7 @@ struct SubscriptionWriter: ~Copyable {
         try writer.write(key: subscription.key, value: subscription.encoded())
     }
 
-    /// Writes the tombstone of a key.
-    mutating func unsubscribe(key: String) throws(KafkaError) {
-        try writer.write(key: key, value: nil)
-    }
+    mutating func write(_ record: ProducerRecord) throws(KafkaError) { try writer.write(record) }
 
     /// Waits until everything is written.
     mutating func finish() throws(KafkaError) { try writer.finish() }

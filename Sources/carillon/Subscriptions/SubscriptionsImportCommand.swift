@@ -54,7 +54,8 @@ struct SubscriptionsImportCommand: ParsableCommand {
         Terminal.write(json ? try JSONOutput.text(summary) : summary.text)
         if summary.malformed > 0 {
             throw CommandFailure(
-                .difference, "\(summary.malformed) lines of \(file) are no subscriptions and were skipped")
+                .difference,
+                "\(ProgressLine.counted(summary.malformed, "line")) of \(file) are no subscriptions and were skipped")
         }
     }
 }
@@ -65,8 +66,9 @@ private struct ImportSummary: Encodable {
     var seconds = 0.0
 
     var text: String {
-        let rate = seconds > 0 ? Int(Double(imported) / seconds) : 0
-        return "\(ProgressLine.grouped(imported)) subscriptions written in \(ProgressLine.time(seconds)), "
-            + "\(ProgressLine.grouped(rate))/s\n"
+        // Of a few the rate says nothing but how long it took to connect.
+        let rate = seconds >= 1 && imported >= 1_000 ? Int(Double(imported) / seconds) : 0
+        return "\(ProgressLine.counted(imported, "subscription")) written in \(ProgressLine.time(seconds))"
+            + (rate > 0 ? ", \(ProgressLine.grouped(rate))/s\n" : "\n")
     }
 }

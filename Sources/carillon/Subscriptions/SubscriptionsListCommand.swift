@@ -11,7 +11,9 @@ struct SubscriptionsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the subscriptions; of a token only its hash is shown.",
-        discussion: "Reads the topic from its beginning, so that it shows what a pipeline that starts now would use.",
+        discussion:
+            "Reads the topic from its beginning, so that it shows what a pipeline that starts now would use. Records "
+            + "in a wrong partition have no effect, and are listed by themselves.",
         examples: [
             ("carillon subscriptions list -b localhost:9092", "All of them."),
             ("carillon subscriptions list --audience place/42 --json", "Those of a place, as JSON lines."),
@@ -26,43 +28,64 @@ struct SubscriptionsListCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         var found: [SubscriptionKey: SubscriptionRow] = [:]
-        var malformed = 0
-        try TopicReader.readAll(
-            configuration.topics.subscriptions, settings: configuration.kafka,
-            logger: configuration.clientSink
-        ) { record in
-            guard let key = SubscriptionKey(record.key) else {
-                malformed += 1
-                return
-            }
-            guard audience == nil || audience == key.audience else { return }
-            guard let value = record.value else {
-                found[key] = nil
-                return
-            }
-            guard let row = SubscriptionRow(key: record.key ?? [], hash: key.tokenHash, value: value) else {
-                malformed += 1
-                return
-            }
-            found[key] = row.matches(platform, app) ? row : nil
+        var places: [SubscriptionKey: KeyPlaces] = [:]
+        let malformed = try SubscriptionsTopic(configuration: configuration).read {
+            audience == nil || audience == $0.audience
+        } take: { record, key, partitions in
+            let bytes = record.key ?? []
+            let isPlaced = record.partition == Murmur2.partition(of: bytes, count: Int32(partitions))
+            if isPlaced { found[key] = SubscriptionRow(record, key).flatMap { $0.matches(platform, app) ? $0 : nil } }
+            // Of nearly all keys there is nothing to remember.
+            guard !isPlaced || places[key] != nil else { return }
+            places[key, default: KeyPlaces(key: bytes, partitions: partitions)].note(record)
         }
-        Terminal.write(try text(found.sorted { $0.key < $1.key }.map(\.value)))
-        if malformed > 0 { Terminal.complain("carillon: \(malformed) records are no subscriptions and were skipped\n") }
+        let misplaced = places.flatMap { key, places in
+            places.misplaced.map { MisplacedRow(key, $0, home: places.home, isBoth: found[key] != nil) }
+        }
+        .filter { $0.matches(platform, app) }
+        .sorted { ($0.audience, $0.tokenSHA256, $0.partition) < ($1.audience, $1.tokenSHA256, $1.partition) }
+        Terminal.write(try text(found.sorted { $0.key < $1.key }.map(\.value), misplaced))
+        guard let first = malformed.first else { return }
+        Terminal.complain(
+            "carillon: skipped \(ProgressLine.counted(malformed.count, "record")), no subscriptions: \(Self.list(malformed))"
+                + "\nLook at one: kcat -C -t \(configuration.topics.subscriptions) -p \(first.partition) -o \(first.offset) "
+                + "-c 1 -f '%k\\n'\n")
     }
 
-    private func text(_ rows: [SubscriptionRow]) throws -> String {
-        if json { return try rows.map { try JSONOutput.text($0) }.joined() }
+    /// `partition 3 offset 17, partition 5 offset 2, and 12 more`
+    private static func list(_ malformed: [SubscriptionsTopic.Malformed]) -> String {
+        let shown = malformed.prefix(10).map { "partition \($0.partition) offset \($0.offset)" }
+        let rest = malformed.count - shown.count
+        return shown.joined(separator: ", ") + (rest > 0 ? ", and \(ProgressLine.grouped(rest)) more" : "")
+    }
+
+    private func text(_ rows: [SubscriptionRow], _ misplaced: [MisplacedRow]) throws -> String {
+        if json {
+            return try rows.map { try JSONOutput.text($0) }.joined()
+                + misplaced.map { try JSONOutput.text($0) }.joined()
+        }
         var table = TextTable(["AUDIENCE", "PLATFORM", "APP", "ENVIRONMENT", "LAST SEEN", "TOKEN HASH"])
         for row in rows {
             table.append([
                 row.audience, row.platform, row.app, row.environment, row.lastSeenAt ?? "-", row.tokenSHA256,
             ])
         }
-        return table.text + "\(rows.count) subscriptions\n"
+        let text = table.text + ProgressLine.counted(rows.count, "subscription") + "\n"
+        guard !misplaced.isEmpty else { return text }
+        var strays = TextTable(["AUDIENCE", "RECORD", "PARTITION", "BELONGS IN", "THERE", "TOKEN HASH"])
+        for row in misplaced {
+            strays.append([
+                row.audience, row.unsubscribes ? "unsubscription" : "subscription", "\(row.partition)",
+                "\(row.belongsIn)", row.isSubscribed ? "subscribed" : "nothing", row.tokenSHA256,
+            ])
+        }
+        return text + "\n" + strays.text
+            + "\(ProgressLine.counted(misplaced.count, "misplaced record")) without effect: 'carillon subscriptions mend' "
+            + "moves what is in a wrong partition\n"
     }
 }
 
-/// The members of a subscription that are shown: everything except the token.
+/// A subscription in its partition. Its members are what is shown: everything except the token.
 private struct SubscriptionRow: Encodable {
     var audience: String
     var tokenSHA256: String
@@ -71,19 +94,53 @@ private struct SubscriptionRow: Encodable {
     var environment: String
     var locale: String?
     var lastSeenAt: String?
+    var partition: Int32
 
-    init?(key: [UInt8], hash: String, value: [UInt8]) {
-        guard let subscription = try? Subscription.decode(key: key, value: value) else { return nil }
+    /// Nil for an unsubscription.
+    init?(_ record: ConsumerRecord, _ key: SubscriptionKey) {
+        guard let value = record.value, let subscription = try? Subscription.decode(value: value) else { return nil }
         audience = subscription.audience
-        tokenSHA256 = hash
+        tokenSHA256 = key.tokenHash
         platform = subscription.platform.rawValue
         app = subscription.app
         environment = subscription.environment.rawValue
         locale = subscription.locale
         lastSeenAt = subscription.lastSeenAt.map { TimeText.iso8601($0.milliseconds) }
+        partition = record.partition
     }
 
     func matches(_ platform: Platform?, _ app: String?) -> Bool {
         (platform == nil || platform?.rawValue == self.platform) && (app == nil || app == self.app)
+    }
+}
+
+/// A subscription or an unsubscription in a wrong partition, where it has no effect.
+private struct MisplacedRow: Encodable {
+    var audience: String
+    var tokenSHA256: String
+    var platform: String?
+    var app: String?
+    var partition: Int32
+    /// The partition of its key, and whether the device is subscribed there.
+    var belongsIn: Int32
+    var isSubscribed: Bool
+    /// Whether it is a null.
+    var unsubscribes: Bool
+
+    init(_ key: SubscriptionKey, _ said: KeyPlaces.Said, home: Int32, isBoth: Bool) {
+        let subscription = said.value.flatMap { try? Subscription.decode(value: $0) }
+        audience = key.audience
+        tokenSHA256 = key.tokenHash
+        platform = subscription?.platform.rawValue
+        app = subscription?.app
+        partition = said.partition
+        belongsIn = home
+        isSubscribed = isBoth
+        unsubscribes = said.value == nil
+    }
+
+    /// An unsubscription has neither.
+    func matches(_ platform: Platform?, _ app: String?) -> Bool {
+        unsubscribes || (platform == nil || platform?.rawValue == self.platform) && (app == nil || app == self.app)
     }
 }

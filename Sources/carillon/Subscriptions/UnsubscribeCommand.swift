@@ -1,5 +1,6 @@
 import Arguments
 import FanOut
+import KafkaClient
 import Pipeline
 import Subscriptions
 
@@ -8,6 +9,8 @@ struct UnsubscribeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsubscribe",
         abstract: "Unsubscribe a device from an audience.",
+        discussion: "Reads the topic first, to find the subscription also where a producer has put it into a wrong "
+            + "partition. If there is none, it says so and ends with 1.",
         examples: [
             ("carillon unsubscribe --audience place/42 < token.txt", "By its token."),
             (
@@ -38,9 +41,17 @@ struct UnsubscribeCommand: ParsableCommand {
             } else {
                 SubscriptionKey(audience: audience, token: try token.read())
             }
+        guard let places = try SubscriptionsTopic(configuration: configuration).places(of: key),
+            !places.unsubscription.isEmpty
+        else {
+            throw CommandFailure(.difference, "there is no subscription \(key.text), so nothing was written")
+        }
         var writer = try SubscriptionWriter(configuration)
-        try writer.unsubscribe(key: key.text)
+        for record in places.unsubscription { try writer.write(record) }
         try writer.finish()
         Terminal.write("unsubscribed \(key.text)\n")
+        for stray in places.misplaced where stray.value != nil {
+            Terminal.write("it was misplaced in partition \(stray.partition), and belongs in \(places.home)\n")
+        }
     }
 }

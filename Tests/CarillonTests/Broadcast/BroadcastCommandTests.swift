@@ -36,7 +36,9 @@ private struct BroadcastTrial {
     func written() throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
         let settings = ["bootstrap.servers": cluster.bootstrapServers]
-        try TopicReader.readAll(Self.topic, settings: settings, logger: Self.silence) { records.append($0) }
+        try TopicReader.readAll(Self.topic, settings: settings, logger: Self.silence) { record, _ in
+            records.append(record)
+        }
         return records
     }
 }

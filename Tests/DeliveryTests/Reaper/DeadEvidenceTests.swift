@@ -160,15 +160,4 @@ struct LiveVersionsTests {
         #expect(dead(records, outcomes, by: { $0 != "b" }).map(\.evidence) == [1_000])
         #expect(dead(records, outcomes, by: { _ in false }).isEmpty)
     }
-
-    @Test("a key in several partitions is left alone: which version counts cannot be told")
-    func strays() {
-        let records = [
-            ReapSamples.subscription(1, written: 1, partition: 0, offset: 0),
-            ReapSamples.subscription(1, written: 2_000, partition: 1, offset: 0),
-            ReapSamples.subscription(2, written: 1, partition: 1, offset: 1),
-        ]
-        let outcomes = [1, 2].map { ReapSamples.outcome(.deadDevice, $0, evidence: 1_000) }
-        #expect(dead(records, outcomes).map(\.key) == [ReapSamples.key(2)])
-    }
 }

@@ -86,10 +86,14 @@ def enough(guarded):
     harness.command("topics", "create", "--partitions", "2", "--replication-factor", "1", settings=operator)
     harness.command("topics", "check", "--partitions", "2", "--replication-factor", "1", settings=operator)
 
-    guarded.grant("writer", documented("carillon subscribe, unsubscribe, subscriptions import", world))
+    guarded.grant("writer", documented("carillon subscribe, subscriptions import", world))
     file = world.folder / "subscriptions.jsonl"
     file.write_bytes(b"".join(each.value + b"\n" for each in well_formed(world.subscriptions)))
     harness.command("subscriptions", "import", str(file), settings=settings | guarded.login("writer"))
+
+    guarded.grant("mender", documented("carillon unsubscribe, subscriptions mend", world))
+    if "Nothing is misplaced." not in harness.command("subscriptions", "mend", settings=settings | guarded.login("mender")):
+        raise Failure("`subscriptions mend` found something misplaced")
 
     guarded.grant("lister", documented("carillon subscriptions list", world))
     if "place/" not in harness.command("subscriptions", "list", settings=settings | guarded.login("lister")):

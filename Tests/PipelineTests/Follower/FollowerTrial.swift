@@ -83,6 +83,24 @@ struct FollowerTrial: ~Copyable {
         try producer.flush(timeout: .seconds(30))
     }
 
+    /// Writes a record of a token's subscription into a partition, whichever it belongs in; a null unsubscribes.
+    mutating func write(
+        _ token: String, isSubscribed: Bool, in partition: Int32, headers: [RecordHeader] = []
+    ) throws {
+        let subscription = Subscription(audience: "place/7", token: token, platform: .fcm, app: "a")
+        try producer.produce(
+            ProducerRecord(
+                key: Array(subscription.key.utf8), value: isSubscribed ? subscription.encoded() : nil, headers: headers,
+                partition: partition), to: producerTopic)
+        try producer.flush(timeout: .seconds(30))
+    }
+
+    /// The partition of a token's key.
+    static func home(_ token: String, among partitions: Int) -> Int32 {
+        let subscription = Subscription(audience: "place/7", token: token, platform: .fcm, app: "a")
+        return Murmur2.partition(of: Array(subscription.key.utf8), count: Int32(partitions))
+    }
+
     /// Ends these tokens' subscriptions.
     mutating func unsubscribe(_ tokens: some Sequence<String>) throws {
         for token in tokens {

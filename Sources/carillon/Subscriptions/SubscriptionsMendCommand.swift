@@ -1,0 +1,80 @@
+import Arguments
+import KafkaClient
+import Pipeline
+import Subscriptions
+
+/// `carillon subscriptions mend`
+struct SubscriptionsMendCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mend",
+        abstract: "Move subscriptions from wrong partitions to those of their keys.",
+        discussion: """
+            A subscription has an effect only in the partition that murmur2 of its whole key gives. This shows a plan \
+            first, and writes after the number of its records is typed, or given with --confirm-records. Of each key the \
+            newest record counts, by its timestamp: a subscription is written to its partition, unless the device has \
+            unsubscribed there since; then the misplaced record is ended by a null. Correct the producer first: it must \
+            partition by murmur2. May be interrupted at any time, and repeated.
+            """,
+        examples: [
+            ("carillon subscriptions mend --dry-run", "What is misplaced, and what would be written."),
+            ("carillon subscriptions mend", "Asks for the number of records, then writes."),
+            ("carillon subscriptions mend --yes --json", "From a script."),
+        ])
+
+    @Flag(help: "Do not ask.") var yes: Bool
+    @Option(help: "The number of misplaced records in the plan, in place of typing it.", valueName: "n")
+    var confirmRecords: Int?
+    @Flag(help: "Show the plan and write nothing.") var dryRun: Bool
+    @Flag(help: "Print JSON: a line with the plan, and one with what was written.") var json: Bool
+    @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+
+    /// After this many rounds something writes to wrong partitions all the time.
+    private static let mostRounds = 5
+
+    func validate() -> [String] {
+        var problems: [String] = []
+        if let confirmRecords, confirmRecords < 0 {
+            problems.append("--confirm-records \(confirmRecords) is not allowed; it must be 0 or more")
+        }
+        if yes, confirmRecords != nil { problems.append("--yes and --confirm-records exclude each other") }
+        return problems
+    }
+
+    func run() async throws {
+        let configuration = try options.checked()
+        let topic = SubscriptionsTopic(configuration: configuration)
+        var plan = MendPlan(try topic.places())
+        Terminal.write(json ? try JSONOutput.text(plan) : plan.text)
+        guard !dryRun else { return }
+        if !yes, plan.misplaced > 0 || confirmRecords != nil {
+            try NotifyConfirmation(
+                deed: .move, count: plan.misplaced, unit: "records", option: "--confirm-records", given: confirmRecords
+            ).check { TypedLine.read { false } }
+        }
+        var written = MendOutcome()
+        var rounds = 0
+        // Another record of a key may have come between the plan and its writes: it is looked for until there is none.
+        while !plan.isEmpty, rounds < Self.mostRounds {
+            try perform(plan, configuration)
+            written.add(plan)
+            plan = MendPlan(try topic.places())
+            rounds += 1
+        }
+        Terminal.write(json ? try JSONOutput.text(written) : written.text)
+        guard plan.isEmpty else {
+            throw CommandFailure(
+                .difference,
+                "a producer still writes to wrong partitions: correct it, then run this again (\(plan.misplaced) are left)"
+            )
+        }
+    }
+
+    /// First what the right partitions lack, then the nulls: if this ends in between, no subscription is lost.
+    private func perform(_ plan: MendPlan, _ configuration: PipelineConfiguration) throws {
+        var writer = try SubscriptionWriter(configuration)
+        for place in plan.places { if let record = place.writes.home { try writer.write(record) } }
+        try writer.finish()
+        for place in plan.places { for record in place.writes.ends { try writer.write(record) } }
+        try writer.finish()
+    }
+}
