@@ -6,7 +6,7 @@ import Telemetry
 /// Makes a configuration from files, environment and flags (docs/design.md §3 "Configuration").
 ///
 /// Flags beat environment beats the configuration file beats the Kafka file beats defaults. An unknown key in a file or
-/// flag is a problem; an unknown environment variable is ignored and listed. All problems are found in one go, and no
+/// flag is a problem; an unknown environment variable is ignored, listed and, with our prefix, warned of. All problems are found in one go, and no
 /// message holds the value of a secret.
 public struct ConfigurationLoader: Sendable {
     /// A setting given on the command line.
@@ -59,10 +59,8 @@ public struct ConfigurationLoader: Sendable {
             do {
                 try setting.read(value.text, &draft)
             } catch {
-                problems.append(
-                    ConfigurationProblem(
-                        subject: value.subject(setting.key),
-                        message: "'\(value.text)' is not allowed; it must be \(error.allowed)"))
+                let reason = error.reason ?? "is not allowed"
+                problems.append(value.problem(setting.key, "'\(value.text)' \(reason); it must be \(error.allowed)"))
             }
         }
         problems += makeRules(&draft, given)
@@ -94,7 +92,7 @@ public struct ConfigurationLoader: Sendable {
                 ("place-time-zones", "'\($0.value)' of place '\($0.key)' is not a time zone")
             }
             return ([zone].compactMap { $0 } + places).map { key, message in
-                ConfigurationProblem(subject: given.values[key]?.subject(key) ?? key, message: message)
+                given.values[key]?.problem(key, message) ?? ConfigurationProblem(subject: key, message: message)
             }
         }
     }
@@ -104,10 +102,10 @@ public struct ConfigurationLoader: Sendable {
         draft.configuration.rendering.display = draft.displayTemplates
         let templates = given.values["display.templates"]
         guard draft.displayTemplates == nil, templates.map(\.text.isEmpty) != false else { return [] }
+        let message = "'on' needs the texts of order pushes; add display.templates=@FILE, or leave display off"
         return [
-            ConfigurationProblem(
-                subject: given.values["display"]?.subject("display") ?? "display",
-                message: "'on' needs the texts of order pushes; add display.templates=@FILE, or leave display off")
+            given.values["display"]?.problem("display", message)
+                ?? ConfigurationProblem(subject: "display", message: message)
         ]
     }
 
@@ -134,12 +132,15 @@ public struct LoadedConfiguration: Sendable {
     public let settings: [EffectiveSetting]
     /// Variables with our prefix or librdkafka's that name no setting.
     public let ignoredVariables: [String]
+    /// What a person should see before the command works: variables that were probably meant to set something.
+    public let warnings: [String]
     public let problems: [ConfigurationProblem]
 
     init(configuration: PipelineConfiguration?, _ given: GivenSettings, _ problems: [ConfigurationProblem]) {
         self.configuration = configuration
         self.settings = given.effective(configuration)
         self.ignoredVariables = given.ignoredVariables.sorted()
+        warnings = given.variableWarnings
         self.problems = problems
     }
 

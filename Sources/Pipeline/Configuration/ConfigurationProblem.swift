@@ -4,10 +4,13 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     public var subject: String
     /// What is wrong, with the value and what is allowed. Never with the value of a secret.
     public var message: String
+    /// Whether it is about a flag's value, so that the command line is wrong and not the configuration.
+    public var isOfFlag: Bool
 
-    package init(subject: String, message: String) {
+    package init(subject: String, message: String, isOfFlag: Bool = false) {
         self.subject = subject
         self.message = message
+        self.isOfFlag = isOfFlag
     }
 
     public var description: String { "\(subject): \(message)" }
@@ -31,6 +34,13 @@ public enum SettingSource: Equatable, Sendable, CustomStringConvertible {
     case file(String, line: Int)
     case environment(String)
     case flag(String)
+
+    var isFlag: Bool {
+        switch self {
+        case .default, .file, .environment: false
+        case .flag: true
+        }
+    }
 
     public var description: String {
         switch self {

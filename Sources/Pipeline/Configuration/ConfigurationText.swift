@@ -1,6 +1,8 @@
 /// Why a value cannot be used: what is allowed instead, as in `must be a duration from 1ms to 10s`.
 struct InvalidValue: Error {
     var allowed: String
+    /// What is wrong with the value, as in `cannot be read`; nil: it is just not allowed.
+    var reason: String?
 }
 
 /// How values are written in files, environment and flags.

@@ -14,6 +14,10 @@ struct GivenSettings {
             case .flag(let name): name == "--\(key)" ? name : "\(name) (\(key))"
             }
         }
+
+        func problem(_ key: String, _ message: String) -> ConfigurationProblem {
+            ConfigurationProblem(subject: subject(key), message: message, isOfFlag: source.isFlag)
+        }
     }
 
     private(set) var values: [String: Value] = [:]
@@ -35,7 +39,9 @@ struct GivenSettings {
         {
             values[KafkaSetting.prefix + name] = value
         } else {
-            problems.append(ConfigurationProblem(subject: "\(source)", message: "unknown setting '\(key)'" + hint(key)))
+            problems.append(
+                ConfigurationProblem(
+                    subject: "\(source)", message: "unknown setting '\(key)'" + hint(key), isOfFlag: source.isFlag))
         }
     }
 
@@ -77,12 +83,24 @@ struct GivenSettings {
         for (key, value) in kafkaValues {
             let name = String(key.dropFirst(KafkaSetting.prefix.count))
             if let message = KafkaSetting.refusal(name) ?? KafkaSetting.problem(name, value.text) {
-                problems.append(ConfigurationProblem(subject: value.subject(key), message: message))
+                problems.append(value.problem(key, message))
             } else {
                 settings[name] = value.text
             }
         }
         return problems
+    }
+
+    /// A line for each variable with our prefix that names no setting and that Kubernetes has not made for a service.
+    var variableWarnings: [String] {
+        ignoredVariables.sorted().filter {
+            $0.hasPrefix("CARILLON_") && !$0.contains("_SERVICE_") && !$0.contains("_PORT")
+                && !Setting.isForTests(variable: $0)
+        }.map { variable in
+            let known = Setting.all.map(\.variable)
+            let meant = suggest(variable, known) ?? known.first { $0.hasPrefix(variable + "_") }
+            return "$\(variable) is no setting and is ignored" + (meant.map { "; did you mean $\($0)?" } ?? "")
+        }
     }
 
     /// Every setting with its value and source.
@@ -117,6 +135,12 @@ struct GivenSettings {
 extension Setting {
     static let keys = Set(all.map(\.key))
     static let keysByVariable = Dictionary(all.map { ($0.variable, $0.key) }) { first, _ in first }
+
+    /// Variables that debug builds and tests read.
+    fileprivate static func isForTests(variable: String) -> Bool {
+        ["CARILLON_FAULT", "CARILLON_SIMULATION_", "CARILLON_DEBUG", "CARILLON_FUZZING", "CARILLON_REWRITE_PAGES"]
+            .contains { variable.hasPrefix($0) } || variable == "CARILLON_OLD"
+    }
 
     /// The value that applies when none is given.
     fileprivate func defaultText(_ configuration: PipelineConfiguration?) -> String? {

@@ -156,7 +156,7 @@ extension Setting {
                 guard text.hasPrefix("@") else { throw InvalidValue(allowed: allowed) }
                 let path = String(text.dropFirst())
                 guard let data = FileManager.default.contents(atPath: path) else {
-                    throw InvalidValue(allowed: "\(allowed); the file cannot be read")
+                    throw InvalidValue(allowed: allowed, reason: unreadable(path))
                 }
                 file = GivenFile(path: path, bytes: Array(data))
             }
@@ -165,6 +165,14 @@ extension Setting {
                 throw InvalidValue(allowed: "\(allowed); \(problems.joined(separator: "; "))")
             }
         }
+    }
+
+    /// Why a file cannot be read, with the path that a relative one stands for.
+    private static func unreadable(_ path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let reason = descriptor < 0 ? String(cString: strerror(errno)) : "it is no file"
+        if descriptor >= 0 { close(descriptor) }
+        return "cannot be read: \(URL(fileURLWithPath: path).path): \(reason)"
     }
 
     static func custom(

@@ -18,11 +18,17 @@ package struct StateFolder: ~Copyable {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .decisionNeeded("state.dir: cannot make \(path): \(error.localizedDescription)")
+            // Foundation's error does not say why; the system's does.
+            let reason = mkdir(path, 0o700) == 0 ? "try again" : String(cString: strerror(errno))
+            throw .decisionNeeded(
+                "state.dir: cannot make \(path): \(reason); set state.dir (--state-dir) to a folder that this user may make "
+                    + "and write in")
         }
         let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw .decisionNeeded("state.dir: cannot write in \(path): \(String(cString: strerror(errno)))")
+            throw .decisionNeeded(
+                "state.dir: cannot write in \(path): \(String(cString: strerror(errno))); set state.dir (--state-dir) to a "
+                    + "folder that this user may write in")
         }
         let lock = FolderLock(descriptor)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

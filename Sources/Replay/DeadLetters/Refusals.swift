@@ -20,6 +20,10 @@ package struct Refusals {
 
     private let topics: PipelineConfiguration.Topics
     private var found: [Source: Refusal] = [:]
+    /// Where the dead letters of events and requests are, of all codes.
+    private var places: [EventCoordinates: Coordinates] = [:]
+    /// A person does not look at more; a place that is left out is not told.
+    private static let mostPlaces = 1_000_000
 
     package init(topics: PipelineConfiguration.Topics) {
         self.topics = topics
@@ -31,12 +35,19 @@ package struct Refusals {
     package mutating func note(
         key: UnsafeRawBufferPointer?, headers: some RandomAccessCollection<EventHeader>, at place: Coordinates
     ) {
-        guard let reason = DeadLetterReason(headers), reason.code == DeadLetter.Code.recordRefused.label else { return }
+        guard let reason = DeadLetterReason(headers) else { return }
+        if let original = reason.original(topics), places.count < Self.mostPlaces { places[original] = place }
+        guard reason.code == DeadLetter.Code.recordRefused.label else { return }
         let isTimer = reason.topic == EventBatch.scheduleTopic
         guard let kind = isTimer ? .orders : topics.source(of: reason.topic) else { return }
         let event = EventCoordinates(SourcePartition(kind, reason.place.partition), offset: reason.place.offset)
         let source = Source(event: event, timerOf: isTimer ? key.map { Array($0) } ?? [] : nil)
         found[source] = Refusal(message: reason.message, place: place)
+    }
+
+    /// The place of an event's or a request's own dead letter; nil if it is not known.
+    func place(of record: EventRecord, from source: SourceKind) -> Coordinates? {
+        places[EventCoordinates(SourcePartition(source, record.partition), offset: record.offset)]
     }
 
     /// The dead letter that the pushes of an event or timer became; nil: the broker accepted them.

@@ -101,6 +101,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     ) {
         if areTimers { openTimer(event, nil) }
         current?.outcome = .deadLetter(letter)
+        if !areTimers { current?.deadLetter = refusals.place(of: event, from: source) }
     }
 
     package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {

@@ -70,6 +70,8 @@ package struct Explanation: Equatable, Sendable {
     package var order: String?
     package var reading = EventReading()
     package var outcome: Outcome?
+    /// Where the dead letter of an event or a request is; nil if there is none, or it is not known where.
+    package var deadLetter: Coordinates?
     /// Only those of the device in question, if there is one.
     package var pushes: [Push] = []
     package var devices = 0

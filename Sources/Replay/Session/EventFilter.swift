@@ -7,7 +7,8 @@ import Pipeline
 /// Which events and requests a replay selects, in addition to the range of offsets. Empty: all. A rule never selects what
 /// does not have its member.
 package struct FilterRules: Equatable, Sendable {
-    /// Order ids, as the event, the request or its push has them.
+    /// Order ids, as the event, the request or its push has them. Of a dead letter also the record's key, and what looks
+    /// like an order's id in its value.
     package var orders: Set<String> = []
     package var places: Set<String> = []
     /// `event_order_created` and the like; of a request, `app` or `message`.
@@ -48,6 +49,8 @@ package struct EventReading: Equatable, Sendable {
     package var time: EventTime?
     /// When a request expires, in milliseconds since 1970.
     package var expiresAt: Int64?
+    /// The record's key, which may be the order; only of an event that is a dead letter.
+    package var key: String?
     /// Its dead letter by the rules alone, regardless of the order's state and the subscriptions.
     package var deadLetter: DeadLetter?
 }
@@ -68,7 +71,11 @@ struct EventReader: ~Copyable {
         facts.reading = EventReading()
         let outcome = extractor.extract(0, in: &batch, history: &facts)
         var reading = facts.reading
-        if case .deadLetter(let letter) = outcome { reading.deadLetter = letter }
+        if case .deadLetter(let letter) = outcome {
+            reading.deadLetter = letter
+            if reading.orders.isEmpty { reading.orders = ReadableOrders.ids(in: record.value) }
+            reading.key = record.key.map { String(decoding: $0, as: UTF8.self) }
+        }
         for push in batch.notifications {
             switch push.kind {
             case .request: break
@@ -99,7 +106,8 @@ struct EventFilter: ~Copyable {
         return (rules.statuses.isEmpty || rules.statuses.contains(reading.status ?? ""))
             && (rules.types.isEmpty || !rules.types.isDisjoint(with: reading.types))
             && (rules.places.isEmpty || !rules.places.isDisjoint(with: reading.places))
-            && (rules.orders.isEmpty || !rules.orders.isDisjoint(with: reading.orders))
+            && (rules.orders.isEmpty || !rules.orders.isDisjoint(with: reading.orders)
+                || reading.key.map(rules.orders.contains) ?? false)
             && (rules.requests.isEmpty
                 || [reading.requestID, reading.messageID].contains { $0.map(rules.requests.contains) ?? false })
     }

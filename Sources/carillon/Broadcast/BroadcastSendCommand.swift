@@ -50,5 +50,19 @@ struct BroadcastSendCommand: ParsableCommand {
         let record = topic + (place.map { "/\($0.partition)/\($0.offset)" } ?? "")
         let rows = [("broadcast", broadcast.notificationID), ("message", broadcast.messageID), ("record", record)]
         Terminal.write(json ? try JSONOutput.text(plan.document(record: record)) : TextRows.text(rows))
+        try warnIfNobodySends(configuration)
+    }
+
+    private func warnIfNobodySends(_ configuration: PipelineConfiguration) throws {
+        let group = try BroadcastGroup.read(configuration)
+        if group.committed.isEmpty {
+            Terminal.complain(
+                "carillon: warning: 'carillon broadcasts' has never worked in group \(group.name): its first start skips this "
+                    + "broadcast, unless it is given --include-valid\n")
+        } else if GroupReaders(group.name, configuration.topics.subscriptions, configuration).areMissing {
+            Terminal.complain(
+                "carillon: warning: no process of group \(group.name) is running: the broadcast waits until "
+                    + "'carillon broadcasts' does\n")
+        }
     }
 }

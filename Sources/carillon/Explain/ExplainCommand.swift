@@ -10,10 +10,12 @@ struct ExplainCommand: ParsableCommand {
         discussion: """
             Replays events and requests with the orders and the subscriptions as they were, and explains for each what \
             became of it, by which rules, in which transaction, and where its records are. Needs the settings of 'carillon run'; writes \
-            nothing. --at selects an hour before and after the time.
+            nothing. --at selects an hour before and after the time. A dead letter is found by --order with its record's \
+            key or an id in its value, and by --offsets with its place. Ends with 1 if it finds nothing.
             """,
         examples: [
             ("carillon explain --order 4711", "Everything that an order gave, and why some of it gave nothing."),
+            ("carillon explain --partition 3 --offsets 1200..1201", "One record, whatever is in it."),
             ("carillon explain --request invoice-2026-17", "What became of a request."),
             ("carillon explain --message-id msg-1725707721000-k3j9x2a1b", "Where a push comes from."),
             (
@@ -48,8 +50,11 @@ struct ExplainCommand: ParsableCommand {
                 problems.append("--broadcast cannot be used with --order, --request, --message-id or --at")
             }
         }
-        if selection.order.isEmpty, selection.request.isEmpty, messageID == nil, deviceTokenFile == nil {
-            problems.append("nothing to explain: give --order, --request, --message-id or --device-token-file")
+        if selection.order.isEmpty, selection.request.isEmpty, selection.offsets == nil, messageID == nil,
+            deviceTokenFile == nil
+        {
+            problems.append(
+                "nothing to explain: give --order, --request, --message-id, --device-token-file, or --offsets")
         }
         if !selection.source.isEmpty { problems.append("--source: files do not say why something was sent") }
         if messageID != nil, deviceTokenFile != nil {
@@ -79,9 +84,13 @@ struct ExplainCommand: ParsableCommand {
         }
         input.tell()
         let texts = explanations.map { ExplanationText($0, configuration.topics, configuration.deepLinks) }
-        if json { return Terminal.write(try texts.map { try JSONOutput.text($0.document) }.joined()) }
-        Terminal.write(texts.map(\.text).joined(separator: "\n"))
-        if texts.isEmpty { Terminal.write("Nothing of it is in the range.\n") }
+        Terminal.write(
+            json
+                ? try texts.map { try JSONOutput.text($0.document) }.joined()
+                : texts.map(\.text).joined(separator: "\n"))
+        let range = SearchedRange(request, input.selected, configuration.topics).text
+        guard !texts.isEmpty else { throw CommandFailure(.difference, "nothing of it is in \(range)") }
+        Terminal.complain("carillon: searched \(range)\n")
     }
 
     private func subject() throws(CommandFailure) -> Explanation.Subject {

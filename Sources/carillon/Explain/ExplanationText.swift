@@ -18,6 +18,12 @@ struct ExplanationText {
     var text: String {
         var lines = ["\(time ?? "?")  \(subject): \(outcome)"]
         lines.append("  \(label)\(source)")
+        if let place = explanation.deadLetter { lines.append("  dead letter  \(deadLetter(place))") }
+        if case .deadLetter(let letter) = explanation.outcome, !explanation.isTimer {
+            lines.append(
+                "  what to do   repair its cause, then put it back: 'carillon replay dead-letters --code \(letter.code.label) "
+                    + "--dry-run' (docs/dead-letters.md)")
+        }
         if let status = explanation.reading.status { lines.append("  status       \(status)") }
         if let subscribed = subscribedText { lines.append("  subscribed   \(subscribed)") }
         if !explanation.sources.isEmpty {
@@ -100,15 +106,15 @@ struct ExplanationText {
         case .dropped(let reason): "not sent: \(reason.sentence)"
         case .deadLetter(let letter): "not sent: a dead letter, \(letter.code.label): \(letter.message)"
         case .refused(let refusal):
-            "not sent to \(devices): record_refused, \(refusal.message); dead letter at \(deadLetter(refusal))"
+            "not sent to \(devices): record_refused, \(refusal.message); dead letter at \(deadLetter(refusal.place))"
         case nil: "not sent"
         }
     }
 
     private var devices: String { "\(explanation.devices) \(explanation.devices == 1 ? "device" : "devices")" }
 
-    private func deadLetter(_ refusal: Refusals.Refusal) -> String {
-        "\(topics.deadLetters)/\(refusal.place.partition)/\(refusal.place.offset)"
+    private func deadLetter(_ place: Coordinates) -> String {
+        "\(topics.deadLetters)/\(place.partition)/\(place.offset)"
     }
 
     private var transaction: String? {
@@ -187,10 +193,12 @@ struct ExplanationText {
         case .sent: outcome = "sent"
         case .notSent(let suppression): (reason, message) = (suppression.label, suppression.sentence)
         case .dropped(let drop): (reason, message) = (drop.label, drop.sentence)
-        case .deadLetter(let letter): (outcome, reason, message) = ("dead_letter", letter.code.label, letter.message)
+        case .deadLetter(let letter):
+            (outcome, reason, message) = ("dead_letter", letter.code.label, letter.message)
+            place = explanation.deadLetter.map(deadLetter)
         case .refused(let refusal):
             (outcome, reason, message) = ("dead_letter", DeadLetter.Code.recordRefused.label, refusal.message)
-            place = deadLetter(refusal)
+            place = deadLetter(refusal.place)
         case nil: break
         }
         return Document(

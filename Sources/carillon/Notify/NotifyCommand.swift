@@ -51,6 +51,7 @@ struct NotifyCommand: ParsableCommand {
                 "topic.requests is not set, so nothing reads requests: set it to their topic, such as "
                     + "notifications.requests")
         }
+        try request.checkType(configuration.requests)
         let now = WallClock.now
         let draft = try request.draft(now: now, newID: UUID().uuidString.lowercased())
         let trial = RequestTrial(configuration: configuration, key: draft.key, value: draft.encoded(), now: now)
@@ -64,6 +65,12 @@ struct NotifyCommand: ParsableCommand {
             requestID: draft.id, messageID: unsent.messageID, topic: configuration.topics.requests,
             partition: place?.partition, offset: place?.offset, devices: reach?.count)
         Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
+        let topic = configuration.topics.requests
+        if GroupReaders(configuration.groupID, topic, configuration).areMissing {
+            Terminal.complain(
+                "carillon: warning: nobody reads \(topic) now: no process of group \(configuration.groupID) has partitions of "
+                    + "it. The request waits until 'carillon run' does with topic.requests=\(topic)\n")
+        }
     }
 
     /// Counts the devices, and says so if there are none.

@@ -8,6 +8,7 @@ struct OffsetsShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show the group's offsets in each topic that it reads, its lag, and what each commit carries.",
+        discussion: "Ends with 1 if the group has committed nothing.",
         examples: [
             ("carillon offsets show -b localhost:9092", "Of the default group."),
             ("carillon offsets show --group carillon-eu --json", "Of another group, as one JSON document."),
@@ -30,7 +31,19 @@ struct OffsetsShowCommand: ParsableCommand {
             }
             rows += positions.partitions.map { PositionRow($0, of: source) }
         }
-        Terminal.write(json ? try JSONOutput.text(rows, keys: .useDefaultKeys) : Self.text(rows))
+        let isKnown = rows.contains { $0.committed != nil }
+        if json {
+            Terminal.write(try JSONOutput.text(rows, keys: .useDefaultKeys))
+        } else if isKnown {
+            Terminal.write(Self.text(rows))
+        }
+        guard isKnown else {
+            let topics = configuration.topics.sources.map { configuration.topics.topic(of: $0) }
+            throw CommandFailure(
+                .difference,
+                "group \(configuration.groupID) has no committed offsets in \(topics.joined(separator: " or ")): 'carillon run' "
+                    + "has not worked in it yet, or --group names another one")
+        }
     }
 
     private static func text(_ rows: [PositionRow]) -> String {

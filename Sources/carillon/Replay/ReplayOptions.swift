@@ -16,7 +16,7 @@ struct ReplayOptions: ParsableArguments {
     @Option(help: "Only topic.events or topic.requests, by its name; both by default.", valueName: "name")
     var topic: [String] = []
     @Option(help: "Only this partition, of each topic.", valueName: "n") var partition: [Int] = []
-    @Option(help: "Only this order, and requests that carry its id.", valueName: "id") var order: [String] = []
+    @Option(help: "Only this order, by its id, and requests that carry it.", valueName: "id") var order: [String] = []
     @Option(help: "Only this place, and requests to it.", valueName: "id") var place: [String] = []
     @Option(help: "Only requests with this request_id or message id.", valueName: "id") var request: [String] = []
     @Option(help: "Only this event type, such as ORDER_CREATED; of requests, app or message.", valueName: "type")

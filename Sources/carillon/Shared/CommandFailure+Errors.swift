@@ -12,7 +12,10 @@ extension CommandFailure {
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
-        case let error as ConfigurationProblems: self.init(.configuration, lines: error.problems.map(\.description))
+        case let error as ConfigurationProblems:
+            // What was typed is looked at first, so one bad flag is enough.
+            let isUsage = error.problems.contains(where: \.isOfFlag)
+            self.init(isUsage ? .usage : .configuration, lines: error.problems.map(\.description))
         case let error as PipelineError: self.init(ExitCode(error), error.description)
         case let error as KafkaError: self.init(ExitCode(error), error.description)
         case let error as HTTPServerError: self.init(.configuration, error.description)

@@ -16,6 +16,7 @@ enum CommandRunner {
             Terminal.complain(problems)
             return .usage
         case .run(let command):
+            defer { BrokerNotice.end() }
             do {
                 try await command.run()
                 return .success

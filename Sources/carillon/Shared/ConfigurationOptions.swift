@@ -71,11 +71,17 @@ struct ConfigurationOptions: ParsableArguments {
         return loader.load()
     }
 
-    /// - Throws: every problem at once; exit code 78.
+    /// Warns of variables that set nothing.
+    ///
+    /// - Throws: every problem at once; exit code 64 if one is of a flag, else 78.
     func checked(
         adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true, inPlaceOfConfig file: String? = nil
     ) throws(ConfigurationProblems) -> PipelineConfiguration {
-        try load(adding: flags, needsBroker: needsBroker, inPlaceOfConfig: file).checked()
+        let loaded = load(adding: flags, needsBroker: needsBroker, inPlaceOfConfig: file)
+        for warning in loaded.warnings { Terminal.complain("carillon: warning: \(warning)\n") }
+        let configuration = try loaded.checked()
+        if needsBroker { BrokerNotice.begin(configuration.kafka) }
+        return configuration
     }
 }
 

@@ -22,6 +22,7 @@ enum Daemon {
         cutOff: String = "stopped at once: what was open times out and is done again",
         service: () async throws -> Void
     ) async throws {
+        BrokerNotice.end()
         let console = try address.map { address in
             let console = try makeConsole(
                 address, ["version": Version.number, "librdkafka": LibraryVersions.librdkafka])

@@ -29,7 +29,8 @@ struct TopicsCheckCommand: ParsableCommand {
         }
         guard differences.isEmpty else {
             Terminal.write(differences.map { $0 + "\n" }.joined())
-            throw CommandFailure(.difference, "\(differences.count) differences in the topics")
+            let noun = differences.count == 1 ? "difference" : "differences"
+            throw CommandFailure(.difference, "\(differences.count) \(noun) in the topics")
         }
         Terminal.write("All \(plan.count) topics are as they should be.\n")
     }

@@ -59,6 +59,13 @@ import Testing
         #expect(code(PipelineError.notAuthorized("x")) == .notPermitted)
         #expect(code(PipelineError.decisionNeeded("x")) == .configuration)
         #expect(code(CommandFailure(.difference, "x")) == .difference)
+        func problems(_ areOfFlags: Bool...) -> ExitCode {
+            code(
+                ConfigurationProblems(
+                    problems: areOfFlags.map { ConfigurationProblem(subject: "s", message: "m", isOfFlag: $0) }))
+        }
+        #expect(problems(false, false) == .configuration)
+        #expect(problems(true) == .usage && problems(false, true) == .usage, "what was typed is looked at first")
         func kafka(_ kind: KafkaError.Kind, _ recovery: KafkaError.Recovery) -> ExitCode {
             code(KafkaError(kind: kind, recovery: recovery, name: "", message: ""))
         }

@@ -126,6 +126,22 @@ import Testing
         #expect(loaded.ignoredVariables == ["CARILLON_PORT", "KAFKA_HOME", "KAFKA_OPTS"])
     }
 
+    @Test("an unknown CARILLON_ variable is warned of, unless Kubernetes made it for a service or a test reads it")
+    func variableWarnings() throws {
+        let environment = [
+            "CARILLON_GROUP": "x", "CARILLON_WORKER": "2", "CARILLON_COLOUR": "red",
+            "CARILLON_SERVICE_HOST": "10.0.0.1",
+            "CARILLON_PORT_9464_TCP_ADDR": "10.0.0.1", "CARILLON_WEB_SERVICE_PORT": "1", "CARILLON_FAULT_SEED": "1",
+            "CARILLON_EMPTY": "", "KAFKA_HOME": "/opt/kafka",
+        ]
+        #expect(
+            try load(environment: environment).warnings == [
+                "$CARILLON_COLOUR is no setting and is ignored",
+                "$CARILLON_GROUP is no setting and is ignored; did you mean $CARILLON_GROUP_ID?",
+                "$CARILLON_WORKER is no setting and is ignored",
+            ])
+    }
+
     @Test(
         "a setting that the pipeline decides is refused with what to use instead",
         arguments: [

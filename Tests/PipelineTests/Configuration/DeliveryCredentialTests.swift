@@ -103,7 +103,9 @@ struct DeliveryCredentialTests {
         }
         #expect(try problems("[]") == ["the list is empty"])
         #expect(
-            load("@/nowhere/list.json").problems.first?.message.hasSuffix("; the file cannot be read") == true)
+            load("@/nowhere/list.json").problems.first?.message.hasPrefix(
+                "'@/nowhere/list.json' cannot be read: /nowhere/list.json: No such file or directory; it must be @FILE")
+                == true)
         #expect(load("list.json").problems.first?.message.contains("it must be @FILE with a JSON list") == true)
         #expect(try load("").checked().delivery.credentials == [])
     }

@@ -103,9 +103,39 @@ struct ReasonTests {
                     #expect(each.json["dead_letter"] == "notifications.dead-letters/1/7")
                 } else {
                     #expect(each.firstLine.hasSuffix("not sent: a dead letter, \(code.label): \(message)"))
+                    let cure = "'carillon replay dead-letters --code \(code.label) --dry-run'"
+                    #expect(each.explanation.isTimer || each.text.text.contains("  what to do   "))
+                    #expect(each.explanation.isTimer || each.text.text.contains(cure))
                 }
             }
         }
+    }
+
+    @Test("a dead letter is found by an id in its value and by its record's key, and its place is told")
+    func deadLetterByOrder() throws {
+        var found = try ToyPipeline()
+        found.append(
+            SampleRecord(key: "k1", value: #"{"event_type":"ORDER_CREATED","order":{"id":"placeless"}}"#), to: 0)
+        found.append(SampleRecord(key: "k2", value: #"{"event_type":"NONSENSE","order":{"id":"x"}}"#), to: 0)
+        found.append(SampleRecord(key: "torn", value: "no JSON"), to: 0)
+        try found.transact([100, 0, 0])
+        for (order, code, offset) in [
+            ("placeless", "no_place", 0), ("x", "unknown_type", 1), ("torn", "invalid_json", 2),
+            ("k2", "unknown_type", 1),
+        ] {
+            var rules = FilterRules()
+            rules.orders = [order]
+            let event = EventCoordinates(0, offset: Int64(offset))
+            let told = try Told(found, refusing: [event: "m"], code: code, filter: rules).all
+            #expect(told.count == 1, "\(order): \(told.map(\.text.text))")
+            let json = told.first?.json ?? [:]
+            #expect(json["reason"] == code && json["source"] == "orders.events/0/\(offset)", "\(json)")
+            #expect(json["dead_letter"] == "notifications.dead-letters/1/7", "\(json)")
+            #expect(told.first?.text.text.contains("  dead letter  notifications.dead-letters/1/7\n") == true)
+        }
+        var other = FilterRules()
+        other.orders = ["nobody"]
+        #expect(try Told(found, filter: other).all.isEmpty)
     }
 
     @Test("of requests: what became of each, by its id and its audience, and where it stands")
@@ -203,21 +233,22 @@ struct ReasonTests {
 
         init(
             _ toy: borrowing ToyPipeline, _ subject: Explanation.Subject = .events,
-            refusing refused: [EventCoordinates: String] = [:]
+            refusing refused: [EventCoordinates: String] = [:], code: String = "record_refused",
+            filter: FilterRules = FilterRules()
         ) throws {
             let run = try ReplayRun(toy)
             let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
             try index.flush()
             var refusals = Refusals(topics: ToyPipeline.topics)
             for (event, message) in refused {
-                Headers(of: event, message: message).with {
+                Headers(of: event, code: code, message: message).with {
                     refusals.note(key: nil, headers: $0, at: Coordinates(partition: 1, offset: 7))
                 }
             }
             let sink = ExplainSink(
                 subject, toy.configuration, index: index, refusals: refusals,
                 history: try run.history.makeReader(.asOfEvent))
-            for explanation in try run.perform(toy, try run.plan(toy), into: sink).finish() {
+            for explanation in try run.perform(toy, try run.plan(toy), filter: filter, into: sink).finish() {
                 let text = ExplanationText(explanation, toy.configuration.topics)
                 let document = try JSONSerialization.jsonObject(with: Data(JSONOutput.text(text.document).utf8))
                 var members: [String: String] = [:]
