@@ -194,7 +194,8 @@ let package = Package(
             name: "CarillonTests",
             dependencies: [
                 "Arguments", "Broadcasts", "carillon", "Console", "Deliveries", "Events", "FanOut", "HTTPServer",
-                "KafkaClient", "NotificationPayload", "Pipeline", "Replay", "Subscriptions", "Telemetry", "TestSupport",
+                "KafkaClient", "NotificationPayload", "Pipeline", "ProviderStandIn", "Replay", "Subscriptions",
+                "Telemetry", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],

@@ -18,7 +18,7 @@ struct Carillon: ParsableCommand {
         subcommands: [
             RunCommand.self, ReadyCommand.self, BroadcastsCommand.self, DeliverCommand.self, DispatchCommand.self,
             RenderCommand.self,
-            DemoCommand.self,
+            DemoCommand.self, StandInCommand.self,
             TopicsCommand.self,
             SubscribeCommand.self,
             UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self, BroadcastCommand.self,

@@ -42,6 +42,16 @@ import Testing
         #expect(paint("-c", "red", "-")?.thing == "-")
     }
 
+    @Test("what comes after -- is left as it is: options of another command, --help and another --")
+    func passedThrough() throws {
+        let command = try #require(
+            paint("-c", "red", "--", "run", "--colour", "blue", "--help", "--", "-c=x", "--dry-run"))
+        #expect(command.thing == "run")
+        #expect(command.others == ["--colour", "blue", "--help", "--", "-c=x", "--dry-run"])
+        #expect(command.colour == .red)
+        #expect(!command.dryRun)
+    }
+
     @Test("a value that begins with a hyphen is read after =, a negative number or time always")
     func hyphenValues() throws {
         #expect(paint("-c", "red", "house", "--folder", "-2h")?.shared.folder == "-2h")

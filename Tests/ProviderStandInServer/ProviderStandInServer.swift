@@ -20,7 +20,6 @@ import ProviderStandIn
         do {
             let folder = URL(fileURLWithPath: arguments[0], isDirectory: true)
             let providers = try Providers(folder: folder, seed: seed, logs: logs)
-            try providers.writeCredentials()
             try providers.readRates()
             providers.serve()
         } catch {
@@ -38,10 +37,7 @@ import ProviderStandIn
 private final class Providers {
     private let folder: URL
     private let seed: UInt64
-    private let authority: Authority
-    private let fcm: FCMStandIn
-    private let apns: APNSStandIn
-    private let servers: (fcm: StandInServer, apns: StandInServer)
+    private let providers: StandInProviders
     private let log: RequestLog?
     private var sources: [any DispatchSourceProtocol] = []
 
@@ -49,48 +45,20 @@ private final class Providers {
         self.folder = folder
         self.seed = seed
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let authority = try Authority()
-        let fcm = try FCMStandIn(recordLimit: 0)
-        let apns = try APNSStandIn(recordLimit: 0)
         let log = logs ? try RequestLog(folder.appendingPathComponent("requests.jsonl").path) : nil
-        if let log {
-            fcm.observe { log.append("fcm", $0, $1) }
-            apns.observe { log.append("apns", $0, $1) }
-        }
-        servers = (
-            // As FCM and Google's token endpoint do. APNs speaks nothing but HTTP/2.
-            try StandInServer(authority: authority, protocols: .http2OrHTTP1) { fcm.answer($0) },
-            try StandInServer(authority: authority) { apns.answer($0) }
-        )
-        (self.authority, self.fcm, self.apns, self.log) = (authority, fcm, apns, log)
-    }
-
-    func writeCredentials() throws {
-        let keyFile = "AuthKey_\(APNSStandIn.keyID).p8"
-        let list = """
-            [{"name":"project","provider":"fcm","service_account":"service-account.json"},
-             {"name":"team","provider":"apns","key_file":"\(keyFile)","key_id":"\(APNSStandIn.keyID)",
-              "team_id":"\(APNSStandIn.teamID)"}]
-
-            """
-        try write("ca.pem", authority.pem)
-        try write("service-account.json", fcm.serviceAccount(servers.fcm))
-        try write(keyFile, apns.key.pem)
-        try write("credentials.json", list)
-    }
-
-    private func write(_ name: String, _ text: String) throws {
-        try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        providers = try StandInProviders(folder: folder.path)
+        if let log { providers.observe { log.append($0, $1, $2) } }
+        self.log = log
     }
 
     /// Rates that cannot be read change nothing.
     func readRates() throws {
         let text = (try? String(contentsOf: folder.appendingPathComponent("faults"), encoding: .utf8)) ?? ""
         let rates = try FaultRates(text)
-        fcm.setRates(rates, seed: seed)
-        apns.setRates(rates, seed: seed &+ 1)
-        servers.fcm.setFaults(rates.connections)
-        servers.apns.setFaults(rates.connections)
+        providers.fcm.setRates(rates, seed: seed)
+        providers.apns.setRates(rates, seed: seed &+ 1)
+        providers.servers.fcm.setFaults(rates.connections)
+        providers.servers.apns.setFaults(rates.connections)
         say(#"{"faults":\#(JSONQuote.text(text.trimmingCharacters(in: .whitespacesAndNewlines)))}"#)
     }
 
@@ -100,9 +68,9 @@ private final class Providers {
 
     func serve() -> Never {
         say(
-            #"{"fcm":"https://127.0.0.1:\#(servers.fcm.port)","apns":"https://127.0.0.1:\#(servers.apns.port)","#
-                + #""ca":\#(JSONQuote.text(folder.appendingPathComponent("ca.pem").path)),"#
-                + #""credentials":\#(JSONQuote.text(folder.appendingPathComponent("credentials.json").path)),"#
+            #"{"fcm":"\#(providers.fcmURL)","apns":"\#(providers.apnsURL)","#
+                + #""ca":\#(JSONQuote.text(providers.caFile)),"#
+                + #""credentials":\#(JSONQuote.text(providers.credentialsFile)),"#
                 + #""log":\#(log.map { JSONQuote.text($0.path) } ?? "null")}"#)
         onSignal(SIGHUP) { [self] in
             do {
@@ -136,8 +104,7 @@ private final class Providers {
     }
 
     private func end() -> Never {
-        servers.fcm.stop()
-        servers.apns.stop()
+        providers.stop()
         log?.flush()
         exit(0)
     }

@@ -20,7 +20,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    func append(_ provider: StaticString, _ record: StandInRecord, _ fault: StandInFault?) {
+    func append(_ provider: StandInProviders.Provider, _ record: StandInRecord, _ fault: StandInFault?) {
         let line = RequestLine.text(provider, record, fault, at: UnixTime.milliseconds)
         waiting.withLock { bytes in
             bytes += line.utf8
@@ -53,9 +53,9 @@ final class RequestLog: Sendable {
 /// - `status` and `reason`: the answer. `fault`: the one that it met. With `hang` and `reset` nobody got the answer.
 enum RequestLine {
     static func text(
-        _ provider: StaticString, _ record: StandInRecord, _ fault: StandInFault?, at time: Int64
+        _ provider: StandInProviders.Provider, _ record: StandInRecord, _ fault: StandInFault?, at time: Int64
     ) -> String {
-        var line = #"{"time":\#(time),"provider":"\#(provider)","device":"\#(record.tokenHash)""#
+        var line = #"{"time":\#(time),"provider":"\#(provider.rawValue)","device":"\#(record.tokenHash)""#
         func add(_ name: StaticString, _ value: String?) {
             guard let value else { return }
             line += #","\#(name)":\#(JSONQuote.text(value))"#

@@ -24,6 +24,14 @@ final class Signals {
         }
     }
 
+    /// Returns at the first signal; a second one ends the process at once.
+    static func first() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let signals = Signals(first: { continuation.finish() }, again: { exit(ExitCode.notInTime.rawValue) })
+        for await _ in stream {}
+        withExtendedLifetime(signals) {}
+    }
+
     /// Stops handling the signals.
     func cancel() {
         for source in sources { source.cancel() }

@@ -32,7 +32,7 @@ struct CommandProcess {
     }
 
     /// It is next to the test bundle.
-    private static func executable() throws -> URL {
+    static func executable() throws -> URL {
         let folders =
             CommandLine.arguments.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
             + [Bundle.main.bundleURL]
