@@ -46,6 +46,7 @@ import Testing
     func unreadable() {
         #expect(
             Self.line(.fcm, "?", 400, "INVALID_ARGUMENT")
-                == "phone 3fa94c11 (fcm) gets what no app can read (the push is not a JSON object)  400 INVALID_ARGUMENT")
+                == "phone 3fa94c11 (fcm) gets what no app can read (the push is not a JSON object)  400 INVALID_ARGUMENT"
+        )
     }
 }
