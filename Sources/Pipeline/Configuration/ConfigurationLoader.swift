@@ -59,8 +59,10 @@ public struct ConfigurationLoader: Sendable {
             do {
                 try setting.read(value.text, &draft)
             } catch {
-                let reason = error.reason ?? "is not allowed"
-                problems.append(value.problem(setting.key, "'\(value.text)' \(reason); it must be \(error.allowed)"))
+                let message =
+                    error.reason.map { "'\(value.text)' \($0); it must be \(error.allowed)" }
+                    ?? "'\(value.text)' is not allowed; it must be \(error.allowed)"
+                problems.append(value.problem(setting.key, message))
             }
         }
         problems += makeRules(&draft, given)

@@ -29,8 +29,9 @@ struct TopicsCheckCommand: ParsableCommand {
         }
         guard differences.isEmpty else {
             Terminal.write(differences.map { $0 + "\n" }.joined())
-            let noun = differences.count == 1 ? "difference" : "differences"
-            throw CommandFailure(.difference, "\(differences.count) \(noun) in the topics")
+            let count = differences.count
+            throw CommandFailure(
+                .difference, count == 1 ? "1 difference in the topics" : "\(count) differences in the topics")
         }
         Terminal.write("All \(plan.count) topics are as they should be.\n")
     }
