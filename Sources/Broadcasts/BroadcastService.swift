@@ -4,7 +4,7 @@ import Pipeline
 import Synchronization
 import Telemetry
 
-/// Broadcasts and subscriptions in, one rendered push per device of a channel out, exactly once; and to who joins later.
+/// Sends broadcasts to every device in a channel, exactly once, and to devices that join while they are valid.
 ///
 ///     let service = BroadcastService(configuration: configuration)
 ///     try await service.run()        // until shutdown() or an error

@@ -5,7 +5,7 @@ import Foundation
 struct Carillon: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "carillon",
-        abstract: "Order events in, one rendered push per subscribed device out, exactly once.",
+        abstract: "Turn the order events in Kafka into push notifications on iPhones and Androids.",
         discussion:
             "Settings come from flags, then the environment, then --config, then --kafka-config, then defaults.",
         examples: [
