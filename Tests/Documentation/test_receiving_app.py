@@ -155,7 +155,13 @@ class ReceivingApp(unittest.TestCase):
 
     def test_each_device_shows_every_push_once(self):
         records = first_events(4)
-        shown = subprocess.run([build()], input=records * 2, capture_output=True, text=True, check=True).stdout
+        shown = subprocess.run(
+            [build(), "--links", ROOT / "Examples/document-3.properties"],
+            input=records * 2,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         self.assertEqual(shown, (APP / "expected.txt").read_text())
 
 

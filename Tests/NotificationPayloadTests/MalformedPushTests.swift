@@ -15,7 +15,7 @@ struct MalformedPushTests {
     /// Does with a push whatever an app may do.
     private func use(_ notification: ReceivedNotification) {
         _ = notification.messageID
-        _ = notification.deepLink()
+        _ = notification.deepLink(DeepLinks())
         switch notification {
         case .order(let order): _ = (order.payload.problems, order.payload.encoded())
         case .app(let app): _ = app.flag("bill_matched_via_banking_card")

@@ -8,6 +8,14 @@ struct ReceivedNotificationTests {
         eventType: "event_order_created", deliveryDate: "2025-07-07", startTime: "14:00", endTime: "16:00",
         placeID: "p-1")
 
+    private let links: DeepLinks
+
+    init() throws {
+        links = try DeepLinks(templates: [
+            "food": "https://shop.example/food/{order_id}", "d2d": "https://shop.example/d2d/{order_id}",
+        ])
+    }
+
     private func kind(_ notification: ReceivedNotification) -> String {
         switch notification {
         case .order: "order"
@@ -103,17 +111,17 @@ struct ReceivedNotificationTests {
         }
         #expect(order.payload.orderID == "o-1")
         #expect(notification.messageID == "m")
-        #expect(notification.deepLink() == "https://mikmik.site/track_order.php?order_id=o-1")
+        #expect(notification.deepLink(links) == "https://shop.example/food/o-1")
         #expect(order.payload.problems.count == 5)
     }
 
     @Test("§5.5: an order's deep link is that of the flat keys, not of the id inside default")
     func orderLink() {
         let data = ["default": order.encoded(), "order_type": "d2d", "order_id": "a+b"]
-        let url = "https://mikmik.site/d2d/track_d2d.php?order_id=a%2Bb"
-        #expect(ReceivedNotification(data: data).deepLink() == url)
-        #expect(ReceivedNotification(userInfo: data).deepLink() == url)
-        #expect(ReceivedNotification(data: ["default": order.encoded(), "order_type": "d2d"]).deepLink() == nil)
+        let url = "https://shop.example/d2d/a%2Bb"
+        #expect(ReceivedNotification(data: data).deepLink(links) == url)
+        #expect(ReceivedNotification(userInfo: data).deepLink(links) == url)
+        #expect(ReceivedNotification(data: ["default": order.encoded(), "order_type": "d2d"]).deepLink(links) == nil)
         #expect(ReceivedNotification(data: ["default": order.encoded()]).deepLinkKeys == nil)
     }
 
@@ -122,7 +130,7 @@ struct ReceivedNotificationTests {
         let keys = ["order_type": "food", "order_id": "7"]
         for kind in [["type": "Generic"], ["x": "y"], ["actiontype": "display", "notificationid": "1"]] {
             let notification = ReceivedNotification(data: keys.merging(kind) { $1 })
-            #expect(notification.deepLink() == "https://mikmik.site/track_order.php?order_id=7", "\(kind)")
+            #expect(notification.deepLink(links) == "https://shop.example/food/7", "\(kind)")
         }
     }
 

@@ -16,6 +16,7 @@ from harness.seed import seed_of_run
 from model.records import Record
 
 JUDGE = pathlib.Path(__file__).resolve().parent / "document-3" / "judge.mjs"
+TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "Examples/document-3.properties"
 SEED = seed_of_run()
 UNRESERVED = string.ascii_letters + string.digits + "-._~"
 DEVICES = {"fcm": "made-up-token", "apns": "0a1b2c3d"}
@@ -54,7 +55,9 @@ def judge(lines):
 def opened(records):
     """The URL that a tap on each push opens in Examples/receiving-app, or None."""
     lines = "".join(line_of(record) + "\n" for record in records)
-    shown = subprocess.run([os.environ["RECEIVING_APP"]], input=lines.encode(), capture_output=True, check=True, timeout=60)
+    shown = subprocess.run(
+        [os.environ["RECEIVING_APP"], "--links", TEMPLATES], input=lines.encode(), capture_output=True, check=True, timeout=60
+    )
     urls = []
     for line in shown.stdout.decode().splitlines():
         if not line.startswith(" "):

@@ -15,8 +15,8 @@ public struct DeepLinksError: Error, Hashable, Sendable, CustomStringConvertible
 extension DeepLinks {
     /// What is wrong with a template; nil if it can be used.
     static func problem(orderType: String, template: String) -> FieldProblem? {
-        guard defaultTemplates[orderType] != nil else {
-            let known = defaultTemplates.keys.sorted(by: >).joined(separator: " or ")
+        guard orderTypes.contains(orderType) else {
+            let known = orderTypes.joined(separator: " or ")
             return FieldProblem(field: "the type of order", found: orderType, allowed: known)
         }
         guard isUsable(template) else {

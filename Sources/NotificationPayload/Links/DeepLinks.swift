@@ -2,26 +2,23 @@
 ///
 /// A template is an https URL with `{order_id}` in its path, query or fragment. Pure: the same keys give the same URL.
 public struct DeepLinks: Hashable, Sendable {
-    /// Document 3's templates, by type of order.
-    public static let defaultTemplates = [
-        "food": "https://mikmik.site/track_order.php?order_id={order_id}",
-        "d2d": "https://mikmik.site/d2d/track_d2d.php?order_id={order_id}",
-    ]
+    /// The types of order that have a link.
+    public static let orderTypes = ["food", "d2d"]
 
-    /// The template of each type of order.
+    /// The template of each type of order that has one.
     public let templates: [String: String]
 
-    /// Document 3's own URLs.
+    /// No links.
     public init() {
-        templates = Self.defaultTemplates
+        templates = [:]
     }
 
-    /// - Parameter templates: by type of order, `food` or `d2d`; a type without one keeps document 3's.
+    /// - Parameter templates: by type of order, `food` or `d2d`; a type without one has no links.
     /// - Throws: ``DeepLinksError``, which names everything that is wrong.
     public init(templates: [String: String]) throws(DeepLinksError) {
         let problems = templates.sorted { $0.key < $1.key }.compactMap(Self.problem)
         guard problems.isEmpty else { throw DeepLinksError(problems: problems) }
-        self.templates = Self.defaultTemplates.merging(templates) { $1 }
+        self.templates = templates
     }
 
     /// The URL of an order.

@@ -41,7 +41,7 @@ public enum ReceivedNotification: Hashable, Sendable {
     }
 
     /// The URL that a tap opens; nil if the push has no keys for one, or if their type of order has no template.
-    public func deepLink(_ links: DeepLinks = DeepLinks()) -> String? {
+    public func deepLink(_ links: DeepLinks) -> String? {
         deepLinkKeys.flatMap { links.url(for: $0) }
     }
 }

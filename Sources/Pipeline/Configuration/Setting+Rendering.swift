@@ -51,13 +51,13 @@ extension Setting {
                 "broadcasts.language", \.configuration.rendering.broadcastLanguage, default: .value("all"),
                 "Which languages of a broadcast a device gets: `all` as data, of which the app chooses; or the `device`'s, which the system shows. On iOS the device's is shown in either case."
             ),
-        ] + DeepLinks.defaultTemplates.keys.sorted(by: >).map(deepLink)
+        ] + DeepLinks.orderTypes.map(deepLink)
 
     private static func deepLink(_ orderType: String) -> Setting {
         .custom(
-            "deep-link.\(orderType)", default: .value(DeepLinks.defaultTemplates[orderType] ?? ""),
+            "deep-link.\(orderType)", default: .none,
             allowed: "an https URL with {order_id} once after its host, and no other placeholder",
-            "The URL that the app opens for an order of type `\(orderType)`, as `carillon explain` shows it. It is not sent: the app builds it."
+            "The URL that the app opens for an order of type `\(orderType)`, as `carillon explain` shows it; none by default. It is not sent: the app builds it."
         ) { text, draft in
             let others = draft.configuration.deepLinks.templates
             guard let links = try? DeepLinks(templates: others.merging([orderType: text]) { $1 }) else { return false }

@@ -56,8 +56,15 @@ enum DemoLines {
         }
     }
 
+    /// What the app of the demo's shop opens.
+    private static let links =
+        (try? DeepLinks(
+            templates: [
+                "food": "https://shop.example/orders/{order_id}", "d2d": "https://shop.example/parcels/{order_id}",
+            ])) ?? DeepLinks()
+
     private static func link(of push: ReceivedNotification) -> [String] {
-        push.deepLink().map { ["opens \($0)"] } ?? []
+        push.deepLink(links).map { ["opens \($0)"] } ?? []
     }
 
     /// `dead letter  invalid_json  orders.events/2/5: the value ends in the middle`

@@ -56,7 +56,7 @@ struct ExplanationText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// The URL that the app makes of a push, with the templates of `deep-link.food` and `deep-link.d2d`.
+    /// The URL that the app makes of a push, with the templates of `deep-link.food` and `deep-link.d2d`; nil without one.
     private func url(_ push: Explanation.Push) -> String? { push.deepLink.flatMap { links.url(for: $0) } }
 
     /// Each URL once: of a list of orders there are several.

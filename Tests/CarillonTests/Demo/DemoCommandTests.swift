@@ -15,7 +15,7 @@ import Testing
         let lines = result.output.split(separator: "\n")
         func count(_ text: String) -> Int { lines.filter { $0.hasPrefix("push  ") && $0.hasSuffix(text) }.count }
         #expect(count(#"  app NewBill  "New bill: 23.40 € at the North Shop""#) == 2)
-        let link = "opens https://mikmik.site/track_order.php?order_id=12345"
+        let link = "opens https://shop.example/orders/12345"
         #expect(count(#"  message  "On its way: Tap to track your order"  "# + link) == 2)
         #expect(count("  order_created  order ORDER-20250707-1021 at place 1ee68c4e  2025-07-07 14:00–16:00") == 3)
         // Two devices of the channel, and one that joined when the broadcast had been sent.

@@ -5,6 +5,7 @@ import argparse
 import collections
 import json
 import os
+import pathlib
 import subprocess
 import sys
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from model.subscriptions import Subscriptions
 from model.verify import Run, verify
 
 TOPIC = "notifications.requests"
+LINKS = pathlib.Path(__file__).resolve().parents[3] / "Examples/document-3.properties"
 
 
 class Case(NamedTuple):
@@ -58,7 +60,7 @@ CASES = (
 
 def misunderstood(app, output, records, subscriptions, settings):
     """(pushes, differences) between what the receiving app understands of them and what was requested."""
-    done = subprocess.run([app, "--json"], input=output.encode(), capture_output=True)
+    done = subprocess.run([app, "--json", "--links", LINKS], input=output.encode(), capture_output=True)
     if done.returncode:
         raise Failure(f"{app} ended with {done.returncode}: {done.stderr.decode(errors='replace')}")
     lines = [json.loads(line, parse_int=Number, parse_float=Number) for line in done.stdout.splitlines()]

@@ -89,15 +89,13 @@ struct DeepLinkSettingTests {
         return loader.load()
     }
 
-    @Test("a type without a template of its own keeps document 3's, and nothing that is sent depends on them")
+    @Test("a type without a template has no URL, and nothing that is sent depends on them")
     func templates() throws {
         let usual = try load([:]).checked()
-        #expect(
-            usual.deepLinks.url(orderType: "food", orderID: "1") == "https://mikmik.site/track_order.php?order_id=1")
+        #expect(usual.deepLinks.templates.isEmpty)
         let own = try load(["deep-link.food": "https://shop.example/o/{order_id}#map"]).checked()
         #expect(own.deepLinks.url(orderType: "food", orderID: "a+b") == "https://shop.example/o/a%2Bb#map")
-        #expect(
-            own.deepLinks.url(orderType: "d2d", orderID: "1") == "https://mikmik.site/d2d/track_d2d.php?order_id=1")
+        #expect(own.deepLinks.url(orderType: "d2d", orderID: "1") == nil)
         #expect(own.rulesHash == usual.rulesHash)
         let both = try load([
             "deep-link.food": "https://a.example/{order_id}", "deep-link.d2d": "https://b.example/{order_id}",
@@ -105,6 +103,21 @@ struct DeepLinkSettingTests {
         .checked()
         #expect(
             both.deepLinks.templates == ["food": "https://a.example/{order_id}", "d2d": "https://b.example/{order_id}"])
+    }
+
+    @Test("Examples/document-3.properties has document 3's URLs, and no other setting")
+    func exampleFile() throws {
+        var loader = ConfigurationLoader()
+        loader.configurationFile = Page("Examples/document-3.properties").path
+        loader.environment = ["HOME": "/home/test", "KAFKA_BOOTSTRAP_SERVERS": "broker:9092"]
+        let configuration = try loader.load().checked()
+        let links = configuration.deepLinks
+        #expect(links.url(orderType: "food", orderID: "12345") == "https://mikmik.site/track_order.php?order_id=12345")
+        #expect(
+            links.url(orderType: "d2d", orderID: "67890") == "https://mikmik.site/d2d/track_d2d.php?order_id=67890")
+        var usual = try load([:]).checked()
+        usual.deepLinks = links
+        #expect(configuration.rulesHash == usual.rulesHash)
     }
 
     @Test(

@@ -2,12 +2,12 @@ import NotificationPayload
 
 extension Delivery {
     /// What the app gets to know of the push, on one line. What is absent is left out.
-    var json: String {
+    func json(_ links: DeepLinks) -> String {
         let notification = ReceivedNotification(push)
         var members = Self.members(of: notification)
         members["device"] = .string(device)
         members["message_id"] = notification.messageID.map(PushValue.string)
-        members["link"] = notification.deepLink().map(PushValue.string)
+        members["link"] = notification.deepLink(links).map(PushValue.string)
         return PushValue.object(members).json
     }
 

@@ -3,12 +3,13 @@ import NotificationPayload
 /// One device's app.
 struct Phone {
     private var seen = Deduplicator(capacity: 100)
-    private let links = DeepLinks()
+    private let links: DeepLinks
     /// The language that the user has set.
     private let locale: String
 
-    init(locale: String = "en") {
+    init(locale: String = "en", links: DeepLinks = DeepLinks()) {
         self.locale = locale
+        self.links = links
     }
 
     /// What the user sees: the text, and below it what a tap opens and what the app gets to know.

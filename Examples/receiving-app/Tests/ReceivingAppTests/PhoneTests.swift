@@ -14,13 +14,13 @@ struct PhoneTests {
         return PushValue.object(record).json
     }
 
-    private func shown(_ lines: [String]) -> [[String]] {
-        var phone = Phone()
+    private func shown(_ lines: [String], links: DeepLinks = DeepLinks()) -> [[String]] {
+        var phone = Phone(links: links)
         return lines.compactMap { Delivery(line: $0) }.map { phone.receive($0.push) }
     }
 
     @Test("an order has the app's own text and its deep link, and its repeat is dropped on either provider's way")
-    func order() {
+    func order() throws {
         let payload = OrderPayload(
             messageID: "msg-1725707721000-abc123def", orderID: "o/1", parentOrderID: "o/1", visibleID: "17",
             eventType: "event_order_status_changed", deliveryDate: "2025-07-07", startTime: "14:00", endTime: "16:00",
@@ -31,16 +31,26 @@ struct PhoneTests {
         let data = PushValue.object(members).json
         let apns = PushValue.object(members.merging(["aps": .object(["content-available": .number("1")])]) { $1 }).json
         #expect(
-            shown([
-                line("fcm", #"{"message":{"token":"made-up-token","data":\#(data)}}"#),
-                line("apns", #"{"device_token":"00","payload":\#(apns)}"#),
-            ]) == [
+            shown(
                 [
-                    "Order status updated: Order #17 is now picking",
-                    "opens https://mikmik.site/d2d/track_d2d.php?order_id=o%2F1",
-                ],
-                ["duplicate, dropped: msg-1725707721000-abc123def"],
-            ])
+                    line("fcm", #"{"message":{"token":"made-up-token","data":\#(data)}}"#),
+                    line("apns", #"{"device_token":"00","payload":\#(apns)}"#),
+                ], links: try DeepLinks(templates: ["d2d": "https://shop.example/parcels/{order_id}"])) == [
+                    [
+                        "Order status updated: Order #17 is now picking",
+                        "opens https://shop.example/parcels/o%2F1",
+                    ],
+                    ["duplicate, dropped: msg-1725707721000-abc123def"],
+                ])
+    }
+
+    @Test("links are those of the file's templates, other lines of it are skipped, and a bad template is an error")
+    func links() throws {
+        let file = "# the shop's\nstate.dir=/x\ndeep-link.food=https://shop.example/o/{order_id}?a=b\n"
+        #expect(try DeepLinks(properties: file).templates == ["food": "https://shop.example/o/{order_id}?a=b"])
+        #expect(throws: DeepLinksError.self) {
+            try DeepLinks(properties: "deep-link.food=http://shop.example/{order_id}")
+        }
     }
 
     @Test("an order push with a text of its own shows that")
