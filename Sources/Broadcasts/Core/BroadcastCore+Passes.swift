@@ -1,5 +1,6 @@
 import DispatchRecords
 import Events
+import Pipeline
 import StateStore
 import Subscriptions
 
@@ -82,6 +83,11 @@ extension BroadcastCore {
     ) throws {
         guard partition.number == 0 else { return }
         let record = broadcast.record
+        open.deadLetters += 1
+        if open.firstDeadLetter == nil {
+            open.firstDeadLetter = DeadLetterPlace(
+                letter.code, topic: settings.topic, partition: record.partition, offset: record.offset)
+        }
         try deadLetters.withHeaders(of: letter, for: record, of: settings.topic, own: broadcast.headers[...]) {
             headers in
             try sink.deadLetter(key: record.key, value: record.value, headers: headers)

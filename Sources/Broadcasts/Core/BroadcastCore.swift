@@ -169,6 +169,9 @@ package struct OpenBroadcasts: Sendable {
     /// Records of the subscriptions that were taken.
     package var taken = 0
     package var malformed = 0
+    /// The first broadcast of these that is a dead letter, and how many are.
+    package var firstDeadLetter: DeadLetterPlace?
+    package var deadLetters = 0
     /// Whether a partition has passed what needs no pass.
     package var hasMoved = false
 

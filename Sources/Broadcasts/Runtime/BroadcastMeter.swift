@@ -26,7 +26,6 @@ public final class BroadcastMeter: Sendable {
         let reached = open.passes.reduce(0) { $0 + $1.sent }
         let late = open.late.reduce(0) { $0 + $1.sent }
         let ended = open.passes.compactMap(\.end)
-        let deadLetters = open.skipped.count { $0.reason == .deadLetter && $0.partition == 0 }
         count("pushes", "Pushes of broadcasts, by who got them.", ["devices": "reached"], reached)
         count("pushes", "Pushes of broadcasts, by who got them.", ["devices": "late"], late)
         count("dispatch_records", "Dispatch records of broadcasts.", [:], open.records)
@@ -47,7 +46,7 @@ public final class BroadcastMeter: Sendable {
             totals.reached += reached
             totals.late += late
             totals.passes += ended.count
-            totals.deadLetters += deadLetters
+            totals.deadLetters += open.deadLetters
         }
     }
 

@@ -22,6 +22,7 @@ extension BroadcastWorker {
 
     private mutating func committed() {
         context.meter.committed(core.open)
+        deadLetters.committed(core.open.deadLetters, first: core.open.firstDeadLetter, logger)
         core.committed()
         opened = nil
         backoff.reset()

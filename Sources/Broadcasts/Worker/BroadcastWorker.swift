@@ -32,6 +32,7 @@ struct BroadcastWorker: ~Copyable {
     let context: BroadcastContext
     let logger: Logger
     let patience: Patience
+    let deadLetters: DeadLetterLog
     let origin: BroadcastJournalEntry
     var consumer: Consumer
     var output: BroadcastOutput
@@ -81,6 +82,7 @@ struct BroadcastWorker: ~Copyable {
         self.context = context
         self.logger = logger
         self.patience = patience
+        deadLetters = DeadLetterLog(patience, topic: topics.deadLetters)
     }
 
     /// Works until the service drains or stops.

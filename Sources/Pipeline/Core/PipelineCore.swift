@@ -29,6 +29,8 @@ package struct PipelineCore: ~Copyable {
 
     /// What has been emitted since ``beginTransaction()``.
     package internal(set) var counts = Counts()
+    /// The first dead letter since then.
+    package private(set) var firstDeadLetter: DeadLetterPlace?
 
     /// - Parameter grouping: of the dispatch records. Whoever compares pushes, or writes single ones, takes single
     ///   devices.
@@ -49,6 +51,7 @@ package struct PipelineCore: ~Copyable {
     /// - Parameter clock: the transaction's, in milliseconds since 1970: what has expired by then is not sent.
     package mutating func beginTransaction(clock: Int64) throws {
         counts = Counts()
+        firstDeadLetter = nil
         self.clock = clock
         cursor.forgetRecipients()
         try fanOut.beginTransaction()
@@ -343,6 +346,10 @@ package struct PipelineCore: ~Copyable {
     ) throws {
         counts.countDeadLetter(letter.code, of: batch.source)
         let event = batch.records[record]
+        if firstDeadLetter == nil {
+            firstDeadLetter = DeadLetterPlace(
+                letter.code, topic: batch.topic, partition: event.partition, offset: event.offset)
+        }
         try deadLetters.withHeaders(of: letter, for: event, in: batch) { headers in
             try sink.deadLetter(letter, key: event.key, value: event.value, headers: headers, from: event)
         }

@@ -91,6 +91,7 @@ extension Worker {
         counts.transactions += 1
         counts.count(core.takeNotes())
         context.meter.add(counts)
+        context.deadLetters.committed(counts.deadLetters, first: core.firstDeadLetter, logger)
         let now = context.clock.now()
         context.meter.committed(
             duration: .now - transaction.began,

@@ -12,6 +12,7 @@ final class WorkerContext: Sendable {
     let audienceRule: any AudienceRule
     let gate: TableGate
     let patience = Patience()
+    let deadLetters: DeadLetterLog
     let clock = PipelineClock()
     private let permissions: Permissions
     let meter: PipelineMeter
@@ -37,6 +38,7 @@ final class WorkerContext: Sendable {
         self.sources = configuration.topics.sources
         self.audienceRule = audienceRule
         self.meter = meter
+        self.deadLetters = DeadLetterLog(patience, topic: configuration.topics.deadLetters)
         self.gate = TableGate(freshFor: configuration.subscriptionsMaxLag)
         self.permissions = Permissions(configuration)
         self.watch = WorkerWatch(workers: configuration.workers)
