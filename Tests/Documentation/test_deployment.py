@@ -133,6 +133,16 @@ class Compose(Deployment):
                 self.assert_known(service["environment"])
                 self.assert_runs(service["command"], service["environment"])
 
+    def test_no_image_is_a_moving_one(self):
+        for name, service in COMPOSE.items():
+            if name not in OURS:
+                self.assertRegex(service["image"], r":v?\d+\.\d+\.\d+$", name)
+
+    def test_run_does_not_say_for_ever_where_to_begin(self):
+        """Where Kafka has forgotten the offsets it would send the whole log again, or skip it."""
+        self.assertNotIn("--from", OURS["carillon"]["command"])
+        self.assertEqual(OURS["deliver"]["command"][1:], ["--from", "earliest"])
+
     def test_services_and_volumes_that_are_named_are_there(self):
         volumes = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["volumes"]
         for name, service in COMPOSE.items():
@@ -170,8 +180,12 @@ class Compose(Deployment):
 
     def test_prometheus_scrapes_where_the_daemon_listens(self):
         settings = yaml.safe_load((OPERATIONS / "prometheus.yml").read_text())
-        scraped = [target for job in settings["scrape_configs"] for each in job["static_configs"] for target in each["targets"]]
-        self.assertEqual(scraped, [f"carillon:{METRICS_PORT}", f"deliver:{METRICS_PORT}"])
+        daemon, sender = settings["scrape_configs"]
+        self.assertEqual(daemon["static_configs"], [{"targets": [f"carillon:{METRICS_PORT}"]}])
+        # A service that is not there by default is no target that is down.
+        (found,) = sender["dns_sd_configs"]
+        self.assertEqual((found["names"], found["type"], found["port"]), (["deliver"], "A", METRICS_PORT))
+        self.assertEqual([name for name in ("carillon", "deliver") if "profiles" in COMPOSE[name]], ["deliver"])
         self.assertEqual(image_variables()["CARILLON_HTTP"], f"0.0.0.0:{METRICS_PORT}")
         self.assertIn("--config.file=/etc/prometheus/prometheus.yml", COMPOSE["prometheus"]["command"])
         for rules in settings.get("rule_files", []):

@@ -142,4 +142,9 @@ struct LogBounds {
     var first: [TopicPartition: Offset]
     /// The last stable offset.
     var end: [TopicPartition: Offset]
+
+    /// Whether the log is known to have nothing: `earliest` and `latest` are the same place.
+    func isEmpty(_ partition: TopicPartition) -> Bool {
+        first[partition].map { $0 == end[partition] } ?? false
+    }
 }

@@ -176,6 +176,7 @@ extension Worker {
             if let partition = topics.sourcePartition(of: id) { starts[partition] = start }
         }
         let (configuration, now) = (context.configuration, context.clock.now())
+        starts.merge(try beginEmpty(partitions.filter { starts[$0] == nil })) { _, new in new }
         let action = try assignment.answered(Set(starts.keys)) {
             StartRules.start(of: $0, configuration, now: now)
         }
@@ -190,6 +191,27 @@ extension Worker {
                 guard let start = ours.values.first else { continue }
                 starts.merge(try begin(ours.keys.sorted(), of: source, at: start)) { _, new in new }
             }
+        }
+        return starts
+    }
+
+    /// Begins the partitions of which nobody has to say where: `--from` is missing, and the log has nothing, so that every
+    /// answer would mean the same.
+    private mutating func beginEmpty(
+        _ missing: [SourcePartition]
+    ) throws -> [SourcePartition: CommittedOffset] {
+        let (topics, now) = (context.configuration.topics, context.clock.now())
+        let unsaid = missing.filter { StartRules.start(of: $0.source, context.configuration, now: now) == nil }
+        guard !unsaid.isEmpty else { return [:] }
+        let ids = unsaid.map(topics.topicPartition)
+        let log = LogBounds(
+            first: try consumer.startOffsets(ids, timeout: .seconds(5)),
+            end: try consumer.endOffsets(ids, timeout: .seconds(5)))
+        var starts: [SourcePartition: CommittedOffset] = [:]
+        for source in context.sources {
+            let empty = unsaid.filter { $0.source == source && log.isEmpty(topics.topicPartition(of: $0)) }
+            guard !empty.isEmpty else { continue }
+            starts.merge(try begin(empty, of: source, at: .earliest)) { _, new in new }
         }
         return starts
     }

@@ -91,13 +91,27 @@ def stand_still(harness, name, **settings):
     check(world.verify())
 
 
-@scenario("at its first start a group needs --from, and the message names the partitions")
+@scenario("at its first start a group needs --from where there are events, and the message names the partitions")
 def no_start(harness):
     world = harness.make_world("no-start").create_topics()
+    world.produce(100)
     daemon = world.daemon("a", start_at=None).start()
     daemon.expect_exit(EXIT_CONFIGURATION, world.topics["events"], "--from", seconds=30)
     if world.committed:
         raise Failure(f"it committed offsets all the same: {world.committed}")
+
+
+@scenario("an empty topic needs no --from: every answer would mean the same, and it is committed before the first event")
+def empty_start(harness):
+    world = harness.make_world("empty-start").create_topics()
+    daemon = world.daemon("a", start_at=None).start()
+    wait_for_daemons("every partition has an offset", lambda: len(world.committed) == world.partitions, [daemon], 60)
+    if set(world.committed.values()) != {0}:
+        raise Failure(f"it began at {world.committed}")
+    world.produce(100)
+    world.wait_until_done()
+    daemon.stop()
+    check(world.verify())
 
 
 @scenario("a partition without events keeps its offset over a restart; SIGTERM under load drains in time with 0")

@@ -99,4 +99,15 @@ struct StartRulesTests {
         #expect(ahead(4_600_000, newest: 1_000_000) == 3_600_000)
         #expect(ahead(0) == nil)
     }
+
+    @Test("a log is empty only where its first offset and its end are known and the same, also after retention")
+    func emptyLog() {
+        let log = LogBounds(
+            first: [.init(topic: "t", partition: 0): Offset(0), .init(topic: "t", partition: 1): Offset(7)],
+            end: [
+                .init(topic: "t", partition: 0): Offset(0), .init(topic: "t", partition: 1): Offset(8),
+                .init(topic: "t", partition: 2): Offset(0),
+            ])
+        #expect((0..<4).map { log.isEmpty(.init(topic: "t", partition: $0)) } == [true, false, false, false])
+    }
 }
