@@ -126,7 +126,9 @@ struct BrokerProbe: ~Copyable {
         guard let retention, retention >= .zero, retention < horizon * 2 else { return }
         throw .decisionNeeded(
             "\(topic) keeps its events for \(ConfigurationText.text(retention)) (retention.ms), and timers need twice "
-                + "state.horizon (\(ConfigurationText.text(horizon))): keep more, or set state.horizon or schedule=off")
+                + "state.horizon (\(ConfigurationText.text(horizon))): keep them longer (kafka-configs.sh --alter --entity-type "
+                + "topics --entity-name \(topic) --add-config retention.ms=\((horizon * 2).wholeMilliseconds)), or set "
+                + "schedule=off to go without timers, or a shorter state.horizon")
     }
 
     /// A topic's setting, in milliseconds; nil where there is none.

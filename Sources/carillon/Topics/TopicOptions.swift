@@ -9,6 +9,9 @@ struct TopicOptions: ParsableArguments {
     @Option(help: "Copies of each record; 3 for new topics, fewer on fewer brokers.", valueName: "n")
     var replicationFactor: Int?
 
+    /// The copies of each record, if nobody says how many, on a cluster that has the brokers.
+    static let usualCopies = 3
+
     func validate() -> [String] {
         [("--partitions", partitions, 10_000), ("--replication-factor", replicationFactor, 100)].compactMap {
             name, value, most in
@@ -18,8 +21,10 @@ struct TopicOptions: ParsableArguments {
     }
 
     /// The plan for this cluster, and those of its topics that exist.
+    ///
+    /// - Parameter isSmall: one partition for each topic, whatever is asked for.
     func survey(
-        _ configuration: PipelineConfiguration, _ admin: borrowing Admin
+        _ configuration: PipelineConfiguration, _ admin: borrowing Admin, isSmall: Bool = false
     ) throws(KafkaError) -> (plan: [TopicPlan], existing: [String: TopicDescription]) {
         let names = configuration.topics
         var premises = TopicPlan.Premises()
@@ -32,11 +37,12 @@ struct TopicOptions: ParsableArguments {
         let described = try admin.describe(topics: TopicPlan.all(names, premises).map(\.name), timeout: .seconds(30))
         let existing = Dictionary(described.map { ($0.name, $0) }) { first, _ in first }
 
-        if let partitions { premises.partitions = partitions }
+        if let partitions = isSmall ? 1 : partitions { premises.partitions = partitions }
         if let replicationFactor {
             premises.replicationFactor = replicationFactor
         } else {
-            premises.replicationFactor = min(3, max(1, try admin.cluster(timeout: .seconds(30)).brokers.count))
+            premises.replicationFactor = min(
+                Self.usualCopies, max(1, try admin.cluster(timeout: .seconds(30)).brokers.count))
         }
         let orders = configuration.orders
         premises.eventsLeastRetention = orders.schedule.map { _ in 2 * orders.horizon.wholeMilliseconds }

@@ -11,6 +11,7 @@ struct TopicsCreateCommand: ParsableCommand {
             + "'carillon deliver': outcomes and retries.",
         examples: [
             ("carillon topics create -b localhost:9092", "All of them, with the defaults."),
+            ("carillon topics create -b localhost:9092 --small", "One partition each, to try things out."),
             ("carillon topics create --config carillon.properties --partitions 24 --replication-factor 3", "Larger."),
             (
                 "carillon topics create -b localhost:9092 --dry-run",
@@ -18,14 +19,21 @@ struct TopicsCreateCommand: ParsableCommand {
             ),
         ])
 
+    @Flag(help: "One partition for each topic, which one worker reads: for a first try, or a small shop.") var small:
+        Bool
     @Flag(help: "Create nothing; let the broker check the request.") var dryRun: Bool
     @OptionGroup(title: "Topics") var topics: TopicOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
+    func validate() -> [String] {
+        small && topics.partitions != nil
+            ? ["--small and --partitions: only one of the two can say how many partitions there are"] : []
+    }
+
     func run() async throws {
         let configuration = try options.checked()
         let admin = try Admin(settings: configuration.kafka, logger: configuration.clientSink)
-        let (plan, existing) = try topics.survey(configuration, admin)
+        let (plan, existing) = try topics.survey(configuration, admin, isSmall: small)
         let missing = plan.filter { existing[$0.name] == nil }
         let answers = try missing.isEmpty ? [:] : admin.createTopics(missing.map(\.newTopic), validateOnly: dryRun)
 
@@ -46,6 +54,15 @@ struct TopicsCreateCommand: ParsableCommand {
             table.append([topic.name, "\(topic.partitions)", "\(topic.replicationFactor)", result, settings])
         }
         Terminal.write(table.text)
+        if small, missing.count > failures.count { Terminal.write(Self.smallText) }
+        if topics.replicationFactor == nil, let copies = missing.first?.replicationFactor,
+            copies < TopicOptions.usualCopies
+        {
+            Terminal.complain(
+                "note: as many copies of each record as the cluster has brokers: \(copies) instead of "
+                    + "\(TopicOptions.usualCopies). Fewer than \(TopicOptions.usualCopies) may lose what was written when a "
+                    + "broker's disk is lost; --replication-factor says how many you want.\n")
+        }
         for topic in plan {
             for line in existing[topic.name].map({
                 topic.differences(from: $0, partitions: nil, replicationFactor: nil)
@@ -58,6 +75,15 @@ struct TopicsCreateCommand: ParsableCommand {
             throw CommandFailure(ExitCode(first), lines: failures.map(\.description))
         }
     }
+
+    /// What one partition costs later (docs/topics.md, "More partitions").
+    static let smallText = """
+        One partition each: one worker does all the work, and a second process only stands by.
+        More partitions later cost a stop: keys move, so every process has to end first, the lanes of 'carillon deliver' have
+        to be empty, and notifications.subscriptions has to be copied to a new topic (docs/topics.md, More partitions).
+        If you expect more than one worker can do (docs/sizing.md), create them now without --small.
+
+        """
 
     /// The broker answers before the leaders are elected, and the next command should find them. Waits for at most 30
     /// s; if it takes longer, or cannot be queried, the command still succeeds: the topics exist.

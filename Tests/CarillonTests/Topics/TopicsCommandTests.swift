@@ -24,6 +24,31 @@ struct TopicsCommandTests {
         #expect(try trial.carillon("topics", "create").output.contains("exists"))
     }
 
+    @Test(
+        "--small creates one partition for each topic and says what that costs later; copies are what the cluster can do"
+    )
+    func small() throws {
+        let created = try trial.carillon("topics", "create", "--small")
+        #expect(created.status == 0, "\(created.errors)")
+        let words = created.output.split(separator: "\n").map { $0.split(separator: " ").prefix(4).map(String.init) }
+        for name in ["events", "subscriptions", "dispatch", "dead-letters", "journal"] {
+            #expect(words.contains(["\(trial.unique).\(name)", "1", "1", "created"]), "\(created.output)")
+        }
+        #expect(created.output.contains("One partition each: one worker does all the work"))
+        #expect(created.output.contains("docs/topics.md, More partitions"))
+        #expect(created.errors.contains("as many copies of each record as the cluster has brokers: 1 instead of 3."))
+        let again = try trial.carillon("topics", "create", "--small")
+        #expect(again.status == 0 && !again.output.contains("One partition each") && again.errors.isEmpty)
+    }
+
+    @Test("a replication factor that is asked for is obeyed, or refused where the cluster has too few brokers")
+    func copies() throws {
+        let refused = try trial.carillon("topics", "create", "--replication-factor", "2")
+        #expect(refused.status != 0)
+        #expect(refused.output.contains("failed") && !refused.errors.contains("as many copies"))
+        #expect(try trial.carillon("topics", "create", "--replication-factor", "1").errors.isEmpty)
+    }
+
     @Test("with credentials the topics of delivery are created, too: with as many partitions as the dispatch topic")
     func delivery() throws {
         let folder = TemporaryFolder()
