@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-USAGE, CONFIGURATION = 64, 78
+USAGE = 64
 
 # A setting that is wrong. The program names every problem of a configuration at once and then ends, so a command line
 # whose only problem is this one is a good command line, and nothing was started.
@@ -31,7 +31,7 @@ def problems(arguments, variables=None, **options):
         return [] if code == 0 and output else errors.splitlines()
     code, _, errors = run([*arguments, *PLANTED], variables, **options)
     found = [line for line in errors.splitlines() if "'planted' is not allowed" not in line]
-    if not found and (code, len(errors.splitlines())) != (CONFIGURATION, 1):
+    if not found and (code, len(errors.splitlines())) != (USAGE, 1):
         found = [f"it ended with {code} instead of refusing the planted setting"]
     return found
 

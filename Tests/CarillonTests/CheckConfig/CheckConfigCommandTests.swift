@@ -2,7 +2,9 @@ import Foundation
 import Testing
 
 @Suite struct CheckConfigCommandTests {
-    @Test("check-config shows values and sources, never a secret, and ends with 64, for a flag, with a line for each problem")
+    @Test(
+        "check-config shows values and sources, never a secret, and ends with 64, for a flag, with a line for each problem"
+    )
     func checkConfig() throws {
         let secret = "hunter2-do-not-show"
         let file = FileManager.default.temporaryDirectory.path + "/carillon-\(UUID().uuidString).properties"
