@@ -13,23 +13,32 @@ struct Help {
     }
 
     var text: String {
+        // A command may be left out, with the options of the one that is meant then.
+        let meant = configuration.defaultSubcommand.map { Help(path + [$0]) }
+        let declarations = meant?.declarations ?? declarations
         let arguments = declarations.filter { !$0.kind.isNamed }
         let options = declarations.filter(\.kind.isNamed)
         var text = configuration.abstract + "\n\nUsage: " + name
-        text += subcommands.isEmpty ? options.filter(\.isRequired).map { " " + $0.label }.joined() : " <command>"
-        text += subcommands.isEmpty ? " [options]" : ""
+        text += subcommands.isEmpty ? options.filter(\.isRequired).map { " " + $0.label }.joined() : ""
+        text += meant != nil ? " [<command>]" : subcommands.isEmpty ? "" : " <command>"
+        text += meant != nil || subcommands.isEmpty ? " [options]" : ""
         text += arguments.map { $0.isRequired ? " \($0.label)" : " [\($0.label)]" }.joined() + "\n"
         if !configuration.discussion.isEmpty { text += "\n" + wrapped(configuration.discussion, indent: 0) + "\n" }
-        text += section("Commands", subcommands.map { (label(of: $0), $0.configuration.abstract) })
+        for group in configuration.groups {
+            text += section(group.title, group.commands.map { (label(of: $0), $0.configuration.abstract) })
+        }
         text += section("Arguments", arguments.map(row))
         let common = [("-h, --help", "Show this help."), ("--version", "Show the version.")]
-        text += section("Options", options.filter { $0.section.isEmpty }.map(row) + common)
+        let title = meant.map { "Options of '\($0.configuration.commandName)'" } ?? "Options"
+        text += section(title, options.filter { $0.section.isEmpty }.map(row) + common)
         var titles: [String] = []
         for option in options where !titles.contains(option.section) { titles.append(option.section) }
         for title in titles where !title.isEmpty {
             text += section(title, options.filter { $0.section == title }.map(row))
         }
-        return text + "\nExamples:\n" + configuration.examples.map { "  \($0.command)\n      \($0.meaning)\n" }.joined()
+        let examples = meant?.configuration.examples ?? configuration.examples
+        text += "\nExamples:\n" + examples.map { "  \($0.command)\n      \($0.meaning)\n" }.joined()
+        return text + (configuration.pages.isEmpty ? "" : "\nMore: \(configuration.pages)\n")
     }
 
     private func label(of subcommand: any ParsableCommand.Type) -> String {

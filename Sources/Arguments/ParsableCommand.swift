@@ -19,6 +19,17 @@ extension ParsableCommand {
     public func run() async throws {}
 }
 
+/// Commands that help lists under one heading.
+public struct CommandGroup: Sendable {
+    let title: String
+    let commands: [any ParsableCommand.Type]
+
+    public init(_ title: String, _ commands: [any ParsableCommand.Type]) {
+        self.title = title
+        self.commands = commands
+    }
+}
+
 /// What `--help` says of a command.
 public struct CommandConfiguration: Sendable {
     public typealias Example = (command: String, meaning: String)
@@ -27,22 +38,29 @@ public struct CommandConfiguration: Sendable {
     let discussion: String
     let examples: [Example]
     let version: String
-    let subcommands: [any ParsableCommand.Type]
+    let groups: [CommandGroup]
+    var subcommands: [any ParsableCommand.Type] { groups.flatMap(\.commands) }
+    /// Where more is said; empty for nowhere.
+    let pages: String
     let defaultSubcommand: (any ParsableCommand.Type)?
 
     /// - Parameters:
+    ///   - subcommands: under one heading; in their place `groups` has several.
+    ///   - pages: where more is said, at the end of the help.
     ///   - version: what `--version` prints; of the root command only.
     ///   - defaultSubcommand: the one that is meant if options come in its place.
     public init(
         commandName: String, abstract: String, discussion: String = "", examples: [Example], version: String = "",
-        subcommands: [any ParsableCommand.Type] = [], defaultSubcommand: (any ParsableCommand.Type)? = nil
+        subcommands: [any ParsableCommand.Type] = [], groups: [CommandGroup] = [], pages: String = "",
+        defaultSubcommand: (any ParsableCommand.Type)? = nil
     ) {
         self.commandName = commandName
         self.abstract = abstract
         self.discussion = discussion
         self.examples = examples
         self.version = version
-        self.subcommands = subcommands
+        self.groups = subcommands.isEmpty ? groups : [CommandGroup("Commands", subcommands)] + groups
+        self.pages = pages
         self.defaultSubcommand = defaultSubcommand
     }
 }

@@ -1,10 +1,12 @@
 extension LogEntry {
     /// One line for a person, newline included. Control characters are escaped, so that no value can forge a line or
     /// reach the terminal.
-    func textLine() -> [UInt8] {
+    /// - Parameter hasColors: whether the level has its colour.
+    func textLine(hasColors: Bool = false) -> [UInt8] {
         var line: [UInt8] = []
         line += time.iso8601.utf8.dropFirst(11).dropLast()
-        line += " \(level.rawValue)".utf8
+        let color = hasColors ? level.color : nil
+        line += " \(color?.paint(level.rawValue) ?? level.rawValue)".utf8
         line += repeatElement(UInt8(ascii: " "), count: max(1, 9 - level.rawValue.utf8.count))
         line.appendText(label, quoted: false)
         line += ": ".utf8

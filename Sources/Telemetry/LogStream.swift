@@ -13,15 +13,19 @@ public struct LogStream: LogSink {
     }
 
     public let format: Format
+    private let hasColors: Bool
     private let output: @Sendable ([UInt8]) -> Void
 
-    public init(format: Format, output: @escaping @Sendable ([UInt8]) -> Void) {
+    /// - Parameter hasColors: whether the level of warnings and errors is coloured in text.
+    public init(format: Format, hasColors: Bool = false, output: @escaping @Sendable ([UInt8]) -> Void) {
         self.format = format
+        self.hasColors = hasColors
         self.output = output
     }
 
+    /// Text has colours where the descriptor is a terminal that takes them.
     public init(format: Format, descriptor: Int32) {
-        self.init(format: format) { line in
+        self.init(format: format, hasColors: TerminalColor.suits(descriptor)) { line in
             _ = line.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
         }
     }
@@ -32,7 +36,7 @@ public struct LogStream: LogSink {
 
     public func write(_ entry: LogEntry) {
         switch format {
-        case .text: output(entry.textLine())
+        case .text: output(entry.textLine(hasColors: hasColors))
         case .json: output(entry.jsonLine())
         }
     }

@@ -15,19 +15,27 @@ struct Carillon: ParsableCommand {
             ("carillon run -b localhost:9092 --from latest", "Run the pipeline from now on."),
         ],
         version: Version.text,
-        subcommands: [
-            RunCommand.self, ReadyCommand.self, BroadcastsCommand.self, DeliverCommand.self, DispatchCommand.self,
-            RenderCommand.self,
-            DemoCommand.self, StandInCommand.self,
-            TopicsCommand.self,
-            SubscribeCommand.self,
-            UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self, BroadcastCommand.self,
-            OrdersCommand.self,
-            ScheduleCommand.self,
-            ReplayCommand.self, ExplainCommand.self, DeliveriesCommand.self, OffsetsCommand.self, TableCommand.self,
-            CheckConfigCommand.self,
-            CompletionCommand.self,
-        ])
+        groups: [
+            CommandGroup(
+                "Run", [RunCommand.self, DeliverCommand.self, BroadcastsCommand.self, ReadyCommand.self]),
+            CommandGroup(
+                "Send",
+                [
+                    SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self,
+                    BroadcastCommand.self, OrdersCommand.self,
+                ]),
+            CommandGroup(
+                "Look", [ExplainCommand.self, ScheduleCommand.self, DeliveriesCommand.self, RenderCommand.self]),
+            CommandGroup(
+                "Mend", [ReplayCommand.self, OffsetsCommand.self, TableCommand.self, DispatchCommand.self]),
+            CommandGroup(
+                "Set up",
+                [
+                    DemoCommand.self, StandInCommand.self, TopicsCommand.self, CheckConfigCommand.self,
+                    CompletionCommand.self,
+                ]),
+        ],
+        pages: Version.pages)
 }
 
 @main

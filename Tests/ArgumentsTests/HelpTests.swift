@@ -30,6 +30,34 @@ import Testing
         #expect(text.hasSuffix("\nExamples:\n  sample paint --colour red house\n      A red house.\n"))
     }
 
+    @Test("commands are listed under their groups' titles, in their order, and at the end stands where more is said")
+    func groups() {
+        guard case .print(let text) = CommandParser(GroupedCommand.self).parse([]) else {
+            Issue.record("no help")
+            return
+        }
+        let lines = text.split(separator: "\n").map { $0.trimmingPrefix("  ").prefix { $0 != " " } }
+        let listed = ["See:", "show", "look", "Change:", "paint", "Options:"]
+        #expect(lines.filter { listed.contains(String($0)) }.map(String.init) == listed)
+        #expect(text.hasSuffix("\nMore: pages.md\n"))
+        if case .run(let command) = CommandParser(GroupedCommand.self).parse(["look"]) {
+            #expect(command is LookCommand)
+        } else {
+            Issue.record("a command of a group is not found")
+        }
+    }
+
+    @Test("the help of a command with a default one has that one's options and examples, and names them as such")
+    func defaultCommand() {
+        guard case .print(let text) = CommandParser(EyesCommand.self).parse(["--help"]) else {
+            Issue.record("no help")
+            return
+        }
+        #expect(text.contains("Usage: eyes [<command>] [options]\n"))
+        #expect(text.contains("\nOptions of 'look':\n  --far                         Far away.\n"))
+        #expect(text.hasSuffix("\nExamples:\n  eyes look --far\n      Far.\n"))
+    }
+
     @Test("help wins over problems of the same command line")
     func helpWins() {
         #expect(printed("paint", "--bogus", "--help") != nil)

@@ -50,6 +50,14 @@ struct EyesCommand: ParsableCommand {
         subcommands: [ShowCommand.self, LookCommand.self], defaultSubcommand: LookCommand.self)
 }
 
+struct GroupedCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "grouped", abstract: "Grouped.", examples: [("grouped look", "Look.")],
+        groups: [
+            CommandGroup("See", [ShowCommand.self, LookCommand.self]), CommandGroup("Change", [PaintCommand.self]),
+        ], pages: "pages.md")
+}
+
 struct SampleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample", abstract: "A sample.", examples: [("sample paint", "Paint.")], version: "sample 1.2.3",

@@ -14,7 +14,7 @@ class Commands(unittest.TestCase):
         declared = set(re.findall(r"struct (\w+): ParsableCommand\b", text))
         listed = {
             name
-            for commands in re.findall(r"\bsubcommands:\s*\[(.*?)\]", text, re.S)
+            for commands in re.findall(r"(?:\bsubcommands:|\bCommandGroup\(\s*\"[^\"]*\",)\s*\[(.*?)\]", text, re.S)
             for name in re.findall(r"(\w+)\.self", commands)
         }
         self.assertEqual(declared - listed, {"Carillon"})

@@ -1,3 +1,5 @@
+import Telemetry
+
 /// The line of status: what was finished since the last one, and the totals at the end.
 struct DeliveryStatusLine {
     private var last: DeliveryMeter.Reading
@@ -17,9 +19,9 @@ struct DeliveryStatusLine {
             lastTime = .now
         }
         let rates = [
-            "\(Int(Double(reading.requests - last.requests) / seconds)) requests/s",
-            "\(Int(Double(reading.outcomes - last.outcomes) / seconds)) outcomes/s",
-            "\(Int(Double(reading.retries - last.retries) / seconds)) retries/s",
+            "\(NumberText.rate(Double(reading.requests - last.requests) / seconds)) requests/s",
+            "\(NumberText.rate(Double(reading.outcomes - last.outcomes) / seconds)) outcomes/s",
+            "\(NumberText.rate(Double(reading.retries - last.retries) / seconds)) retries/s",
         ]
         let lanes = board.all.map { name, lane in
             let paused = lane.isPaused || !lane.pausedCredentials.isEmpty ? ", paused" : ""

@@ -91,7 +91,7 @@ struct StatusReport {
         let events = Double(reading.counts.events - last.counts.events) / seconds
         let dispatches = Double(reading.counts.dispatches - last.counts.dispatches) / seconds
         return
-            "\(Int(events)) events/s, \(Int(dispatches)) dispatches/s, lag \(reading.lag.map(String.init) ?? "unknown"), "
+            "\(NumberText.rate(events)) events/s, \(NumberText.rate(dispatches)) dispatches/s, lag \(reading.lag.map(String.init) ?? "unknown"), "
             + "dead letters \(reading.counts.deadLetters), partitions \(reading.partitions)"
     }
 

@@ -1,4 +1,5 @@
 import Events
+import Telemetry
 
 /// How far a broadcast has got, for a person, and as JSON.
 struct BroadcastStatusText {
@@ -84,7 +85,7 @@ struct BroadcastStatusText {
 
     private var rate: String? {
         guard let perSecond else { return nil }
-        return "\(ProgressLine.grouped(Int(perSecond)))/s"
+        return "\(NumberText.rate(perSecond))/s"
             + (timeLeft.map { ", about \(ProgressLine.time($0)) left" } ?? "")
     }
 

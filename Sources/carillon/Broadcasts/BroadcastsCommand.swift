@@ -25,6 +25,8 @@ struct BroadcastsCommand: ParsableCommand {
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
+    @OptionGroup(title: "Configuration") var folder: StateFolderOption
     @Flag(help: "The first start sends every broadcast that is still valid; otherwise only those published later.")
     var includeValid: Bool
     @Option(help: "workers, threads with a consumer and a producer each; one per core by default.", valueName: "count")
@@ -33,7 +35,7 @@ struct BroadcastsCommand: ParsableCommand {
     var http: String?
 
     func run() async throws {
-        var flags: [ConfigurationLoader.Flag] = []
+        var flags = process.flags + folder.flags
         if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags)

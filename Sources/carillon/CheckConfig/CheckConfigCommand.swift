@@ -17,10 +17,12 @@ struct CheckConfigCommand: ParsableCommand {
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
+    @OptionGroup(title: "Configuration") var folder: StateFolderOption
     @Flag(help: "Print one JSON document.") var json: Bool
 
     func run() async throws {
-        let loaded = options.load()
+        let loaded = options.load(adding: process.flags + folder.flags)
         let credentials = (try? loaded.checked()).map { CredentialsCheck($0) }
         let problems = loaded.problems + (credentials?.problems ?? [])
         let warnings = credentials?.warnings ?? []
@@ -29,7 +31,7 @@ struct CheckConfigCommand: ParsableCommand {
             Terminal.write(try JSONOutput.text(report, keys: .useDefaultKeys))
         } else {
             Terminal.write(Self.text(loaded))
-            for warning in warnings { Terminal.complain("carillon: warning: \(warning)\n") }
+            for warning in warnings { Terminal.warn("warning: \(warning)") }
         }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }

@@ -24,6 +24,7 @@ struct DeliverRunCommand: ParsableCommand {
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
     @Option(help: "Only this lane; repeatable. All lanes by default.", valueName: "name") var lane: [String] = []
     @Option(
         help: "Where a lane's first start begins: earliest, latest, a time, a date or -1h.", valueName: "position",
@@ -44,7 +45,7 @@ struct DeliverRunCommand: ParsableCommand {
     }
 
     func run() async throws {
-        var flags: [ConfigurationLoader.Flag] = []
+        var flags = process.flags
         if let from { flags.append(.init(name: "--from", key: "from", value: from)) }
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags, needsBroker: !check)

@@ -47,7 +47,7 @@ struct DeliveriesCheckCommand: ParsableCommand {
             }
         }
         let text = LaneAuditText(reports: reports, topics: configuration.topics)
-        for line in text.notes { Terminal.complain("carillon: \(line)\n") }
+        for line in text.notes { Terminal.warn(line) }
         Terminal.write(json ? try JSONOutput.text(text.document) : text.text)
         guard text.isSound else {
             throw CommandFailure(

@@ -41,7 +41,7 @@ struct DeliveriesSummaryCommand: ParsableCommand {
         Terminal.write(json ? try JSONOutput.text(text.document) : text.text)
         if summary.unreadable > 0 {
             let count = ProgressLine.grouped(summary.unreadable)
-            Terminal.complain("carillon: \(count) records of \(topic) are no outcomes and were skipped\n")
+            Terminal.warn("\(count) records of \(topic) are no outcomes and were skipped")
         }
     }
 }

@@ -28,6 +28,7 @@ struct DispatchExpandCommand: ParsableCommand {
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
     @Option(help: "The topic for the records of single devices; it must exist.", valueName: "topic") var to: String
     @Option(help: "The topic with grouped records; topic.dispatch by default.", valueName: "topic") var of: String?
     @Option(
@@ -38,7 +39,7 @@ struct DispatchExpandCommand: ParsableCommand {
     var http: String?
 
     func run() async throws {
-        var flags: [ConfigurationLoader.Flag] = []
+        var flags = process.flags
         if let from { flags.append(.init(name: "--from", key: "from", value: from)) }
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags)

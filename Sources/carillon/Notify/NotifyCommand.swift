@@ -67,9 +67,9 @@ struct NotifyCommand: ParsableCommand {
         Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
         let topic = configuration.topics.requests
         if GroupReaders(configuration.groupID, topic, configuration).areMissing {
-            Terminal.complain(
-                "carillon: warning: nobody reads \(topic) now: no process of group \(configuration.groupID) has partitions of "
-                    + "it. The request waits until 'carillon run' does with topic.requests=\(topic)\n")
+            Terminal.warn(
+                "warning: nobody reads \(topic) now: no process of group \(configuration.groupID) has partitions of "
+                    + "it. The request waits until 'carillon run' does with topic.requests=\(topic)")
         }
     }
 
@@ -82,7 +82,7 @@ struct NotifyCommand: ParsableCommand {
                 reach.isStale
                 ? "every device was last seen longer ago than subscriptions.max-age"
                 : "no device is subscribed to \(draft.audiences.joined(separator: ", "))"
-            Terminal.complain("carillon: \(reason): nobody is notified now\n")
+            Terminal.warn("\(reason): nobody is notified now")
         }
         return reach
     }

@@ -14,8 +14,8 @@ extension NotifyOptions {
                 .usage,
                 "--app-type \(appType) is no known type; did you mean \(meant)? Add a type of your own to app-types")
         }
-        Terminal.complain(
-            "carillon: warning: --app-type \(appType) is no known type and is sent as it is; known are "
-                + "\(known.joined(separator: ", ")). Add a type of your own to app-types\n")
+        Terminal.warn(
+            "warning: --app-type \(appType) is no known type and is sent as it is; known are "
+                + "\(known.joined(separator: ", ")). Add a type of your own to app-types")
     }
 }

@@ -67,7 +67,7 @@ struct RenderCommand: ParsableCommand {
         let table = SubscriptionTable.inMemory()
         if let subscriptions {
             let problems = try RenderRun.load(subscriptions, into: table)
-            for problem in problems { Terminal.complain("carillon: \(subscriptions): \(problem)\n") }
+            for problem in problems { Terminal.warn("\(subscriptions): \(problem)") }
         }
         var render = try RenderRun(
             configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now),

@@ -215,8 +215,8 @@ final class ReplayProgress {
 extension ReplayInput {
     /// What a person needs to judge the result, on standard error.
     func tell() {
-        for line in approximations { Terminal.complain("carillon: approximate: \(line)\n") }
-        for line in notes { Terminal.complain("carillon: \(line)\n") }
+        for line in approximations { Terminal.warn("approximate: \(line)") }
+        for line in notes { Terminal.warn(line) }
     }
 
     var eventOffsets: Int64 { done.values.reduce(0) { $0 + Int64($1.count) } }

@@ -10,7 +10,8 @@ struct RunCommand: ParsableCommand {
         commandName: "run",
         abstract: "Turn order events into pushes, exactly once, until SIGTERM or SIGINT.",
         discussion: """
-            Waits for an unreachable broker. The first signal drains and commits; a second one ends the process at once. \
+            Every setting is in docs/settings.md, and 'carillon check-config' shows them with their values. Waits for an \
+            unreachable broker. The first signal drains and commits; a second one ends the process at once. \
             Exit codes: 0 drained; 3 instance or slot in use; 64 usage; 70 a defect, or a record that cannot be written \
             anywhere; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,
@@ -22,6 +23,8 @@ struct RunCommand: ParsableCommand {
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
+    @OptionGroup(title: "Configuration") var folder: StateFolderOption
     @Option(
         help: "Where partitions without a committed offset start: earliest, latest, a time, a date or -1h.",
         valueName: "position", completion: .list(["earliest", "latest"]))
@@ -32,7 +35,7 @@ struct RunCommand: ParsableCommand {
     var http: String?
 
     func run() async throws {
-        var flags: [ConfigurationLoader.Flag] = []
+        var flags = process.flags + folder.flags
         if let from { flags.append(.init(name: "--from", key: "from", value: from)) }
         if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }

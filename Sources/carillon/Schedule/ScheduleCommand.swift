@@ -57,8 +57,8 @@ struct ScheduleCommand: ParsableCommand {
         }
         let lacking = positions.partitions.filter { $0.metadata == nil }.count
         if lacking > 0 {
-            Terminal.complain(
-                "carillon: \(configuration.groupID) has no watermark in \(lacking) partitions; now stands in for it\n")
+            Terminal.warn(
+                "\(configuration.groupID) has no watermark in \(lacking) partitions; now stands in for it")
         }
     }
 

@@ -35,6 +35,6 @@ enum BrokerNotice {
             if isOver.load(ordering: .relaxed) || consumer.clusterID(timeout: .milliseconds(100)) != nil { return }
         }
         let address = settings["bootstrap.servers"] ?? ""
-        Terminal.complain("carillon: cannot reach \(address) yet; still trying\n")
+        Terminal.warn("cannot reach \(address) yet; still trying")
     }
 }

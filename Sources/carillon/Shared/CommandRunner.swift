@@ -13,7 +13,7 @@ enum CommandRunner {
             Terminal.write(text)
             return .success
         case .usage(let problems):
-            Terminal.complain(problems)
+            Terminal.complain(problems, .red)
             return .usage
         case .run(let command):
             defer { BrokerNotice.end() }
@@ -22,7 +22,7 @@ enum CommandRunner {
                 return .success
             } catch {
                 let failure = CommandFailure(error)
-                Terminal.complain(failure.lines.map { "carillon: \($0)\n" }.joined())
+                Terminal.complain(failure.lines.map { "carillon: \($0)\n" }.joined(), .red)
                 return failure.code
             }
         }

@@ -15,9 +15,6 @@ struct ConfigurationOptions: ParsableArguments {
         valueName: "host:port,…")
     var bootstrapServers: String?
     @Option(help: "group.id, the consumer group.", valueName: "name") var group: String?
-    @Option(help: "instance.id, this process within its group.", valueName: "name") var instance: String?
-    @Option(help: "state.dir, the folder of the subscriptions table.", valueName: "folder", completion: .file)
-    var stateDir: String?
     @Option(help: "log.level.", completion: .list(Logger.Level.allCases.map(\.rawValue))) var logLevel: String?
     @Option(help: "log.format.", completion: .list(PipelineConfiguration.LogFormat.allCases.map(\.rawValue)))
     var logFormat: String?
@@ -38,8 +35,6 @@ struct ConfigurationOptions: ParsableArguments {
         let named: [(String, String, String?)] = [
             ("--bootstrap-servers", "kafka.bootstrap.servers", bootstrapServers),
             ("--group", "group.id", group),
-            ("--instance", "instance.id", instance),
-            ("--state-dir", "state.dir", stateDir),
             ("--log-level", "log.level", logLevel),
             ("--log-format", "log.format", logFormat),
         ]
@@ -78,10 +73,29 @@ struct ConfigurationOptions: ParsableArguments {
         adding flags: [ConfigurationLoader.Flag] = [], needsBroker: Bool = true, inPlaceOfConfig file: String? = nil
     ) throws(ConfigurationProblems) -> PipelineConfiguration {
         let loaded = load(adding: flags, needsBroker: needsBroker, inPlaceOfConfig: file)
-        for warning in loaded.warnings { Terminal.complain("carillon: warning: \(warning)\n") }
+        for warning in loaded.warnings { Terminal.warn("warning: \(warning)") }
         let configuration = try loaded.checked()
         if needsBroker { BrokerNotice.begin(configuration.kafka) }
         return configuration
+    }
+}
+
+/// Which process this is, for the commands that are one or that look into its folder.
+struct InstanceOption: ParsableArguments {
+    @Option(help: "instance.id, this process within its group.", valueName: "name") var instance: String?
+
+    var flags: [ConfigurationLoader.Flag] {
+        instance.map { [.init(name: "--instance", key: "instance.id", value: $0)] } ?? []
+    }
+}
+
+/// Where a process keeps its tables, for the commands that use them.
+struct StateFolderOption: ParsableArguments {
+    @Option(help: "state.dir, the folder of the subscriptions table.", valueName: "folder", completion: .file)
+    var stateDir: String?
+
+    var flags: [ConfigurationLoader.Flag] {
+        stateDir.map { [.init(name: "--state-dir", key: "state.dir", value: $0)] } ?? []
     }
 }
 

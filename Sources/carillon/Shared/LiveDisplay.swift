@@ -34,7 +34,7 @@ final class LiveDisplay: Sendable {
 
     /// `12,000 events/s  36,000 dispatches/s  lag 0  2 dead letters  6 partitions`
     static func text(_ reading: PipelineMeter.Reading, events: Double, dispatches: Double) -> String {
-        "\(ProgressLine.grouped(Int(events))) events/s  \(ProgressLine.grouped(Int(dispatches))) dispatches/s  "
+        "\(NumberText.rate(events)) events/s  \(NumberText.rate(dispatches)) dispatches/s  "
             + "lag \(reading.lag.map(ProgressLine.grouped) ?? "?")  "
             + "\(ProgressLine.grouped(reading.counts.deadLetters)) dead letters  \(reading.partitions) partitions"
     }
@@ -73,7 +73,9 @@ extension PipelineConfiguration {
     /// The logger of ``makeLogger(label:)``, with its lines above the live display.
     func makeLogger(around display: LiveDisplay) -> Logger {
         guard Terminal.errorIsTerminal else { return makeLogger() }
-        let sink = LogStream(format: logFormat.map { .init($0) } ?? .text) { display.write($0) }
+        let sink = LogStream(
+            format: logFormat.map { .init($0) } ?? .text, hasColors: TerminalColor.suits(STDERR_FILENO)
+        ) { display.write($0) }
         return Logger(label: "carillon", level: logLevel, sink: sink)
     }
 }

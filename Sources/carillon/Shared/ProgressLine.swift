@@ -1,4 +1,5 @@
 import Foundation
+import Telemetry
 
 /// One line on standard error with the progress of a long command; nothing if that is no terminal.
 ///
@@ -26,12 +27,14 @@ struct ProgressLine {
         if lastDrawn != nil { Terminal.complain("\r\u{1B}[K") }
     }
 
-    /// `12,000 subscriptions (24%), 8,000/s, 4s left`.
+    /// `12,000 subscriptions (24%), 8,000/s, 4s left`; without rate and time in the first second, which says nothing of
+    /// the next ones.
     func text(_ done: Int, fraction: Double?, now: ContinuousClock.Instant) -> String {
         let seconds = (now - start) / .seconds(1)
         var text = "\(Self.grouped(done)) \(unit)"
         if let fraction { text += " (\(Int(fraction * 100))%)" }
-        text += ", \(Self.grouped(seconds > 0 ? Int(Double(done) / seconds) : 0))/s"
+        guard seconds >= 1 else { return text }
+        text += ", \(NumberText.rate(Double(done) / seconds))/s"
         if let fraction, fraction > 0, fraction < 1 {
             text += ", \(Self.time(seconds * (1 - fraction) / fraction)) left"
         }
@@ -39,14 +42,7 @@ struct ProgressLine {
     }
 
     /// `12,000`.
-    static func grouped(_ number: Int) -> String {
-        var text = ""
-        for (index, digit) in String(number.magnitude).reversed().enumerated() {
-            if index > 0 && index % 3 == 0 { text.append(",") }
-            text.append(digit)
-        }
-        return (number < 0 ? "-" : "") + String(text.reversed())
-    }
+    static func grouped(_ number: Int) -> String { NumberText.grouped(number) }
 
     /// `1 device`, `12,000 devices`.
     static func counted(_ number: Int, _ unit: String) -> String {

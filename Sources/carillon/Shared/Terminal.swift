@@ -1,4 +1,5 @@
 import Foundation
+import Telemetry
 
 /// Standard output and standard error.
 enum Terminal {
@@ -14,6 +15,26 @@ enum Terminal {
     /// Writes to standard error.
     static func complain(_ text: String) {
         write(text, to: STDERR_FILENO)
+    }
+
+    /// Writes complaints to standard error, in a colour where that is a terminal with colours.
+    static func complain(_ text: String, _ color: TerminalColor) {
+        complain(hasColors ? painted(text, color) : text)
+    }
+
+    /// Writes what may be wrong, as `carillon: sentence`.
+    static func warn(_ sentence: String) {
+        complain("carillon: \(sentence)\n", .yellow)
+    }
+
+    private static let hasColors = TerminalColor.suits(STDERR_FILENO)
+
+    /// Paints who complains in each line of `carillon …: sentence`: sentences are read more easily without.
+    static func painted(_ text: String, _ color: TerminalColor) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            guard line.hasPrefix("carillon"), let colon = line.firstIndex(of: ":") else { return String(line) }
+            return color.paint(String(line[...colon])) + line[line.index(after: colon)...]
+        }.joined(separator: "\n")
     }
 
     /// Width of the terminal of standard error in columns; 80 if unknown.

@@ -46,10 +46,10 @@ struct SubscriptionsListCommand: ParsableCommand {
         .sorted { ($0.audience, $0.tokenSHA256, $0.partition) < ($1.audience, $1.tokenSHA256, $1.partition) }
         Terminal.write(try text(found.sorted { $0.key < $1.key }.map(\.value), misplaced))
         guard let first = malformed.first else { return }
-        Terminal.complain(
-            "carillon: skipped \(ProgressLine.counted(malformed.count, "record")), no subscriptions: \(Self.list(malformed))"
+        Terminal.warn(
+            "skipped \(ProgressLine.counted(malformed.count, "record")), no subscriptions: \(Self.list(malformed))"
                 + "\nLook at one: kcat -C -t \(configuration.topics.subscriptions) -p \(first.partition) -o \(first.offset) "
-                + "-c 1 -f '%k\\n'\n")
+                + "-c 1 -f '%k\\n'")
     }
 
     /// `partition 3 offset 17, partition 5 offset 2, and 12 more`

@@ -15,9 +15,11 @@ struct TableCheckCommand: ParsableCommand {
 
     @Flag(help: "Print one JSON document.") var json: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
+    @OptionGroup(title: "Configuration") var folder: StateFolderOption
 
     func run() async throws {
-        let configuration = try options.checked(needsBroker: false)
+        let configuration = try options.checked(adding: process.flags + folder.flags, needsBroker: false)
         let path = configuration.stateDirectory
         guard FileManager.default.fileExists(atPath: path + "/subscriptions") else {
             throw CommandFailure(.difference, "state.dir: there is no table in \(path)")

@@ -13,9 +13,11 @@ struct TableWipeCommand: ParsableCommand {
         examples: [("carillon table wipe --group carillon --instance host-1", "That instance's table.")])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var process: InstanceOption
+    @OptionGroup(title: "Configuration") var folder: StateFolderOption
 
     func run() async throws {
-        let configuration = try options.checked(needsBroker: false)
+        let configuration = try options.checked(adding: process.flags + folder.flags, needsBroker: false)
         guard FileManager.default.fileExists(atPath: configuration.stateDirectory) else {
             return Terminal.write("There is no table in \(configuration.stateDirectory).\n")
         }

@@ -14,11 +14,28 @@ import Testing
         #expect(
             line.text(12_000, fraction: 0.25, now: start + .seconds(2))
                 == "12,000 subscriptions (25%), 6,000/s, 6s left")
-        #expect(line.text(5, fraction: nil, now: start) == "5 subscriptions, 0/s")
-        #expect(line.text(5, fraction: 1, now: start + .seconds(1)) == "5 subscriptions (100%), 5/s")
+        #expect(line.text(5, fraction: nil, now: start + .seconds(200)) == "5 subscriptions, <0.1/s")
+        #expect(line.text(5, fraction: 1, now: start + .seconds(1)) == "5 subscriptions (100%), 5.0/s")
         #expect(ProgressLine.time(59.2) == "1m00s")
         #expect(ProgressLine.time(7_500) == "2h05m")
         #expect(ProgressLine.grouped(1_234_567) == "1,234,567")
+    }
+
+    @Test("progress has no rate and no time left within the first second, which would say nothing")
+    func firstSecond() {
+        let start = ContinuousClock.now
+        let line = ProgressLine(unit: "subscriptions", now: start)
+        #expect(line.text(4, fraction: 0.5, now: start + .microseconds(1)) == "4 subscriptions (50%)")
+        #expect(line.text(4, fraction: 0.5, now: start + .milliseconds(999)) == "4 subscriptions (50%)")
+    }
+
+    @Test("in a complaint only who complains is coloured, in each of its lines")
+    func colors() {
+        #expect(
+            Terminal.painted("carillon run: --x: no\nSee 'carillon run --help'.\ncarillon: a: b\n", .red)
+                == "\u{1B}[31mcarillon run:\u{1B}[0m --x: no\nSee 'carillon run --help'.\n\u{1B}[31mcarillon:\u{1B}[0m a: b\n"
+        )
+        #expect(Terminal.painted("nothing of ours: x", .yellow) == "nothing of ours: x")
     }
 
     private struct Document: Encodable {
