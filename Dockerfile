@@ -17,8 +17,7 @@ RUN apt-get update \
     && useradd --system --uid 10001 --user-group --no-create-home --home-dir /var/lib/carillon carillon \
     && install -d -m 0700 -o carillon -g carillon /var/lib/carillon
 COPY --from=build /usr/local/bin/carillon /usr/local/bin/carillon
-COPY Examples /usr/local/share/carillon/Examples
-WORKDIR /usr/local/share/carillon
+WORKDIR /var/lib/carillon
 USER 10001:10001
 # The table of subscriptions; if it is lost, it is filled again from its topic.
 VOLUME /var/lib/carillon

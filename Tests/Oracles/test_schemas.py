@@ -381,7 +381,7 @@ class Schemas(unittest.TestCase):
                 self.accept("notification.payload", payload_of(example))
 
     def test_the_sample_requests_are_accepted_but_those_that_are_dead_letters(self):
-        samples = (EXAMPLES / "requests.jsonl").read_text() + (EXAMPLES / "demo-requests.jsonl").read_text()
+        samples = (EXAMPLES / "requests.jsonl").read_text()
         for line in samples.splitlines():
             record = record_of(line, 0)
             found = outcome_of(record, Settings("UTC"), clock=0)

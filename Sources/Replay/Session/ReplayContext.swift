@@ -21,6 +21,8 @@ package struct ReplayContext {
     /// The wall clock when the command began, in milliseconds since 1970.
     package var now: Int64
     package var logger: ClientLog.Sink
+    /// The settings of topics, by name, of a cluster that cannot be asked for them, as an embedded one.
+    package var topicSettings: [String: [String: String]]
     /// Called between two batches, and while waiting for a broker; true ends the work with ``ReplayStopped``.
     package var isStopped: @Sendable () -> Bool
     /// The number of items read in a stage, and the fraction of the stage that is done.
@@ -28,13 +30,14 @@ package struct ReplayContext {
 
     package init(
         configuration: PipelineConfiguration, scratch: Scratch, now: Int64, logger: @escaping ClientLog.Sink,
-        isStopped: @escaping @Sendable () -> Bool = { false },
+        topicSettings: [String: [String: String]] = [:], isStopped: @escaping @Sendable () -> Bool = { false },
         progress: @escaping (Stage, Int, Double) -> Void = { _, _, _ in }
     ) {
         self.configuration = configuration
         self.scratch = scratch
         self.now = now
         self.logger = logger
+        self.topicSettings = topicSettings
         self.isStopped = isStopped
         self.progress = progress
     }

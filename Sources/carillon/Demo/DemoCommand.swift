@@ -1,7 +1,5 @@
 import Arguments
-import FanOut
 import Foundation
-import KafkaClient
 import Pipeline
 import Telemetry
 
@@ -9,59 +7,65 @@ import Telemetry
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract:
-            "Run the whole pipeline on an embedded Kafka cluster with sample events and requests, and show every push.",
+        abstract: "See the whole of it in a few seconds: orders, phones, outcomes, and why, on a Kafka of its own.",
         discussion: """
-            Real consumers, real producers and the real protocol, on librdkafka's in-process mock cluster. It shows what \
-            the pipeline does; it cannot show exactly-once, since the mock's transactions isolate nothing.
+            Real consumers, real producers and the real protocol, on librdkafka's in-process mock cluster, and stand-ins \
+            of FCM and APNs on loopback. It shows what Carillon does; it cannot show exactly-once, since the mock's \
+            transactions isolate nothing. For events of your own see 'carillon render'.
             """,
         examples: [
-            ("carillon demo", "With the samples of the current checkout."),
-            ("carillon demo --deliver", "The pushes are also sent, to stand-ins of FCM and APNs in this process."),
-            ("carillon demo --events my-events.jsonl --subscriptions my-subscriptions.jsonl", "With your own."),
+            ("carillon demo", "The story."),
+            ("carillon demo --stay", "The story; then everything stays up, to be played with."),
         ])
 
-    @Option(help: "Events as JSON lines.", valueName: "file", completion: .file) var events = Self.sampleEvents
-    @Option(
-        help: "Requests as JSON lines; by default those of the checkout, beside its events.", valueName: "file",
-        completion: .file)
-    var requests: String?
-    @Option(
-        help: "A broadcast as one line of JSON; by default that of the checkout, beside its events.", valueName: "file",
-        completion: .file)
-    var broadcast: String?
-    @Option(help: "Subscriptions as JSON lines.", valueName: "file", completion: .file)
-    var subscriptions = "Examples/subscriptions.jsonl"
-    @Option(help: "Worker threads.", valueName: "count") var workers = 2
-    @Flag(help: "Send the pushes to stand-ins of FCM and APNs, and show each request and each outcome.")
-    var deliver: Bool
-    @Flag(help: "Show the pipeline's own log too.") var verbose: Bool
-
-    private static let sampleEvents = "Examples/events.jsonl"
+    @Flag(help: "Keep all of it running until SIGINT or SIGTERM, and say how to write to it.") var stay: Bool
+    @Flag(help: "Show the daemons' own log, and at the end every record that they wrote.") var verbose: Bool
 
     func run() async throws {
-        let samples = try RecordFile.records(path: events)
-        let file = requests ?? (events == Self.sampleEvents ? "Examples/demo-requests.jsonl" : nil)
-        let asked = try file.map { try RecordFile.records(path: $0) } ?? []
-        let subscribers = try RecordFile.subscriptions(path: subscriptions)
-        let demo = try Demo(workers: workers, logLevel: verbose ? .info : .error)
-        Terminal.complain("An embedded cluster is up; \(workers) workers join (this takes three seconds) …\n")
-        let reading = try await demo.run(subscribers: subscribers, events: samples, requests: asked)
-        for line in try demo.outcome() { Terminal.write(line + "\n") }
-        if let message = try announcement() {
-            Terminal.complain("A broadcast goes to everybody of a channel, and to a device that joins afterwards …\n")
-            for line in try await demo.broadcast(message) { Terminal.write(line + "\n") }
+        let folder = try PrivateFolder("carillon-demo")
+        defer { folder.remove() }
+        let stop = DemoStop()
+        let signals = Signals(
+            first: { stop.set() },
+            again: {
+                folder.remove()
+                exit(ExitCode.notInTime.rawValue)
+            })
+        defer { signals.cancel() }
+        let demo = try Demo(folder: folder, logLevel: verbose ? .info : .error)
+        defer { demo.providers.stop() }
+        let phones = DemoPhones()
+        demo.providers.observe { provider, record, _ in phones.add(provider, record) }
+        try demo.write(DemoSamples.subscriptions, to: demo.configuration.topics.subscriptions)
+        Terminal.complain("A Kafka in this program, three daemons, and stand-ins of FCM and APNs start …\n")
+        let services = try DemoServices(demo, stop)
+        try await services.untilReady()
+        let story = DemoStory(demo: demo, services: services, phones: phones)
+        try await story.tell()
+        if verbose { for line in try story.records() { Terminal.write(line + "\n") } }
+        if stay {
+            phones.goLive()
+            Terminal.write(Self.invitation(demo))
+            await stop.wait()
+            Terminal.complain("carillon: drains and ends\n")
         }
-        if deliver {
-            Terminal.complain("A sender starts; stand-ins of FCM and APNs answer it (this takes a few seconds) …\n")
-            for line in try await demo.deliver() { Terminal.write(line + "\n") }
-        }
-        Terminal.write("\n" + DemoSummary.text(reading.reading, requests: asked.count, seconds: reading.seconds))
+        try await services.end()
     }
 
-    /// The value of the broadcast's record.
-    private func announcement() throws -> [UInt8]? {
-        let file = broadcast ?? (events == Self.sampleEvents ? "Examples/demo-broadcast.json" : nil)
-        return try file.flatMap { try RecordFile.records(path: $0).first?.value }
+    private static func invitation(_ demo: Demo) -> String {
+        let (servers, topics) = (demo.cluster.bootstrapServers, demo.configuration.topics)
+        return """
+
+            All of it stays up until Ctrl-C, with Kafka at \(servers). In another terminal, subscribe a phone:
+
+            echo a-made-up-token | carillon subscribe -b \(servers) --audience place/42 --platform fcm --app com.example.shop
+
+            and order something; what the phones show appears here:
+
+            order=$(date +%s); echo '{"event_type":"ORDER_CREATED","order":{"id":"'$order'","order_number":"B-1","place_id":"42"}}' | kcat -b \(servers) -P -t \(topics.events) -k $order
+
+            This cluster lives in the memory of this program, and proves nothing about exactly-once: real brokers do.
+
+            """
     }
 }

@@ -22,6 +22,16 @@ enum PhoneLine {
     }
 }
 
+extension StandInProviders.Provider {
+    /// As a person writes it.
+    var name: String {
+        switch self {
+        case .fcm: "FCM"
+        case .apns: "APNs"
+        }
+    }
+}
+
 /// What a phone makes of a push, as the library for apps reads it.
 enum PushText {
     /// `shows "Title: body"`; or `gets` and the data, of a silent push: what is shown is then up to the app.

@@ -2,44 +2,63 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import carillon
+
 @Suite("carillon demo") struct DemoCommandTests {
-    @Test("the demo sends orders, an app notification, and a message with a deep link, each to its devices")
-    func demo() throws {
-        let result = try CommandProcess.run([
-            "demo", "--events", Page("Examples/events.jsonl").path,
-            "--subscriptions", Page("Examples/subscriptions.jsonl").path,
-            "--requests", Page("Examples/demo-requests.jsonl").path,
-            "--broadcast", Page("Examples/demo-broadcast.json").path,
-        ])
+    @Test("the story fits on two screens, runs in any folder, and each act has what it says")
+    func story() throws {
+        let result = try CommandProcess.run(["demo"])
         #expect(result.status == 0, "\(result.errors)")
-        let lines = result.output.split(separator: "\n")
-        func count(_ text: String) -> Int { lines.filter { $0.hasPrefix("push  ") && $0.hasSuffix(text) }.count }
-        #expect(count(#"  app NewBill  "New bill: 23.40 € at the North Shop""#) == 2)
-        let link = "opens https://shop.example/orders/12345"
-        #expect(count(#"  message  "On its way: Tap to track your order"  "# + link) == 2)
-        #expect(count("  order_created  order ORDER-20250707-1021 at place 1ee68c4e  2025-07-07 14:00–16:00") == 3)
-        // Two devices of the channel, and one that joined when the broadcast had been sent.
-        #expect(count(#"  broadcast maintenance-7  "Back at noon: Orders are taken again at noon."  in en, de"#) == 3)
-        #expect(lines.contains { $0.hasPrefix("25 events and 2 requests gave 24 notifications and 61 pushes; ") })
+        let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines.count <= 48)
+        func count(_ text: String) -> Int { lines.count { $0.contains(text) } }
+        // A time slot's clock, two phones.
+        #expect(count(#"shows "New order A-17: Wanted from 14:00 to 16:00.""#) == 2)
+        // The busy provider, and the same push again.
+        #expect(count("Anna (Android): FCM answers 503 UNAVAILABLE") == 1)
+        #expect(count(#"Anna (Android): shows "Order A-17: Ready to be collected.""#) == 1)
+        #expect(count("A lost phone (iPhone): APNs answers 410 Unregistered") == 1)
+        #expect(
+            count(#"shows "On its way: Tap to track it."; a tap opens https://shop.example/orders/4711"#) == 1)
+        // A broadcast, and whom it reaches later.
+        #expect(count(#"Carla (Android): shows "Back at noon: "#) == 1)
+        #expect(count(#"Dora (iPhone): shows "Zurück um zwölf: "#) == 1)
+        #expect(count("dead letter  invalid_json  orders.events/0/3: ") == 1)
+        #expect(count("order_status_changed of order 4711 at place 42: sent to 2 devices") == 1)
+        #expect(lines.contains { $0.contains("accepted by fcm (200), 2 requests from ") })
+        #expect(count("8 pushes, each with one outcome: 7 accepted, 1 dead_device.") == 1)
+        // Tokens are in no output.
+        #expect(!(result.output + result.errors).contains("made-up-token"))
     }
 
-    @Test("with --deliver each push is an HTTP/2 request and has one outcome, over a busy provider and a dead device")
-    func delivers() throws {
-        let result = try CommandProcess.run([
-            "demo", "--deliver", "--events", Page("Examples/events.jsonl").path,
-            "--subscriptions", Page("Examples/subscriptions.jsonl").path,
-            "--requests", Page("Examples/demo-requests.jsonl").path,
-        ])
+    @Test("with --stay the printed subscription works, the printed event is one, SIGTERM ends it with 0, and its folder is gone")
+    func stays() throws {
+        let folder = TemporaryFolder()
+        // Runs what is printed, as a person does, and waits for the phone.
+        let script = """
+            mkdir -p "$0/tmp"; cd "$0"
+            carillon() { "$CARILLON" "$@"; }
+            TMPDIR="$0/tmp" "$CARILLON" demo --stay --verbose > told & demo=$!
+            until grep -q 'proves nothing' told; do sleep 0.05; done
+            ls tmp | grep -c carillon-demo
+            grep '^push ' told | wc -l
+            eval "$(grep '^echo ' told)"
+            order=1; eval "$(grep '^order=' told | sed 's/kcat -b .*/cat/' | sed 's/order=$(date +%s); //')" > event
+            cat event
+            kill $demo; wait $demo; echo "ended $?"
+            ls tmp | wc -l
+            """
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let carillon = try CommandProcess.executable().path
+        let result = try CommandProcess.run(
+            ["stand-in", "--", "sh", "-c", script, folder.path], environment: ["CARILLON": carillon])
         #expect(result.status == 0, "\(result.errors)")
-        let lines = result.output.split(separator: "\n")
-        let pushes = lines.count { $0.hasPrefix("push  ") }
-        let outcomes = lines.filter { $0.hasPrefix("outcome  ") }
-        #expect(pushes > 0 && outcomes.count == pushes)
-        #expect(outcomes.contains { $0.contains("apns") && $0.contains("dead_device  410  Unregistered") })
-        #expect(outcomes.contains { $0.contains("fcm") && $0.hasSuffix("accepted  200  after 2 requests") })
-        let requests = lines.filter { $0.hasPrefix("request  ") }
-        #expect(requests.contains { $0.hasSuffix("answer 503 UNAVAILABLE") })
-        // The busy provider was asked twice.
-        #expect(requests.count == pushes + 1)
+        let lines = result.output.split(separator: "\n").map(String.init)
+        #expect(lines.first == "1")
+        #expect(lines.dropFirst().first == "8")
+        #expect(lines.contains { $0.hasPrefix("subscribed place/42|") })
+        #expect(
+            lines.contains(#"{"event_type":"ORDER_CREATED","order":{"id":"1","order_number":"B-1","place_id":"42"}}"#))
+        #expect(lines.suffix(2) == ["ended 0", "0"])
     }
 }

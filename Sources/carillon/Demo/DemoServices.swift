@@ -1,0 +1,73 @@
+import Broadcasts
+import Delivery
+import Pipeline
+
+/// The three daemons in this process: the pipeline, the broadcasts, and the sender.
+struct DemoServices {
+    let pipeline: NotificationPipeline
+    let broadcasts: BroadcastService
+    let sender: DeliveryService
+    private let running: Task<Void, any Error>
+    private let stop: DemoStop
+
+    /// Starts them; ``untilReady()`` waits until each has joined its group.
+    ///
+    /// - Parameter stop: ends every wait of the story.
+    init(_ demo: Demo, _ stop: DemoStop) throws {
+        self.stop = stop
+        // The embedded cluster cannot list the groups of other lanes, which a lane's first start asks for: these begin at a
+        // cut.
+        let lanes = LaneGroups(demo.configuration, logger: demo.logger)
+        try lanes.record(
+            LaneCut(
+                lanes: demo.configuration.delivery.lanesHash,
+                edges: try lanes.ends().mapValues { _ in LaneEdge(orders: 0) }))
+        let pipeline = NotificationPipeline(configuration: demo.configuration, logger: demo.logger)
+        let broadcasts = BroadcastService(configuration: demo.configuration, logger: demo.logger)
+        let sender = DeliveryService(configuration: demo.configuration, logger: demo.logger)
+        (self.pipeline, self.broadcasts, self.sender) = (pipeline, broadcasts, sender)
+        running = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await pipeline.run() }
+                group.addTask { try await broadcasts.run() }
+                group.addTask { try await sender.run() }
+                // The failure of one ends the others.
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// Whether a signal has asked for the end.
+    var mustEnd: Bool { stop.isSet }
+
+    func untilReady() async throws {
+        try await wait("the daemons to join their groups") {
+            pipeline.readiness.isReady && broadcasts.unready.isEmpty && sender.readiness.isReady
+        }
+    }
+
+    /// - Throws: exit code 75 after a minute, or at a signal; what ended a daemon.
+    func wait(_ what: String, until condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !condition() {
+            if stop.isSet {
+                try await end()
+                throw CommandFailure(.notInTime, "demo: stopped before its end")
+            }
+            guard .now < deadline else {
+                running.cancel()
+                _ = try? await running.value
+                throw CommandFailure(.notInTime, "demo: waited for \(what) for 60 s")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Drains and commits.
+    func end() async throws {
+        pipeline.shutdown()
+        broadcasts.shutdown()
+        sender.shutdown()
+        try await running.value
+    }
+}
