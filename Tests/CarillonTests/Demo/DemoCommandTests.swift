@@ -31,7 +31,7 @@ import Testing
         #expect(!(result.output + result.errors).contains("made-up-token"))
     }
 
-    @Test("with --stay the printed subscription works, the printed event is one, SIGTERM ends it with 0, and its folder is gone")
+    @Test("with --stay the printed lines work, SIGTERM ends it with 0, and its folder is gone")
     func stays() throws {
         let folder = TemporaryFolder()
         // Runs what is printed, as a person does, and waits for the phone.
