@@ -55,14 +55,9 @@ struct BroadcastSendCommand: ParsableCommand {
 
     private func warnIfNobodySends(_ configuration: PipelineConfiguration) throws {
         let group = try BroadcastGroup.read(configuration)
-        if group.committed.isEmpty {
-            Terminal.warn(
-                "warning: 'carillon broadcasts' has never worked in group \(group.name): its first start skips this "
-                    + "broadcast, unless it is given --include-valid")
-        } else if GroupReaders(group.name, configuration.topics.subscriptions, configuration).areMissing {
-            Terminal.warn(
-                "warning: no process of group \(group.name) is running: the broadcast waits until "
-                    + "'carillon broadcasts' does")
-        }
+        guard group.committed.isEmpty else { return }
+        Terminal.warn(
+            "warning: 'carillon broadcasts' has never worked in group \(group.name): its first start skips this "
+                + "broadcast, unless it is given --include-valid")
     }
 }

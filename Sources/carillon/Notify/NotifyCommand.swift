@@ -66,10 +66,10 @@ struct NotifyCommand: ParsableCommand {
             partition: place?.partition, offset: place?.offset, devices: reach?.count)
         Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
         let topic = configuration.topics.requests
-        if GroupReaders(configuration.groupID, topic, configuration).areMissing {
+        if GroupCommits.areMissing(of: configuration.groupID, in: topic, configuration) {
             Terminal.warn(
-                "warning: nobody reads \(topic) now: no process of group \(configuration.groupID) has partitions of "
-                    + "it. The request waits until 'carillon run' does with topic.requests=\(topic)")
+                "warning: nobody reads \(topic): group \(configuration.groupID) has never committed an offset of it. "
+                    + "The request waits for 'carillon run' with topic.requests=\(topic)")
         }
     }
 
