@@ -10,7 +10,7 @@ import time
 from generator.inputs import Input, event_about
 from harness.brokers import free_port
 from harness.cluster import Cluster
-from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, wait_for_daemons
+from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, EXIT_USAGE, wait_for_daemons
 from harness.scenario import main, scenario
 from harness.waiting import Failure, wait_for
 from harness.world import check
@@ -334,10 +334,10 @@ def unreachable(harness):
     daemon.stop()
 
 
-@scenario("a wrong configuration ends it with 78, with every problem at once")
-def wrong_configuration(harness):
+@scenario("a flag's bad value ends it with 64, with every problem at once")
+def wrong_flags(harness):
     code, _, errors = harness.run("run", settings={"workers": "many", "commit.interval": "soon", "kafka.group.id": "mine"})
-    if code != EXIT_CONFIGURATION:
+    if code != EXIT_USAGE:
         raise Failure(f"it ended with {code}: {errors}")
     for word in ("workers", "commit.interval", "group.id"):
         if word not in errors:
