@@ -86,6 +86,8 @@ package final class KafkaReapLog: ReapLog {
     ) throws -> [Int32: Int64] {
         let topic = configuration.topics.subscriptions
         var bounds = try bounds(of: topic)
+        // Of the topic, not of what is read: a key's partition depends on it.
+        let partitions = bounds.count
         if let starts {
             for (partition, whole) in bounds {
                 bounds[partition] = starts[partition].map {
@@ -94,7 +96,6 @@ package final class KafkaReapLog: ReapLog {
             }
         }
         let name = Array(ReapMark.header.utf8)
-        let partitions = bounds.count
         try read(bounds, of: topic, headers: true) { records, index in
             let view = records[index]
             guard let key = view.key, view.partition == Murmur2.partition(of: key, count: partitions) else { return }
