@@ -1,12 +1,8 @@
 import Deliveries
 import DispatchRecords
-import Events
-import Foundation
 import JSONReader
 import KafkaClient
 import NotificationPayload
-import OrderState
-import Pipeline
 
 /// Records of the pipeline's topics as lines for a person. Tokens are never shown.
 enum DemoLines {
