@@ -1,6 +1,6 @@
 import NotificationPayload
 
-/// The headers of a dispatch record, in the order in which they are written (docs/design.md §4). The only place for
+/// The headers of a dispatch record, in the order in which they are written (docs/code.md §4). The only place for
 /// their names: writers and readers take them from here.
 package enum DispatchHeader: Int, CaseIterable, Sendable {
     /// The headers of every record. They come first, so that their raw values are their positions in a record.

@@ -2,7 +2,7 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// The headers of a notification's records (docs/design.md §4). The names are written once, the values once per
+/// The headers of a notification's records (docs/code.md §4). The names are written once, the values once per
 /// notification; up to three of the values are replaced for each device.
 struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)

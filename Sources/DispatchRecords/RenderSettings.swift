@@ -1,4 +1,4 @@
-/// The configuration of the provider messages (docs/rules.md §7, docs/design.md §4).
+/// The configuration of the provider messages (docs/rules.md §7, docs/code.md §4).
 public struct RenderSettings: Equatable, Sendable {
     /// The delivery priority on Android. Always sent, since FCM's documents disagree about its default.
     public enum AndroidPriority: String, CaseIterable, Sendable {

@@ -1,6 +1,6 @@
 /// Counts of oddities in events that were processed nevertheless. The owner reads and resets them.
 package struct ExtractionNotes: Equatable, Sendable {
-    /// Events whose key is not their order id (docs/design.md §4).
+    /// Events whose key is not their order id (docs/code.md §4).
     package var keyMismatches = 0
     /// Dates such as `07/07/2025`, which are treated as absent (docs/rules.md §5.2).
     package var ambiguousDates = 0

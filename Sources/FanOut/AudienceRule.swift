@@ -13,7 +13,7 @@ public protocol AudienceRule: Sendable {
     ) throws
 }
 
-/// The default rule: everybody who subscribed to the order's place, `place/<place_id>` (docs/design.md §1).
+/// The default rule: everybody who subscribed to the order's place, `place/<place_id>` (docs/code.md §1).
 public struct PlaceAudience: AudienceRule {
     public init() {}
 

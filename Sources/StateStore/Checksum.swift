@@ -1,6 +1,6 @@
 /// A 64-bit checksum over a key and its value, so that a value under the wrong key is detected as well.
 ///
-/// LMDB has no checksums (docs/design.md §7). A multiply-and-fold mix of 16 bytes per step; one flipped bit or torn
+/// LMDB has no checksums (docs/code.md §7). A multiply-and-fold mix of 16 bytes per step; one flipped bit or torn
 /// page in 2^64 goes unnoticed. Protects against damage, not against tampering.
 enum Checksum {
     static let byteCount = 8

@@ -2,7 +2,7 @@ import CLMDB
 import Glibc
 import Synchronization
 
-/// A store in a folder, on top of LMDB (docs/design.md §7).
+/// A store in a folder, on top of LMDB (docs/code.md §7).
 ///
 /// A transaction begins and commits within one call of ``write(_:)``, and therefore on one thread, as LMDB requires.
 /// `@unchecked Sendable`: `environment` is used only while ``usage`` says that the store is open, and is closed only

@@ -1,4 +1,4 @@
-/// An ordered key-value store whose transactions carry data and a checkpoint together (docs/design.md §7).
+/// An ordered key-value store whose transactions carry data and a checkpoint together (docs/code.md §7).
 ///
 /// Keys are 1 to 511 bytes and ordered as unsigned bytes, a prefix before longer keys. A store holds only what can be
 /// rebuilt from a log, so it is always safe to delete. One writer at a time, any number of readers; a reader sees one

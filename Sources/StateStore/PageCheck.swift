@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads LMDB's file page by page, without LMDB, and checks what LMDB trusts (docs/design.md §7).
+/// Reads LMDB's file page by page, without LMDB, and checks what LMDB trusts (docs/code.md §7).
 ///
 /// LMDB does not checksum its own pages: a flipped byte can lead it anywhere, even outside the file, and one in the
 /// list of free pages makes it overwrite pages that are in use, long after every entry was found sound. So if a store

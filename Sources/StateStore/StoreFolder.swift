@@ -11,7 +11,7 @@ final class StoreFolder: Sendable {
 
     static let fileNames = ["data.mdb", "lock.mdb"]
 
-    /// Creates the folder if it is missing, and gives access to its owner only: it holds tokens (docs/design.md §7).
+    /// Creates the folder if it is missing, and gives access to its owner only: it holds tokens (docs/code.md §7).
     init(_ path: String) throws(StoreError) {
         try Self.make(path)
         guard chmod(path, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }

@@ -19,7 +19,7 @@ struct StoreUse: Equatable {
     }
 }
 
-/// The file that marks a store as in use, so that the next start knows whether it was closed (docs/design.md §7).
+/// The file that marks a store as in use, so that the next start knows whether it was closed (docs/code.md §7).
 struct UseMarker {
     enum State: Equatable {
         /// In use, or its process died. Without a use the store must be checked.

@@ -223,9 +223,9 @@ struct DispatchHeaderTests {
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test("docs/design.md §4 lists them in their order")
+    @Test("docs/code.md §4 lists them in their order")
     func design() throws {
-        let contracts = try Self.read("docs/design.md")
+        let contracts = try Self.read("docs/code.md")
         let start = try #require(contracts.range(of: "**notifications.dispatch**")?.upperBound)
         let end = try #require(contracts.range(of: "**notifications.dead-letters**")?.lowerBound)
         let named = contracts[start..<end].matches(of: /`([a-z-]+)`/).map { String($0.1) }

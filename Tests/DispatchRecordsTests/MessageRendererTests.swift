@@ -107,7 +107,7 @@ struct MessageRendererTests {
         #expect(rendered.first?.value.contains(#""device_token":"AB12","environment":"development""#) == true)
     }
 
-    @Test("the headers of docs/design.md §4, in their order")
+    @Test("the headers of docs/code.md §4, in their order")
     func headers() throws {
         var batch = EventBatch()
         batch.add()

@@ -1,4 +1,4 @@
-"""The targets of Package.swift are what docs/design.md says they are, and each one declares what its files import."""
+"""The targets of Package.swift are what docs/code.md says they are, and each one declares what its files import."""
 
 import functools
 import json
@@ -147,9 +147,9 @@ class Targets(unittest.TestCase):
         self.assertTrue(reached("Replay") >= {"Pipeline", "KafkaClient", "FanOut", "Extraction"})
         self.assertTrue(reached("Replay").isdisjoint({"Delivery", "HTTPClient", "Console", "HTTPServer", "carillon"}))
 
-    def test_the_design_shows_this_graph(self):
-        page = (ROOT / "docs" / "design.md").read_text()
-        self.assertIn(diagram(), page, f"docs/design.md should have:\n{diagram()}")
+    def test_the_page_of_the_code_shows_this_graph(self):
+        page = (ROOT / "docs" / "code.md").read_text()
+        self.assertIn(diagram(), page, f"docs/code.md should have:\n{diagram()}")
 
 
 if __name__ == "__main__":

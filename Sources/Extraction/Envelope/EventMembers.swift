@@ -38,7 +38,7 @@ enum EventMember: Int, MemberName {
 typealias EventMembers = Members<EventMember, 22>
 
 extension Members: EnvelopeBody where Name == EventMember {
-    /// A body with one of these is the event; a body without them is the order (docs/design.md §4).
+    /// A body with one of these is the event; a body without them is the order (docs/code.md §4).
     var isEvent: Bool {
         self[EventMember.order] != nil || self[EventMember.orders] != nil || self[EventMember.orderIDs] != nil
     }

@@ -40,7 +40,7 @@ extension EventType {
     private static var prefix: StaticString { "event_" }
 
     /// The type of an upstream's name: `ORDER_CREATED` or `event_order_created` in any case, or a dotted name such as
-    /// `com.example.order.created.v1` (docs/design.md §4: its segments joined by `_`, a final `v<n>` dropped, end in
+    /// `com.example.order.created.v1` (docs/code.md §4: its segments joined by `_`, a final `v<n>` dropped, end in
     /// it).
     init?(upstreamName text: UnsafeRawBufferPointer) {
         // The document's spelling, which most producers use: it takes a tenth of the time of the search by endings.

@@ -3,7 +3,7 @@ import Foundation
 import KafkaClient
 import Telemetry
 
-/// Makes a configuration from files, environment and flags (docs/design.md §3 "Configuration").
+/// Makes a configuration from files, environment and flags (docs/code.md §3 "Configuration").
 ///
 /// Flags beat environment beats the configuration file beats the Kafka file beats defaults. An unknown key in a file or
 /// flag is a problem; an unknown environment variable is ignored, listed and, with our prefix, warned of. All problems are found in one go, and no

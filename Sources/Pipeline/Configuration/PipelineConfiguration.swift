@@ -7,14 +7,14 @@ import NotificationPayload
 import OrderState
 import Telemetry
 
-/// All settings of a pipeline, as one value (docs/design.md §3 "Configuration").
+/// All settings of a pipeline, as one value (docs/code.md §3 "Configuration").
 ///
 /// A program that embeds the pipeline fills it in by hand; the command line makes it from files, environment and flags
 /// with ``ConfigurationLoader``. In both cases ``limitProblems()`` says whether its limits fit together.
 public struct PipelineConfiguration: Sendable {
     /// librdkafka's own settings, by their own names, without those that the pipeline decides itself.
     public var kafka: Settings
-    /// The consumer group. Transactional ids and member ids are made from it and the slot (docs/design.md §6 "Slots").
+    /// The consumer group. Transactional ids and member ids are made from it and the slot (docs/code.md §6 "Slots").
     public var groupID = "carillon"
     /// The name of this process within its group; two live processes never share one.
     public var instanceID: String
@@ -43,7 +43,7 @@ public struct PipelineConfiguration: Sendable {
     public var delivery = DeliveryConfiguration()
     /// A device that was last seen longer ago gets nothing (docs/rules.md §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)
-    /// Fan-out pauses when the table has been behind its topic for this long (docs/design.md §6).
+    /// Fan-out pauses when the table has been behind its topic for this long (docs/code.md §6).
     public var subscriptionsMaxLag: Duration = .seconds(30)
     /// An event with more devices becomes a dead letter, `too_many_devices`. An event is never split, so the default is
     /// what any broker takes within ``transactionTimeout``: ``mostDevicesPerEvent``, at most 200,000.
@@ -93,7 +93,7 @@ public struct PipelineConfiguration: Sendable {
 }
 
 extension PipelineConfiguration {
-    /// The names of the topics (docs/design.md §4).
+    /// The names of the topics (docs/code.md §4).
     public struct Topics: Sendable, Equatable {
         public var events = "orders.events"
         /// Requests for notifications; empty: none are read.

@@ -2,7 +2,7 @@ import Events
 import NotificationPayload
 import OrderState
 
-/// The record that each transaction writes about itself (docs/design.md: "Contracts", notifications.journal; ADR 11,
+/// The record that each transaction writes about itself (docs/code.md: "Contracts", notifications.journal; ADR 11,
 /// ADR 30): what no other topic says.
 package struct JournalEntry {
     package static let version: Int64 = 2

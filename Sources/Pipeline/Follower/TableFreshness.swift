@@ -1,4 +1,4 @@
-/// How old the subscriptions table is: whether fan-out may use it (docs/design.md §6, "subscription change"), and
+/// How old the subscriptions table is: whether fan-out may use it (docs/code.md §6, "subscription change"), and
 /// whether it may have missed unsubscriptions permanently (docs/kafka.md 18).
 ///
 /// The age counts from when the ends were queried, not from when the table reached them: ends of an earlier answer say

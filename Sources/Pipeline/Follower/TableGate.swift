@@ -2,7 +2,7 @@ import Events
 import FanOut
 import Synchronization
 
-/// Tells the workers when the subscriptions table is fresh enough to fan out from (docs/design.md §6, "subscription
+/// Tells the workers when the subscriptions table is fresh enough to fan out from (docs/code.md §6, "subscription
 /// change").
 ///
 /// A worker that is assigned partitions asks for a barrier and waits until the table has reached the ends that the

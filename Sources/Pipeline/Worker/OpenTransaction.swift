@@ -88,7 +88,7 @@ package struct Fencings {
         case tooOften
     }
 
-    /// The producer was fenced (docs/design.md §6, "Slots").
+    /// The producer was fenced (docs/code.md §6, "Slots").
     ///
     /// - Parameters:
     ///   - consumer: the fatal error of the consumer, which a static member gets where its slot was taken.

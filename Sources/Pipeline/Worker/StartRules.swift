@@ -1,7 +1,7 @@
 import Events
 import KafkaClient
 
-/// Where a group may start, and what only an operator can decide (docs/design.md §6, "Where a group starts").
+/// Where a group may start, and what only an operator can decide (docs/code.md §6, "Where a group starts").
 enum StartRules {
     /// Reads the metadata of committed offsets.
     ///

@@ -166,7 +166,7 @@ extension Worker {
     }
 
     /// The committed offsets, and `--from` for the partitions that have none: committed at once, before any record
-    /// (docs/design.md §6, "Where a group starts").
+    /// (docs/code.md §6, "Where a group starts").
     private mutating func startOffsets(
         of partitions: [SourcePartition]
     ) throws -> [SourcePartition: CommittedOffset] {

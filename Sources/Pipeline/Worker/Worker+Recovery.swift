@@ -99,7 +99,7 @@ extension Worker {
         context.meter.count { $0.recreatedClients += 1 }
     }
 
-    /// Tells a slot that another process took from a transaction that timed out (docs/design.md §6, "Slots").
+    /// Tells a slot that another process took from a transaction that timed out (docs/code.md §6, "Slots").
     private mutating func considerFencing(_ error: KafkaError) throws {
         let isStatic = context.configuration.staticMembership
         let fatal = isStatic ? try awaitConsumerFencing(within: .seconds(5)) : nil

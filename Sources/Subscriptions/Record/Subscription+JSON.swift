@@ -23,7 +23,7 @@ extension Subscription {
     /// The record's key: `<audience>|<SHA-256 of the token in hex>`.
     public var key: String { SubscriptionKey(audience: audience, token: token).text }
 
-    /// The record's value: JSON with the members in the order of docs/design.md §4; nil members are left out.
+    /// The record's value: JSON with the members in the order of docs/code.md §4; nil members are left out.
     public func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 512)
         writer.append(#"{"audience":""#)

@@ -1,6 +1,6 @@
 import Events
 
-/// A device that wants an audience's notifications: one record of notifications.subscriptions (docs/design.md §4).
+/// A device that wants an audience's notifications: one record of notifications.subscriptions (docs/code.md §4).
 public struct Subscription: Equatable, Sendable {
     /// `place/<id>`, `user/<id>` or `channel/<id>`.
     public var audience: String

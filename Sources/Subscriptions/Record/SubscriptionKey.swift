@@ -1,7 +1,7 @@
 import Digests
 import Events
 
-/// The key of a subscription's record, `<audience>|<SHA-256 of the token in hex>` (docs/design.md §4).
+/// The key of a subscription's record, `<audience>|<SHA-256 of the token in hex>` (docs/code.md §4).
 package struct SubscriptionKey: Hashable, Comparable, Sendable {
     /// `place/<id>`, `user/<id>`, `channel/<id>` or `device/<SHA-256 of the token>`.
     package var audience: String

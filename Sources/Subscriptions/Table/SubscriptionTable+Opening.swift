@@ -5,7 +5,7 @@ extension SubscriptionTable {
     /// Opens the table in a folder, or creates one.
     ///
     /// Wipes a table that is damaged, belongs to another topic, has offsets outside the topic, is too old or was not read
-    /// to its topic's end, and reports this (docs/design.md §7, docs/kafka.md 18). Throws if a person must decide: the number of partitions
+    /// to its topic's end, and reports this (docs/code.md §7, docs/kafka.md 18). Throws if a person must decide: the number of partitions
     /// changed, so that keys have moved, or the folder cannot be used. The caller holds the lock that keeps other
     /// processes out, and compares the records of ``position`` with the log.
     /// - Parameter now: the clock, read before the topic's offsets were queried.

@@ -2,7 +2,7 @@ import Events
 import StateStore
 import Synchronization
 
-/// Who subscribed to what: the fold of notifications.subscriptions, on disk or in memory (docs/design.md §7).
+/// Who subscribed to what: the fold of notifications.subscriptions, on disk or in memory (docs/code.md §7).
 ///
 /// One thread applies records; any number of threads read, each with its own reader.
 public final class SubscriptionTable: Sendable {

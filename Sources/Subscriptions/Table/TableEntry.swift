@@ -5,7 +5,7 @@ import StateStore
 /// How the table stores a device. Key: 16 bytes of the audience's SHA-256 and the 32 bytes of the token's. Value: a
 /// head of 25 bytes, the app, the token, the locale. Numbers are little-endian.
 ///
-/// One entry per device, so that 100,000 devices of one audience load in linear time (docs/design.md §7).
+/// One entry per device, so that 100,000 devices of one audience load in linear time (docs/code.md §7).
 package enum TableEntry {
     /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
     package static let version: UInt8 = 3

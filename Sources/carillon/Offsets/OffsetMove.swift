@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// What `offsets set` would commit, and the consequences for the events (docs/design.md §6 "Where a group starts").
+/// What `offsets set` would commit, and the consequences for the events (docs/code.md §6 "Where a group starts").
 ///
 /// Pure: takes positions, targets and the time; returns commits or problems.
 struct OffsetMove {

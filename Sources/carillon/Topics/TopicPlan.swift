@@ -1,7 +1,7 @@
 import KafkaClient
 import Pipeline
 
-/// The intended configuration of a topic (docs/design.md §4). docs/topics.md lists them.
+/// The intended configuration of a topic (docs/code.md §4). docs/topics.md lists them.
 struct TopicPlan: Sendable {
     enum Role: String, CaseIterable, Sendable {
         case events, requests, subscriptions, dispatch

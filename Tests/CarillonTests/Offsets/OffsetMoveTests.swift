@@ -4,7 +4,7 @@ import Testing
 @testable import KafkaClient
 @testable import carillon
 
-/// docs/design.md §6, "Where a group starts".
+/// docs/code.md §6, "Where a group starts".
 @Suite struct OffsetMoveTests {
     private func id(_ partition: Int32) -> TopicPartition {
         TopicPartition(topic: "orders.events", partition: partition)

@@ -3,7 +3,7 @@ import Foundation
 import NotificationPayload
 import Testing
 
-@Suite("Envelopes (§4.1, §4.3, docs/design.md §4)")
+@Suite("Envelopes (§4.1, §4.3, docs/code.md §4)")
 struct EnvelopeTests {
     private let order = #"{"id":"o1","place_id":"p1"}"#
     private var native: String {
@@ -81,7 +81,7 @@ struct EnvelopeTests {
         #expect(extract(record).code == .notAnEvent)
     }
 
-    @Test("docs/design.md §4: the type is event_type, else ce_type, else the header eventType")
+    @Test("docs/code.md §4: the type is event_type, else ce_type, else the header eventType")
     func typePrecedence() {
         let untyped = #"{"order":\#(order)}"#
         func type(_ json: String, _ headers: [(String, String)]) -> EventType? {

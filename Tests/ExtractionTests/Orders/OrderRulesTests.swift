@@ -266,7 +266,7 @@ struct OrderRulesTests {
         }
     }
 
-    @Test("docs/design.md §4: an event whose key is not its order id is counted")
+    @Test("docs/code.md §4: an event whose key is not its order id is counted")
     func keyMismatch() {
         #expect(extract(TestRecord(created(""), key: "o1")).notes.keyMismatches == 0)
         #expect(extract(TestRecord(created(""), key: "o2")).notes.keyMismatches == 1)

@@ -7,7 +7,7 @@ import Testing
 @testable import Extraction
 @testable import OrderState
 
-@Suite("The checkpoint of the state of orders (docs/design.md §7)")
+@Suite("The checkpoint of the state of orders (docs/code.md §7)")
 struct CheckpointTests {
     private let store = MemoryStore()
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Pipeline
 
-/// `subscriptions.max-lag` and `delete.retention.ms` (docs/design.md §6, "subscription change").
+/// `subscriptions.max-lag` and `delete.retention.ms` (docs/code.md §6, "subscription change").
 @Suite("How old the subscriptions table is")
 struct TableFreshnessTests {
     private let start = ContinuousClock.now

@@ -10,7 +10,7 @@ struct SubscriptionTests {
         audience: "place/7", token: "token-1", platform: .apns, app: "com.example.App", environment: .development,
         locale: "de-DE", registeredAt: EventTime(milliseconds: 0), lastSeenAt: noon)
 
-    @Test("docs/design.md §4: the value has its members in the document's order, the key is audience and SHA-256")
+    @Test("docs/code.md §4: the value has its members in the document's order, the key is audience and SHA-256")
     func encoding() throws {
         var subscription = full
         subscription.token = "00ff"
