@@ -10,7 +10,7 @@ extension EventType {
         }
     }
 
-    /// Whether the event is about one order and changes its state: a later event of the order then supersedes it.
+    /// Whether the event is about one order and changes its state.
     package var changesOrder: Bool {
         switch self {
         case .orderCreated, .orderStatusChanged, .timeslotStarted, .unpickedOrdersReminder: true

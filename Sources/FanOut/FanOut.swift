@@ -141,23 +141,6 @@ package struct FanOut: ~Copyable {
         }
     }
 
-    /// Resolves the notifications of a batch from the first one, and returns how many of them have at most `limit`
-    /// devices before stale ones are left out: whole events, at least one. Errors of rule and resolver are rethrown.
-    package mutating func fitting(_ batch: borrowing EventBatch, limit: Int) throws -> Int {
-        guard !batch.notifications.isEmpty else { return 0 }
-        let resolved = try resolve(batch, from: 0, limit: limit)
-        var (fitting, devices) = (0, 0)
-        for index in 0..<resolved {
-            for link in linkStarts[index]..<linkStarts[index + 1] {
-                devices += ranges[audiences.links[link].audience]?.count ?? 0
-            }
-            guard isLastOfEvent(index, of: batch, resolved) else { continue }
-            if devices > limit, fitting > 0 { return fitting }
-            fitting = index + 1
-        }
-        return fitting
-    }
-
     private func isLastOfEvent(_ index: Int, of batch: borrowing EventBatch, _ end: Int) -> Bool {
         index + 1 == end || batch.notifications[index + 1].record != batch.notifications[index].record
     }

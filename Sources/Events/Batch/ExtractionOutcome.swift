@@ -9,7 +9,7 @@ public enum ExtractionOutcome: Sendable {
 
 /// Why nobody was notified of an event.
 public enum SuppressionReason: UInt8, CaseIterable, Sendable {
-    case notATransition, noSubscriber, staleToken, noOrderIDs, duplicate, scheduledHere, superseded
+    case notATransition, noSubscriber, staleToken, noOrderIDs, duplicate, scheduledHere
     /// It expired before it could be sent (docs/rules.md §8.3).
     case expired
 
@@ -22,7 +22,6 @@ public enum SuppressionReason: UInt8, CaseIterable, Sendable {
         case .noOrderIDs: "no_order_ids"
         case .duplicate: "duplicate"
         case .scheduledHere: "scheduled_here"
-        case .superseded: "superseded"
         case .expired: "expired"
         }
     }

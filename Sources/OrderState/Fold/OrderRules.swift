@@ -1,5 +1,4 @@
 import Events
-import NotificationPayload
 
 /// The configuration of the order state and its schedule.
 public struct OrderRules: Sendable {
@@ -11,8 +10,6 @@ public struct OrderRules: Sendable {
     public var terminalStatuses = ["cancelled", "failed", "completed", "collected"]
     /// The statuses in which an order is still to be picked and gets reminders.
     public var unpickedStatuses = ["pending", "processing"]
-    /// A status push of these types is not sent if a newer one of the same order is in the same transaction.
-    public var superseding: Set<EventType> = []
     /// Nil: no timers; the reminders of the upstream are sent instead.
     public var schedule: ScheduleRules? = ScheduleRules()
 

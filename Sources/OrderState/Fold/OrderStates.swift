@@ -76,14 +76,9 @@ package struct OrderStates: ~Copyable, OrderHistory {
 
     /// Rolls back everything that is not committed.
     package mutating func rollBack() {
-        rollBack(newest: .max)
-    }
-
-    /// Rolls back the newest events.
-    package mutating func rollBack(newest count: Int) {
         let partitions = partitions
         for partition in partitions { partition?.due = nil }
-        undo.takeBack(newest: count) { partition, entry, text in
+        undo.takeBack { partition, entry, text in
             partitions[Int(partition)]?.restore(entry, text: text)
         }
     }

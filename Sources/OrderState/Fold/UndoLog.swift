@@ -59,16 +59,10 @@ struct UndoLog: ~Copyable {
         text.removeAll()
     }
 
-    /// Calls `body` for the uncommitted items of the newest events, latest first, and removes them.
-    mutating func takeBack(newest count: Int, _ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
-        event = count > event ? 0 : event - count
-        var end = items.count
-        while end > first, items[end - 1].event > event {
-            end -= 1
-            body(items[end].partition, items[end].entry, text.bytes)
-        }
-        items.removeLast(items.count - end)
-        if first == items.count { removeAll() }
+    /// Calls `body` for the uncommitted items, latest first, and removes them.
+    mutating func takeBack(_ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
+        for item in items[first...].reversed() { body(item.partition, item.entry, text.bytes) }
+        removeAll()
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {

@@ -23,7 +23,6 @@ package struct RulesHash: Equatable, Sendable {
         ]
         parts += orders.terminalStatuses.map { "terminal=\($0)" }.sorted()
         parts += orders.unpickedStatuses.map { "unpicked=\($0)" }.sorted()
-        parts += orders.superseding.map { "supersede=\($0.rawValue)" }.sorted()
         if let schedule = orders.schedule {
             parts.append("max-lateness=\(schedule.maxLateness.wholeMilliseconds)")
             parts.append("spread=\(schedule.spread.wholeMilliseconds)")

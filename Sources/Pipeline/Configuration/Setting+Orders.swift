@@ -1,5 +1,4 @@
 import Foundation
-import NotificationPayload
 
 extension Setting {
     /// How the state of orders is kept, and which timers follow from it.
@@ -35,27 +34,7 @@ extension Setting {
         .choice(
             "infer-status-changes", \.infersStatusChanges, default: .value("off"), ["on": true, "off": false],
             "Take an order without an event type for a status change, where its status differs from the one before."),
-        .custom(
-            "supersede", default: .value("off"),
-            allowed: "off, on (which is ORDER_STATUS_CHANGED), or types with commas between",
-            "Pushes of these types are not sent where a newer one of their order is in the same batch."
-        ) { text, draft in
-            guard let types = superseding(text) else { return false }
-            draft.configuration.orders.superseding = types
-            return true
-        },
     ]
-
-    private static func superseding(_ text: String) -> Set<EventType>? {
-        switch text.lowercased() {
-        case "off": return []
-        case "on": return [.orderStatusChanged]
-        default:
-            let words = words(text)
-            let types = words.compactMap { EventType(rawValue: "event_\($0.lowercased())") }
-            return types.isEmpty || types.count < words.count ? nil : Set(types)
-        }
-    }
 
     private static func statuses(
         _ key: String, _ path: Path<[String]>, default value: String, _ summary: String
@@ -63,13 +42,11 @@ extension Setting {
         let allowed = "statuses with commas between, such as \(value)"
         return Setting(key: key, defaultValue: .value(value), allowed: allowed, summary: summary) {
             text, draft throws(InvalidValue) in
-            let words = words(text)
+            let words = text.split(separator: ",", omittingEmptySubsequences: false).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
             guard !words.isEmpty, !words.contains("") else { throw InvalidValue(allowed: allowed) }
             draft[keyPath: path] = words
         }
-    }
-
-    private static func words(_ text: String) -> [String] {
-        text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
     }
 }

@@ -1,6 +1,5 @@
 import Events
 import Extraction
-import NotificationPayload
 import OrderState
 
 /// The source of notifications that reads order events: the extraction with the state of orders that it asks, and their
@@ -11,12 +10,10 @@ package struct OrderSource: ~Copyable {
     var extractor: Extractor
     /// What is known of the orders of the owned partitions, up to the last record that was extracted.
     package var states: OrderStates
-    private let superseding: Set<EventType>
 
     init(rules: ExtractionRules, orders: OrderRules) {
         extractor = Extractor(rules: rules)
         states = OrderStates(rules: orders, zones: rules)
-        superseding = orders.superseding
     }
 
     // MARK: Events
@@ -28,28 +25,6 @@ package struct OrderSource: ~Copyable {
         states.begin(batch.records[record])
         let outcome = extractor.extract(record, in: &batch, history: &states)
         return (outcome, states.cancelled)
-    }
-
-    /// Whether each batch must be a transaction of its own: a push is superseded only within one.
-    var needsWholeBatches: Bool { !superseding.isEmpty }
-
-    /// The records of the pushes that have a newer one of their type and order in the batch.
-    func superseded(in batch: borrowing EventBatch) -> [Int] {
-        guard !superseding.isEmpty else { return [] }
-        var newer: Set<SupersededPush> = []
-        var superseded: [Int] = []
-        for notification in batch.notifications.reversed() {
-            switch notification.kind {
-            case .order(let order):
-                guard superseding.contains(order.eventType) else { continue }
-                let push = SupersededPush(
-                    partition: batch.records[notification.record].partition, orderID: batch.string(order.orderID),
-                    type: order.eventType)
-                if !newer.insert(push).inserted { superseded.append(notification.record) }
-            case .request: continue
-            }
-        }
-        return superseded
     }
 
     /// The irregularities of the events that were extracted since the last call.
@@ -65,9 +40,6 @@ package struct OrderSource: ~Copyable {
 
     /// Rolls back what was extracted and fired since the last commit.
     mutating func rollBack() { states.rollBack() }
-
-    /// Rolls back the latest records.
-    mutating func rollBack(newest records: Int) { states.rollBack(newest: records) }
 
     // MARK: Partitions
 
@@ -113,11 +85,4 @@ package struct OrderSource: ~Copyable {
         orders.updateEarliestDue()
         return orders.earliestDue <= time
     }
-}
-
-/// What a push has in common with the newer one that supersedes it.
-private struct SupersededPush: Hashable {
-    var partition: Int32
-    var orderID: String
-    var type: EventType
 }

@@ -81,18 +81,11 @@ package struct PipelineCore: ~Copyable {
 
     /// Extracts the records of a batch from `first` on, as many as the batch has room for, at least one.
     ///
-    /// - Parameter supersedes: whether all of them will be in one transaction; see ``OrderRules/superseding``.
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
-    package mutating func extract(_ batch: inout EventBatch, from first: Int, supersedes: Bool = true) -> Int {
-        let end = extract(&batch, from: first, to: batch.records.count)
-        if supersedes { supersede(in: batch) }
-        return end
-    }
-
-    @discardableResult
-    private mutating func extract(_ batch: inout EventBatch, from first: Int, to end: Int) -> Int {
+    package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
         batch.removeNotifications()
         cursor.restart(at: first, of: batch.source)
+        let end = batch.records.count
         var record = first
         switch batch.source {
         case .orders:
@@ -110,40 +103,6 @@ package struct PipelineCore: ~Copyable {
         return record
     }
 
-    /// Whether each batch of a source must be a transaction of its own: a push is superseded only within one.
-    package func needsWholeBatches(of source: SourceKind) -> Bool {
-        switch source {
-        case .orders: orders.needsWholeBatches
-        case .requests: false
-        }
-    }
-
-    /// As ``extract(_:from:supersedes:)``, for a batch of orders that becomes a transaction of its own. Call it within that
-    /// transaction. Extracts as many records as give at most `limit` devices, at least one; the others are rolled back.
-    ///
-    /// - Throws: what the resolver or the audience rule throws; extract the batch again then.
-    package mutating func extractWhole(_ batch: inout EventBatch, from first: Int, limit: Int) throws -> Int {
-        let notes = orders.extractor.notes
-        let extracted = extract(&batch, from: first, supersedes: false)
-        let fitting = try fanOut.fitting(batch, limit: limit)
-        let end = fitting < batch.notifications.count ? batch.notifications[fitting].record : extracted
-        cursor.resolvedEnd = fitting
-        if end < extracted {
-            orders.rollBack(newest: extracted - first)
-            orders.extractor.notes = notes
-            extract(&batch, from: first, to: end)
-        }
-        supersede(in: batch)
-        return end
-    }
-
-    private mutating func supersede(in batch: borrowing EventBatch) {
-        switch batch.source {
-        case .requests: break
-        case .orders: for record in orders.superseded(in: batch) { cursor[record] = .suppressed(.superseded) }
-        }
-    }
-
     /// Folds the records of a batch into the state of their orders and writes nothing: their output is committed already.
     ///
     /// Everything that was extracted before must have been emitted.
@@ -151,7 +110,7 @@ package struct PipelineCore: ~Copyable {
     package mutating func refold(_ batch: inout EventBatch, isOpen: Bool = false) {
         let notes = orders.extractor.notes
         var next = 0
-        while next < batch.records.count { next = extract(&batch, from: next, supersedes: false) }
+        while next < batch.records.count { next = extract(&batch, from: next) }
         cursor.restart()
         orders.extractor.notes = notes
         if !isOpen { commit() }

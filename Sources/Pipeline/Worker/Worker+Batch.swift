@@ -5,7 +5,7 @@ extension Worker {
     mutating func process() throws {
         var next = 0
         while next < intake.batch.records.count {
-            let extracted = try extract(from: next)
+            let extracted = core.extract(&intake.batch, from: next)
             while next < extracted {
                 try begin()
                 if transaction.isolation.isActive { try applyTreatment(of: next) }
@@ -13,26 +13,13 @@ extension Worker {
                 try advance(over: next..<emitted)
                 next = emitted
                 try context.reach(.afterProduce, worker: slot.number)
-                if next < extracted || transaction.isolation.isActive || core.needsWholeBatches(of: intake.source) {
-                    try commit()
-                }
+                if next < extracted || transaction.isolation.isActive { try commit() }
             }
         }
     }
 
-    private mutating func extract(from first: Int) throws -> Int {
-        guard core.needsWholeBatches(of: intake.source), !transaction.isolation.isActive else {
-            return core.extract(&intake.batch, from: first, supersedes: false)
-        }
-        try begin()
-        return try core.extractWhole(&intake.batch, from: first, limit: context.configuration.commitMaxRecords)
-    }
-
     private mutating func emit(_ records: Range<Int>) throws -> Int {
         output.source = intake.source
-        if core.needsWholeBatches(of: intake.source) {
-            return try core.emit(intake.batch, records, limit: .max, into: &output)
-        }
         let configuration = context.configuration
         let open = transaction.open
         return try core.emit(

@@ -131,3 +131,21 @@ struct DeadLetterReading {
         }
     }
 }
+
+/// Copies of bytes, whose addresses are stable until they are freed.
+private final class ByteCopies {
+    private var runs: [UnsafeMutableRawBufferPointer] = []
+
+    deinit {
+        for run in runs { run.deallocate() }
+    }
+
+    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+        run.copyMemory(from: bytes)
+        runs.append(run)
+        return UnsafeRawBufferPointer(rebasing: run[..<bytes.count])
+    }
+
+    func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { copy($0) } }
+}

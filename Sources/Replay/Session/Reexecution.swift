@@ -38,7 +38,7 @@ package struct ReplaySpan: Equatable, Sendable {
 /// Everything before a transaction is folded without output, as by a worker that starts there. Without a journal, each
 /// record stands alone, and timers fire as in `carillon render --until`.
 /// Partitions are independent: a step is replayed when its own partition's records have been read. One owner; reads no
-/// clock. Memory holds the state of the orders, and with `dispatch.supersede` one transaction's records.
+/// clock. Memory holds the state of the orders.
 package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private var core: PipelineCore
     private let history: SubscriptionHistoryReader
@@ -83,13 +83,11 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     /// Adds a partition that was not known at the start.
     package mutating func begin(_ span: ReplaySpan) throws {
-        let source = span.partition.source
-        switch source {
+        switch span.partition.source {
         case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(0), newest: 0)
         case .requests: break
         }
-        let held = core.needsWholeBatches(of: source) ? RecordsAtHand(source, topic: topics.topic(of: source)) : nil
-        runs[span.partition] = try PartitionRun(span, journal: journal, holding: held)
+        runs[span.partition] = try PartitionRun(span, journal: journal)
     }
 
     /// Takes records in log order, of any partition.
@@ -142,18 +140,10 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             self.kind = kind
             current = run
         }
+        work.batch.records.append(record)
         switch kind {
-        case .fold:
-            work.batch.records.append(record)
-        case .execute:
-            if let held = run.held {
-                held.hold(record, headers: work.batch.headers)
-            } else {
-                work.batch.records.append(record)
-            }
-        case .approximate:
-            work.batch.records.append(record)
-            try flush()
+        case .fold, .execute: break
+        case .approximate: try flush()
         }
     }
 
@@ -241,10 +231,6 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     }
 
     private mutating func finish(_ step: JournalStep, of run: PartitionRun) throws {
-        if let held = run.held, !held.batch.records.isEmpty {
-            try execute(step, of: run, held)
-            held.removeAll()
-        }
         if step.hasTick {
             try enter(step, of: run, areTimers: true)
             // Timers at an offset come before the record there.

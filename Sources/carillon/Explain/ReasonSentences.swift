@@ -14,7 +14,6 @@ extension SuppressionReason {
             case .noOrderIDs: "the list is empty"
             case .duplicate: "the order has had an event with this identity"
             case .scheduledHere: "with schedule=on the pipeline sends it by the clock itself"
-            case .superseded: "a newer one of the same type and order was in its transaction"
             case .expired: "it expired before its transaction began"
             }
         return "\(label), \(meaning)"

@@ -59,8 +59,6 @@ class Expectation:
         self.letters = {}
         # The timers that were due and have not been looked at, by topic and partition.
         self.waiting = {}
-        # The newest push by partition, order and type; a still newer one in its transaction replaces it.
-        self.newest = {}
         self.count = collections.Counter()
 
     def add_partition(self, records, spans=(), start=0):
@@ -98,7 +96,6 @@ class Expectation:
         outcome = rules.outcome_of(record, self.settings, state)
         if outcome.dead_letter is None:
             reached = [(each, self._devices(each, position)) for each in outcome.notifications]
-            self._supersede(record, reached, span)
             if any(devices and is_too_large(each, devices, self.settings) for each, devices in reached):
                 outcome = Outcome(dead_letter=frozenset(["payload_too_large"]))
         if outcome.dead_letter is not None:
@@ -108,25 +105,6 @@ class Expectation:
             self.count[outcome.suppressed] += 1
         for index, (each, devices) in enumerate(reached):
             self._expect(record, each, devices, (record.partition, record.offset, 1, index))
-
-    def _supersede(self, record, reached, span):
-        """Takes back the push of an earlier event of the order: of those in one transaction only the newest is sent."""
-        for notification, devices in reached:
-            event_type = notification.payload["event_type"].removeprefix("event_")
-            if span is None or event_type not in self.settings.superseding:
-                continue
-            key = (record.partition, notification.order_id, event_type)
-            older = self.newest.get(key)
-            self.newest[key] = span.first, record.source, notification.message_id, devices
-            if older is None or older[0] != span.first:
-                continue
-            _, source, message_id, devices = older
-            self.count["superseded"] += 1
-            if self.letters.pop(source, None) is None:
-                self.count["notifications"] -= 1
-                del self.places[source, message_id]
-                for device in devices:
-                    del self.pushes[source, message_id, device.token_hash]
 
     def _play(self, until, reached, first, state):
         """Timers that each fire at the moment at which they are due."""

@@ -109,8 +109,6 @@ class Settings:
     max_lateness_ms: int = 15 * 60_000
     spread_seconds: int = 0
     infer_status_changes: bool = False
-    # The event types of which only the newest push of each order in a transaction is sent.
-    superseding: frozenset = frozenset()
     # The templates of `display.templates`; without them order pushes are data only.
     display: Optional[dict] = None
     requests: RequestSettings = field(default_factory=RequestSettings)

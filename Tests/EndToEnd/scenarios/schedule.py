@@ -32,7 +32,6 @@ from harness.timers import (
 )
 from harness.visibility import Visibility
 from harness.waiting import PATIENCE, Failure, now_ms, pause
-from harness.world import check
 from scenarios import order_state
 
 # Of a slot with more timers than a transaction may have.
@@ -222,42 +221,6 @@ def reset(harness):
             raise Failure(f"watermark {words} at {offset} after a reset")
     daemon.stop()
     check_timers(world, {})
-
-
-@scenario("supersede=on: of the changes of an order in one transaction only the newest push is sent, and none is lost")
-def superseded(harness):
-    world = make_schedule_world(harness, "superseded", partitions=2)
-    world.rules.superseding = frozenset({"order_status_changed"})
-    chance = random.Random(f"superseded {harness.seed}")
-    statuses = ("pending", "processing", "picking", "packed", "picked", "shipped")
-
-    def send(count):
-        orders = [chance.randrange(30) for _ in range(count)]
-        produce(
-            world,
-            [
-                order_event(
-                    world,
-                    f"superseded-{order}",
-                    world.places[order % PLACES],
-                    changed_to=chance.choice(statuses),
-                    event_id=f"{chance.random()}",
-                )
-                for order in orders
-            ],
-        )
-
-    # More than one batch, and then some small ones.
-    send(1200)
-    daemon = world.started(supersede="on")
-    for _ in range(8):
-        send(40)
-    world.wait_until_done()
-    daemon.stop()
-    report = world.verify()
-    check(report)
-    if not 0 < report.counts.get("superseded", 0) < report.counts["events"]:
-        raise Failure(f"nothing was superseded: {report.counts}")
 
 
 @scenario(

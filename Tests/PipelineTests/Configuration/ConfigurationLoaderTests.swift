@@ -254,7 +254,6 @@ import Testing
             ("schedule.tick", "200ms"), ("schedule.max-lateness", "5m"), ("schedule.spread", "2m"),
             ("schedule.unpicked-statuses", "new, open"), ("state.terminal-statuses", "done"),
             ("state.horizon", "7d"), ("state.terminal-retention", "2h"), ("infer-status-changes", "on"),
-            ("supersede", "ORDER_STATUS_CHANGED,order_created"),
         ]).checked()
         var schedule = ScheduleRules()
         schedule.tick = .milliseconds(200)
@@ -266,11 +265,8 @@ import Testing
         #expect(configuration.orders.horizon == .seconds(7 * 86_400))
         #expect(configuration.orders.terminalRetention == .seconds(7_200))
         #expect(configuration.rules.infersStatusChanges)
-        #expect(configuration.orders.superseding == [.orderStatusChanged, .orderCreated])
         #expect(try load(flags: [("schedule", "off"), ("schedule.tick", "5s")]).checked().orders.schedule == nil)
-        #expect(try load(flags: [("supersede", "on")]).checked().orders.superseding == [.orderStatusChanged])
-        #expect(
-            try load(flags: [("supersede", "ORDER_LOST"), ("schedule.unpicked-statuses", "a,,b")]).problems.count == 2)
+        #expect(try load(flags: [("schedule.unpicked-statuses", "a,,b")]).problems.count == 1)
     }
 
     @Test("all zones that are none are named, with their places")

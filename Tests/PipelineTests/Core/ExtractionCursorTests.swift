@@ -24,8 +24,8 @@ struct ExtractionCursorTests {
         }
         cursor.nextRecord = 11
         #expect(cursor.notEmitted(of: .orders) == 1)
-        cursor[11] = .suppressed(.superseded)
-        guard case .suppressed(.superseded) = cursor[11] else {
+        cursor[11] = .suppressed(.expired)
+        guard case .suppressed(.expired) = cursor[11] else {
             Issue.record("\(cursor[11])")
             return
         }

@@ -104,29 +104,6 @@ struct ScheduleDriver: ~Copyable {
         output.append(sink)
     }
 
-    /// The records that are left in transactions of whole batches, as a worker does with `supersede`.
-    ///
-    /// - Returns: how many records each transaction had.
-    mutating func processWhole(limit: Int) throws -> [Int] {
-        var batch = makeBatch(committed.offset..<log.count)
-        var sizes: [Int] = []
-        var next = 0
-        while next < batch.records.count {
-            try core.beginTransaction(clock: 0)
-            let end = try core.extractWhole(&batch, from: next, limit: limit)
-            let emitted = try core.emit(batch, next..<end, limit: .max, into: &output)
-            #expect(emitted == end)
-            core.endTransaction()
-            core.commit()
-            counts.add(core.counts)
-            counts.count(core.takeNotes())
-            sizes.append(end - next)
-            next = end
-        }
-        committed.offset = log.count
-        return sizes
-    }
-
     /// A tick alone.
     mutating func tick(_ time: Int64, clock: Int64? = nil, slice: TickSlice = .upTo(nil)) throws {
         try process(0, tick: time, clock: clock, slice: slice)

@@ -30,7 +30,6 @@ struct ReasonTests {
                 case .noOrderIDs: "no_order_ids, the list is empty"
                 case .duplicate: "duplicate, the order has had an event with this identity"
                 case .scheduledHere: "scheduled_here, with schedule=on the pipeline sends it by the clock itself"
-                case .superseded: "superseded, a newer one of the same type and order was in its transaction"
                 case .expired: "expired, it expired before its transaction began"
                 }
             let found = told.all.filter { $0.explanation.outcome == .notSent(reason) }
@@ -294,7 +293,6 @@ struct ReasonTests {
         var toy = try ToyPipeline {
             $0.rules = try ExtractionRules(timeZone: "Europe/Berlin", onMissingOrderID: .deadLetter)
             $0.maxDevicesPerEvent = bound
-            $0.orders.superseding = [.orderStatusChanged]
             $0.orders.schedule?.maxLateness = .seconds(40 * 60)
             $0.requests.unknownTypes = .deadLetter
         }

@@ -40,11 +40,6 @@ struct ReexecutionTests {
         #expect(toy.output.suppressed.contains { $0.reason == .expired }, "seed \(seed)")
         #expect(toy.pushes.contains { $0.header("source")?.hasPrefix("notifications.requests/1/") == true })
         for piece in [1, 7, 1_000] { try check(toy, piece: piece, seed: seed) }
-        // With rules that hold whole transactions of events.
-        let whole = try ToyPipeline.lived(seed: seed, orders: 5, requests: true) {
-            $0.orders.superseding = [.orderStatusChanged]
-        }
-        try check(whole, piece: 5, seed: seed)
     }
 
     @Test("with another clock in the journal other requests expire: the clock is the journal's")
@@ -75,15 +70,6 @@ struct ReexecutionTests {
     func jumps(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed, jumps: true)
         try check(toy, piece: 50, seed: seed)
-    }
-
-    @Test("pushes that newer ones of their transaction supersede", arguments: UInt64(0)..<5)
-    func supersession(seed: UInt64) throws {
-        let toy = try ToyPipeline.lived(seed: seed, orders: 5) { configuration in
-            configuration.orders.superseding = [.orderStatusChanged]
-        }
-        #expect(toy.output.reasons.contains { $0.hasSuffix("superseded") }, "seed \(seed)")
-        try check(toy, piece: 5, seed: seed)
     }
 
     @Test("parts of the log join to the whole, timers too", arguments: UInt64(0)..<3)

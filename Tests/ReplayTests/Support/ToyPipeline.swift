@@ -283,7 +283,7 @@ extension ToyPipeline {
     ///
     /// - Parameter apps: each new subscription names an app of its own.
     static func lived(
-        seed: UInt64, jumps: Bool = false, orders: Int = 40, requests: Bool = false, apps: Bool = true,
+        seed: UInt64, jumps: Bool = false, requests: Bool = false, apps: Bool = true,
         _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
     ) throws -> ToyPipeline {
         var toy = try ToyPipeline(adjust)
@@ -294,7 +294,7 @@ extension ToyPipeline {
         for user in 0..<4 where requests { try toy.subscribe("token-\(user)", toAudience: "user/\(user)") }
         for index in 0..<300 {
             toy.pass(Int64.random(in: 0...(12 * minute), using: &random))
-            let order = Int.random(in: 0..<orders, using: &random)
+            let order = Int.random(in: 0..<40, using: &random)
             toy.append(event(order, index, at: toy.clock, &random), to: order % Int(partitions))
             if Int.random(in: 0..<10, using: &random) == 0, var again = toy.logs[order % Int(partitions)].last {
                 // A producer that sends a record twice.
