@@ -1,6 +1,7 @@
 """Broadcasts against the limit: both write as many records of as many bytes, on the same broker, alternately.
 
     Scripts/bench --broadcasts [--devices N] [--runs N] [--workers N]     a broadcast to 1,000,000 devices of one channel
+    Scripts/bench --broadcasts --against CARILLON                         another build in turn with this one
 
 Throughput is the rate at which records are appended to the dispatch topic, from 10 % to 95 % of them. CPU is that of the
 process between the same two moments; memory is its peak without the pages of the mapped tables. The tables of devices are
@@ -17,7 +18,7 @@ import threading
 import time
 
 from bench_runs import Bench, medians_by_name
-from figures import figures
+from figures import figures, ratio
 from generator.inputs import Input, compact
 from harness.waiting import Failure, pause, wait_for
 from programs import Processes, Program, Run, as_arguments, limit, resident_mb
@@ -69,10 +70,10 @@ class Broadcasts(Bench):
 
     def fill(self, program):
         """Starts once without a broadcast, so that the tables are filled; (seconds, peak MB without mapped pages)."""
-        run = self.make_run("fill")
+        run = self.make_run(f"fill-{program.name}", program)
         began = time.monotonic()
-        processes = Processes(program.commands(run), self.folder / "fill.log")
-        group, (process,) = "fill-broadcasts", processes.all
+        processes = Processes(program.commands(run), self.folder / f"{run.group}.log")
+        group, (process,) = f"{run.group}-broadcasts", processes.all
         wait_for(
             "the tables are filled",
             lambda: len(self.cluster.committed(group, self.table)) == self.options.partitions or process.poll() is not None,
@@ -83,7 +84,8 @@ class Broadcasts(Bench):
         processes.expect_well()
         return seconds, peak
 
-    def make_run(self, group):
+    def make_run(self, group, program):
+        """Topics for one run. Each program has tables of its own: another build may store them otherwise."""
         options = self.options
         output = {
             "broadcasts": f"{self.name}.{group}.messages",
@@ -95,13 +97,13 @@ class Broadcasts(Bench):
         self.cluster.create_topics({topic: (sizes.get(kind, 1), {}) for kind, topic in output.items()})
         topics = (self.input, self.table, output)
         amounts = (options.workers, INTERVAL, options.devices // COPIES, self.value_bytes)
-        return Run(self.cluster.bootstrap, group, *topics, self.folder / "state", *amounts)
+        return Run(self.cluster.bootstrap, group, *topics, self.folder / f"state-{program.name}", *amounts)
 
     def measure(self, program):
         """One run, with the rate and the CPU of records, and the peak without mapped pages."""
         self.runs += 1
         group, total = f"run-{self.runs}", self.options.devices
-        run = self.make_run(group)
+        run = self.make_run(group, program)
         if program.name != "limit":
             self.cluster.produce(run.output["broadcasts"], [broadcast(group)])
         processes = Processes(program.commands(run), self.folder / f"{group}.log")
@@ -135,7 +137,7 @@ class Broadcasts(Bench):
             pause(0.04)
 
 
-def broadcasts(build):
+def broadcasts(build, name="carillon"):
     def commands(run):
         settings = {
             "kafka.bootstrap.servers": run.bootstrap,
@@ -150,7 +152,7 @@ def broadcasts(build):
         }
         return [[build, "broadcasts", "--include-valid", *as_arguments(settings)]]
 
-    return Program("carillon", commands)
+    return Program(name, commands)
 
 
 class Peaks:
@@ -178,31 +180,32 @@ def main():
     parser.add_argument("--devices", type=int, default=1_000_000, help="of one channel; default 1,000,000")
     parser.add_argument("--runs", type=int, default=3, help="of each program, in turn; the medians are shown")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--against", help="another build of carillon, measured in turn with this one")
     options = parser.parse_args()
     options.carillon, options.limit = os.environ["CARILLON"], os.environ["LIMIT"]
     options.partitions, options.deadline = 24, 300
     bench = Broadcasts(options)
     bench.value_bytes = 0
-    programs = [broadcasts(options.carillon), limit(options.limit, COPIES)]
+    builds = [broadcasts(options.carillon)]
+    if options.against:
+        builds.append(broadcasts(options.against, name="against"))
+    programs = [*builds, limit(options.limit, COPIES)]
     try:
         bench.load()
-        seconds, peak = bench.fill(programs[0])
-        print(f"{options.devices:,} devices in tables after {seconds:.1f} s, {peak:.0f} MB", flush=True)
-        bench.measure(programs[0])  # Not counted: it warms up the broker's JIT compiler.
+        for build in builds:
+            seconds, peak = bench.fill(build)
+            print(f"{build.name}: {options.devices:,} devices in tables after {seconds:.1f} s, {peak:.0f} MB", flush=True)
+        bench.measure(builds[0])  # Not counted: it warms up the broker's JIT compiler.
         rows = {program.name: [] for program in programs}
         for _ in range(options.runs):
             for program in programs:
                 rows[program.name].append(bench.measure(program))
-        medians = medians_by_name(rows)
-        mine, other = medians["carillon"], medians["limit"]
         names = ("records/s", "µs CPU a record", "peak MB")
-        print(
-            json.dumps(
-                {name: dict(zip(names, (round(value, 2) for value in found))) for name, found in medians.items()}
-                | {"to the limit": dict(zip(names, (round(one / two, 2) for one, two in zip(mine, other))))},
-                indent=2,
-            )
-        )
+        found = {name: dict(zip(names, (round(value, 2) for value in row))) for name, row in medians_by_name(rows).items()}
+        for other in programs[1:]:
+            columns = zip(zip(*rows["carillon"]), zip(*rows[other.name]))
+            found[f"to {other.name}"] = dict(zip(names, (str(ratio(mine, others)) for mine, others in columns)))
+        print(json.dumps(found, indent=2))
     except Failure as failure:
         print(f"FAILED: {failure}")
         return 1
