@@ -24,18 +24,19 @@ let package = Package(
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
 
         // Small machinery: each stands alone.
+        .target(name: "Time"),
         .target(name: "NotificationPayload"),
         .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
         .target(name: "StateStore", dependencies: ["CLMDB"]),
-        .target(name: "KafkaClient", dependencies: ["CRDKafka"]),
-        .target(name: "Telemetry"),
+        .target(name: "KafkaClient", dependencies: ["CRDKafka", "Time"]),
+        .target(name: "Telemetry", dependencies: ["Time"]),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
         .target(name: "HTTPClient", dependencies: ["CCurl", "CNGHTTP2"]),
         .target(name: "Arguments"),
 
         // The stages, in the order of the flow: pure and synchronous. Only the stores on disk do I/O.
-        .target(name: "Events", dependencies: ["Digests", "JSONReader", "NotificationPayload"]),
+        .target(name: "Events", dependencies: ["Digests", "JSONReader", "NotificationPayload", "Time"]),
         .target(name: "Extraction", dependencies: ["Events", "JSONReader", "NotificationPayload"]),
         .target(
             name: "OrderState", dependencies: ["Digests", "Events", "Extraction", "NotificationPayload", "StateStore"]),
@@ -133,6 +134,7 @@ let package = Package(
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
+        .testTarget(name: "TimeTests", dependencies: ["Time"]),
         .testTarget(name: "EventsTests", dependencies: ["Digests", "Events"]),
         .testTarget(
             name: "ExtractionTests",

@@ -23,7 +23,7 @@ package final class Memory {
     ///
     /// - Parameter now: the timestamp of a record that has none.
     package func append(
-        _ record: SampleRecord, partition: Int32, offset: Int64, now: EventTime? = nil, to batch: inout EventBatch
+        _ record: SampleRecord, partition: Int32, offset: Int64, now: WallTime? = nil, to batch: inout EventBatch
     ) {
         let first = batch.headers.count
         for (name, value) in record.headers {

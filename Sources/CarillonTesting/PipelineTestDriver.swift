@@ -19,7 +19,7 @@ import Subscriptions
 /// worker. It reads no clock and does no I/O. One owner, one thread.
 public struct PipelineTestDriver: ~Copyable {
     /// 2025-07-07T07:00:00Z, a Monday.
-    public static let defaultStart = EventTime(milliseconds: 1_751_871_600_000)
+    public static let defaultStart = WallTime(milliseconds: 1_751_871_600_000)
 
     public let configuration: PipelineConfiguration
     /// What has been committed.
@@ -29,7 +29,7 @@ public struct PipelineTestDriver: ~Copyable {
     /// The counts of everything that has been committed.
     public private(set) var counts = Counts()
     /// The clock of the next transaction. Only ``advanceClock(by:)`` moves it.
-    public private(set) var clock: EventTime
+    public private(set) var clock: WallTime
 
     package let table: SubscriptionTable
     package var core: PipelineCore
@@ -47,7 +47,7 @@ public struct PipelineTestDriver: ~Copyable {
     public init(
         _ configuration: PipelineConfiguration? = nil, resolver: (any TokenResolver)? = nil,
         audienceRule: any AudienceRule = PlaceAudience(), partitions: Int32 = 1,
-        startingAt start: EventTime = PipelineTestDriver.defaultStart
+        startingAt start: WallTime = PipelineTestDriver.defaultStart
     ) throws {
         let configuration = try configuration ?? PipelineTestDriver.configuration()
         let table = SubscriptionTable.inMemory()
@@ -122,14 +122,14 @@ public struct PipelineTestDriver: ~Copyable {
                 continue
             }
             let time = max(core.orders.nextDue(in: partition), clock.milliseconds)
-            clock = EventTime(milliseconds: time)
+            clock = WallTime(milliseconds: time)
             let tick = Tick(partition: partition, time: time, clock: time, offset: position.next)
             try transact { driver, sink in
                 let watermark = try driver.core.fire(tick, .upTo(nil), into: &sink)
                 driver.positions.orders.fire(partition: partition, upTo: watermark, tick: time)
             }
         }
-        clock = EventTime(milliseconds: end)
+        clock = WallTime(milliseconds: end)
     }
 
     // MARK: Transactions

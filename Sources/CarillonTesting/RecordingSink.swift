@@ -21,7 +21,7 @@ public struct RecordingSink: Sendable {
         public var offset: Int64
         public var orderID: String
         public var type: EventType
-        public var due: EventTime
+        public var due: WallTime
         public var reason: TimerDrop
 
         /// `4711 1751896800000 too_late`: order, when it was due in milliseconds, and the reason's label.
@@ -70,7 +70,7 @@ extension RecordingSink: RecordSink {
             DroppedTimer(
                 partition: timer.partition, offset: timer.offset,
                 orderID: timer.key.map { String(decoding: $0, as: UTF8.self) } ?? "", type: type,
-                due: timer.timestamp ?? EventTime(milliseconds: 0), reason: drop))
+                due: timer.timestamp ?? WallTime(milliseconds: 0), reason: drop))
     }
 
     private mutating func add(

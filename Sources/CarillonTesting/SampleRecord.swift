@@ -9,13 +9,13 @@ public struct SampleRecord: Sendable {
     public var value: [UInt8]?
     public var headers: [(name: String, value: String)]
     /// nil: the driver's clock.
-    public var timestamp: EventTime?
+    public var timestamp: WallTime?
     /// Below the driver's count of partitions.
     public var partition: Int32
 
     public init(
         key: String? = nil, value: [UInt8]?, headers: [(name: String, value: String)] = [],
-        at timestamp: EventTime? = nil, partition: Int32 = 0
+        at timestamp: WallTime? = nil, partition: Int32 = 0
     ) {
         self.key = key
         self.value = value
@@ -27,7 +27,7 @@ public struct SampleRecord: Sendable {
     /// The same with a value of text.
     public init(
         key: String? = nil, value: String, headers: [(name: String, value: String)] = [],
-        at timestamp: EventTime? = nil, partition: Int32 = 0
+        at timestamp: WallTime? = nil, partition: Int32 = 0
     ) {
         self.init(key: key, value: Array(value.utf8), headers: headers, at: timestamp, partition: partition)
     }
@@ -46,7 +46,7 @@ public struct SampleRecord: Sendable {
     ///   - orderMembers: more members of the order as JSON, such as `"order_type":"d2d"`.
     public static func order(
         _ id: String, _ type: String = "ORDER_CREATED", place: String, status: String? = nil, slot: String? = nil,
-        eventID: String? = nil, at time: EventTime? = nil, occurred: EventTime? = nil, eventMembers: String? = nil,
+        eventID: String? = nil, at time: WallTime? = nil, occurred: WallTime? = nil, eventMembers: String? = nil,
         orderMembers: String? = nil
     ) -> SampleRecord {
         let order: [String?] = [

@@ -14,11 +14,11 @@ extension DispatchHeader {
         try platform.required(found) { text in Platform.allCases.first { sameBytes(text, $0.headerValue) } }
     }
 
-    package static func expiresAt(_ found: UnsafeRawBufferPointer?) throws(DispatchRecordError) -> EventTime {
+    package static func expiresAt(_ found: UnsafeRawBufferPointer?) throws(DispatchRecordError) -> WallTime {
         try expiresAt.required(found) { text in
             let isNegative = text.first == UInt8(ascii: "-")
             let count = Int64(digits: text.dropFirst(isNegative ? 1 : 0))
-            return count.map { EventTime(milliseconds: isNegative ? -$0 : $0) }
+            return count.map { WallTime(milliseconds: isNegative ? -$0 : $0) }
         }
     }
 

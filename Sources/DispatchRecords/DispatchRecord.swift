@@ -48,7 +48,7 @@ package struct DispatchRecord {
     }
 
     /// When the notification is no longer worth delivering.
-    package var expiresAt: EventTime {
+    package var expiresAt: WallTime {
         get throws(DispatchRecordError) { try DispatchHeader.expiresAt(self[.expiresAt]) }
     }
 

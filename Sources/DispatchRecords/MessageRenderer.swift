@@ -203,7 +203,7 @@ package struct MessageRenderer: ~Copyable {
     }
 
     /// In milliseconds. An expiry too large for the type becomes the largest one.
-    static func expiry(of time: EventTime, after seconds: Int64) -> Int64 {
+    static func expiry(of time: WallTime, after seconds: Int64) -> Int64 {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(seconds * 1_000)
         return overflow ? Int64.max : sum
     }

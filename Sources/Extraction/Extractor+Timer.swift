@@ -14,14 +14,14 @@ package struct DueNotification {
     package var date: Int32
     package var slot: OrderFacts.Slot
     /// When the timer is due by the slot alone; the message id is derived from it.
-    package var nominal: EventTime
+    package var nominal: WallTime
     /// The same time with the place's spread: the time of the notification.
-    package var due: EventTime
+    package var due: WallTime
     package var orderType: OrderType?
 
     package init(
         type: EventType, number: Int64, orderID: UnsafeRawBufferPointer, place: UnsafeRawBufferPointer, date: Int32,
-        slot: OrderFacts.Slot, nominal: EventTime, due: EventTime
+        slot: OrderFacts.Slot, nominal: WallTime, due: WallTime
     ) {
         self.type = type
         self.number = number

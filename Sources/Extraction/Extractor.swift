@@ -89,15 +89,15 @@ package struct Extractor: ~Copyable {
 
     /// The first valid time (docs/rules.md §5.2, "Event time").
     private func eventTime(
-        of members: EventMembers, attributes: RecordHeaders, timestamp: EventTime?
-    ) -> EventTime {
+        of members: EventMembers, attributes: RecordHeaders, timestamp: WallTime?
+    ) -> WallTime {
         if let bytes = attributes.ceTime, let time = Moment(bytes)?.eventTime {
             return time
         }
         if let value = members[.occurredAt], let time = Moment(value)?.eventTime {
             return time
         }
-        return timestamp.flatMap { EventTime(validating: $0.milliseconds) } ?? EventTime(milliseconds: 0)
+        return timestamp.flatMap { WallTime(validating: $0.milliseconds) } ?? WallTime(milliseconds: 0)
     }
 
     /// The identity of the event: the first source present (docs/rules.md §6).
@@ -124,7 +124,7 @@ package struct Extractor: ~Copyable {
 struct Event {
     let record: Int
     let type: EventType
-    let time: EventTime
+    let time: WallTime
     let members: EventMembers
     /// It has no type: it counts as a status change if the status differs from the previous one.
     let isSnapshot: Bool

@@ -17,7 +17,7 @@ package struct OrderFacts {
     }
 
     package var type: EventType
-    package var time: EventTime
+    package var time: WallTime
     /// The identity of the event (docs/rules.md §6), as 64 bits of the hash from which its message id is made. Nil if
     /// it has only its coordinates, which change when it is sent again.
     package var identity: UInt64?
@@ -39,7 +39,7 @@ package struct OrderFacts {
     package var slotDate: Int32?
     package var orderType: OrderType?
 
-    package init(type: EventType, time: EventTime, orderID: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer) {
+    package init(type: EventType, time: WallTime, orderID: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer) {
         self.type = type
         self.time = time
         self.orderID = orderID

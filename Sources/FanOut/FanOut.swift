@@ -231,7 +231,7 @@ package struct FanOut: ~Copyable {
 
     /// Whether none of an audience's devices is stale, as is usual: the result is then a range of the list, and nothing
     /// is copied.
-    private func isFresh(_ range: Range<Int>, at time: EventTime, _ result: inout Recipients) -> Bool {
+    private func isFresh(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) -> Bool {
         for position in range {
             if list.devices[position].isStale(at: time, maxAge: maxAge) { return false }
             result.platforms.insert(list.devices[position].platformSet)
@@ -246,7 +246,7 @@ package struct FanOut: ~Copyable {
         result.platforms = []
     }
 
-    private mutating func select(_ range: Range<Int>, at time: EventTime, _ result: inout Recipients) {
+    private mutating func select(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) {
         for position in range {
             if list.devices[position].isStale(at: time, maxAge: maxAge) {
                 result.stale += 1
@@ -258,7 +258,7 @@ package struct FanOut: ~Copyable {
     }
 
     /// Chooses each device once. A device that is stale under one audience is sent to if it is not stale under another.
-    private mutating func selectUnion(_ links: Range<Int>, at time: EventTime, _ result: inout Recipients) {
+    private mutating func selectUnion(_ links: Range<Int>, at time: WallTime, _ result: inout Recipients) {
         var most = 0
         for link in links {
             most += ranges[audiences.links[link].audience]?.count ?? 0

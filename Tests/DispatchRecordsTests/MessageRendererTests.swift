@@ -177,7 +177,7 @@ struct MessageRendererTests {
         ] as [(Duration, Int64)])
     func timeToLive(setting: Duration, seconds: Int64) throws {
         var batch = EventBatch()
-        batch.add(time: EventTime(milliseconds: noon.milliseconds + 999))
+        batch.add(time: WallTime(milliseconds: noon.milliseconds + 999))
         let rendered = try render([.fcm("t")], batch, RenderSettings(timeToLive: setting, androidPriority: .normal))
         let value = try #require(rendered.first?.value)
         #expect(value.contains(#""android":{"priority":"normal","ttl":"\#(seconds)s"}"#))
@@ -188,7 +188,7 @@ struct MessageRendererTests {
     @Test("an expiry too large for its type becomes the largest one")
     func farFuture() throws {
         var batch = EventBatch()
-        batch.add(time: EventTime(milliseconds: Int64.max - 5))
+        batch.add(time: WallTime(milliseconds: Int64.max - 5))
         #expect(try render([.fcm("t", lastSeen: nil)], batch).first?.headers[3] == "expires-at: \(Int64.max)")
     }
 
@@ -265,7 +265,7 @@ struct MessagePartsTests {
         "an expiry before 1970 is rounded to whole seconds towards zero", arguments: [-1_500, -500, 500, 1_500])
     func earlyExpiry(milliseconds: Int64) throws {
         var batch = EventBatch()
-        batch.add(time: EventTime(milliseconds: milliseconds))
+        batch.add(time: WallTime(milliseconds: milliseconds))
         var fanOut = try makeFanOut([.fcm("t", lastSeen: nil)])
         var renderer = MessageRenderer(settings: RenderSettings(timeToLive: .zero))
         _ = try fanOut.resolve(batch, from: 0, limit: 1)

@@ -18,7 +18,7 @@ struct MockProduceConsumeTests {
                     RecordHeader("a", "1".bytes), RecordHeader("empty", []), RecordHeader("null", nil),
                     RecordHeader("a", "2".bytes),
                 ],
-                timestamp: Timestamp(milliseconds: 1_700_000_000_123)),
+                timestamp: WallTime(milliseconds: 1_700_000_000_123)),
             ProducerRecord(key: "tombstone".bytes, value: nil),
             ProducerRecord(key: "empty".bytes, value: []),
             ProducerRecord(key: nil, value: "no key".bytes),
@@ -36,7 +36,7 @@ struct MockProduceConsumeTests {
         #expect(read.map(\.value) == records.map(\.value))
         #expect(read.map(\.headers) == records.map(\.headers))
         #expect(read.map(\.offset.value) == [0, 1, 2, 3, 4])
-        #expect(read[0].timestamp == Timestamp(milliseconds: 1_700_000_000_123))
+        #expect(read[0].timestamp == WallTime(milliseconds: 1_700_000_000_123))
         #expect(read.allSatisfy { $0.topic == "t" })
         consumer.close()
     }

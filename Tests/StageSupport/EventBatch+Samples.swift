@@ -2,7 +2,7 @@ import Events
 import NotificationPayload
 
 /// 2025-07-07T14:00:00Z.
-package let noon = EventTime(milliseconds: 1_751_896_800_000)
+package let noon = WallTime(milliseconds: 1_751_896_800_000)
 package let day: Int64 = 86_400_000
 
 extension EventBatch {
@@ -14,7 +14,7 @@ extension EventBatch {
     package mutating func add(
         place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
         messageID: String = "msg-1751896800000-vsgxl8m52", eventType: EventType = .orderCreated,
-        time: EventTime = noon, orderType: OrderType? = nil, isDegraded: Bool = false, isSameEvent: Bool = false
+        time: WallTime = noon, orderType: OrderType? = nil, isDegraded: Bool = false, isSameEvent: Bool = false
     ) {
         if !isSameEvent {
             records.append(

@@ -7,8 +7,8 @@ package func event(
     occurred: Int64? = nil, id: String? = nil, place: String = "p1", extra: String? = nil, orderExtra: String? = nil
 ) -> SampleRecord {
     .order(
-        order, type, place: place, status: status, slot: slot, eventID: id, at: EventTime(milliseconds: time),
-        occurred: occurred.map { EventTime(milliseconds: $0) }, eventMembers: extra, orderMembers: orderExtra)
+        order, type, place: place, status: status, slot: slot, eventID: id, at: WallTime(milliseconds: time),
+        occurred: occurred.map { WallTime(milliseconds: $0) }, eventMembers: extra, orderMembers: orderExtra)
 }
 
 extension SampleRecord {

@@ -2,7 +2,7 @@ import Events
 import Subscriptions
 
 extension Subscription {
-    package static func fcm(_ token: String, of audience: String = "place/7", lastSeen: EventTime? = noon)
+    package static func fcm(_ token: String, of audience: String = "place/7", lastSeen: WallTime? = noon)
         -> Subscription
     {
         Subscription(

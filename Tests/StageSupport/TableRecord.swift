@@ -34,7 +34,7 @@ extension SubscriptionChanges {
 
 extension SubscriptionTable {
     @discardableResult
-    package func apply(_ records: [TableRecord], next: Int64 = 1, at time: EventTime = noon) throws
+    package func apply(_ records: [TableRecord], next: Int64 = 1, at time: WallTime = noon) throws
         -> SubscriptionTableChange
     {
         var changes = SubscriptionChanges()

@@ -89,11 +89,4 @@ private final class Memory: Sendable {
         Logger(label: "test", metadata: ["a": "1", "b": "2"], sink: memory.sink(.text)).info("x", ["b": "3"])
         #expect(memory.lines.first?.hasSuffix("x a=1 b=3") == true)
     }
-
-    @Test("times are ISO 8601 in UTC, before 1970 and on leap days, too")
-    func times() {
-        #expect(LogTime(milliseconds: 0).iso8601 == "1970-01-01T00:00:00.000Z")
-        #expect(LogTime(milliseconds: -1).iso8601 == "1969-12-31T23:59:59.999Z")
-        #expect(LogTime(milliseconds: 1_709_208_000_042).iso8601 == "2024-02-29T12:00:00.042Z")
-    }
 }

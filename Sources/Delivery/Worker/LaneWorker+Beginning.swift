@@ -72,7 +72,7 @@ extension LaneWorker {
         case .position(.latest): return try consumer.endOffsets(topics, timeout: .seconds(10))
         case .position(.time(let milliseconds)):
             return try consumer.offsets(
-                at: Timestamp(milliseconds: milliseconds), of: topics, timeout: .seconds(10))
+                at: WallTime(milliseconds: milliseconds), of: topics, timeout: .seconds(10))
         }
     }
 }

@@ -19,7 +19,7 @@ public struct EventRecord {
     @usableFromInline package var partition: Int32
     @usableFromInline package var offset: Int64
     /// The record's own timestamp; nil if the broker has none.
-    @usableFromInline package var timestamp: EventTime?
+    @usableFromInline package var timestamp: WallTime?
     @usableFromInline package var key: UnsafeRawBufferPointer?
     @usableFromInline package var value: UnsafeRawBufferPointer?
     /// The range of its headers in ``EventBatch/headers``.
@@ -27,7 +27,7 @@ public struct EventRecord {
 
     @inlinable
     package init(
-        partition: Int32, offset: Int64, timestamp: EventTime?,
+        partition: Int32, offset: Int64, timestamp: WallTime?,
         key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: Range<Int> = 0..<0
     ) {
         self.partition = partition

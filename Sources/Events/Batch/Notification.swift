@@ -3,7 +3,7 @@ public struct Notification: Sendable {
     /// The index of its record in the batch.
     public var record: Int
     /// The time of the event; expiry and staleness count from it.
-    public var eventTime: EventTime
+    public var eventTime: WallTime
     public var messageID: TextRange
     /// What the app gets, as the inside of the JSON string that carries it; ``EventBatch/payload(of:)`` is the string
     /// itself.
@@ -20,7 +20,7 @@ public struct Notification: Sendable {
     }
 
     package init(
-        record: Int, eventTime: EventTime, messageID: TextRange, payload: TextRange, payloadSize: Int, kind: Kind
+        record: Int, eventTime: WallTime, messageID: TextRange, payload: TextRange, payloadSize: Int, kind: Kind
     ) {
         self.record = record
         self.eventTime = eventTime

@@ -16,12 +16,12 @@ package struct BroadcastNotification: Hashable, Sendable {
     package var audience: String
     /// As the record has it, for the app; nil if it has none.
     package var channel: String?
-    package var publishedAt: EventTime
+    package var publishedAt: WallTime
     package var expiry: Broadcast.Expiry
     package var content: Content
 
     package init(
-        notificationID: String, messageID: String, audience: String, channel: String?, publishedAt: EventTime,
+        notificationID: String, messageID: String, audience: String, channel: String?, publishedAt: WallTime,
         expiry: Broadcast.Expiry, content: Content
     ) {
         self.notificationID = notificationID
@@ -34,10 +34,10 @@ package struct BroadcastNotification: Hashable, Sendable {
     }
 
     /// From then on it is no longer worth delivering; at most ``longestValidity`` after ``publishedAt``.
-    package var expiresAt: EventTime {
+    package var expiresAt: WallTime {
         switch expiry {
-        case .lifetime(let milliseconds): EventTime(milliseconds: publishedAt.milliseconds + milliseconds)
-        case .instant(let milliseconds): EventTime(milliseconds: milliseconds)
+        case .lifetime(let milliseconds): WallTime(milliseconds: publishedAt.milliseconds + milliseconds)
+        case .instant(let milliseconds): WallTime(milliseconds: milliseconds)
         }
     }
 

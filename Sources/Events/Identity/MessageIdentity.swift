@@ -59,7 +59,7 @@ package struct MessageIdentity: ~Copyable {
     ///
     /// - Parameter eventTime: at or after 1970.
     package mutating func write(
-        orderID: UnsafeRawBufferPointer, eventTime: EventTime, to buffer: UnsafeMutablePointer<UInt8>
+        orderID: UnsafeRawBufferPointer, eventTime: WallTime, to buffer: UnsafeMutablePointer<UInt8>
     ) -> Int {
         input.truncate(to: prefixCount)
         input.append(orderID)

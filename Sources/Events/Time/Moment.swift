@@ -43,21 +43,21 @@ package enum Moment: Equatable {
 
     /// An event time, which has no place: without an offset it is taken as UTC. Nil without both date and time, for
     /// 24:00, and outside 1970–9999.
-    package var eventTime: EventTime? {
+    package var eventTime: WallTime? {
         switch self {
         case .local(let date, let milliseconds):
-            EventTime(validating: Int64(date.daysSinceEpoch) * 86_400_000 + Int64(milliseconds))
+            WallTime(validating: Int64(date.daysSinceEpoch) * 86_400_000 + Int64(milliseconds))
         case .instant(let milliseconds):
-            EventTime(validating: milliseconds)
+            WallTime(validating: milliseconds)
         case .date, .time, .endOfDay, .endOfDayInstant:
             nil
         }
     }
 }
 
-extension EventTime {
+extension WallTime {
     /// The last millisecond of the year 9999.
-    package static let latest = EventTime(milliseconds: 253_402_300_799_999)
+    package static let latest = WallTime(milliseconds: 253_402_300_799_999)
 
     /// Nil outside 1970–9999: a message id has no sign, and a payload's year has four digits.
     package init?(validating milliseconds: Int64) {

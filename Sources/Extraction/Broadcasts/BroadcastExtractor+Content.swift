@@ -5,7 +5,7 @@ import NotificationPayload
 extension BroadcastExtractor {
     /// A lifetime from its publication, or an instant.
     func expiry(
-        of members: BroadcastMembers, publishedAt: EventTime
+        of members: BroadcastMembers, publishedAt: WallTime
     ) throws(DeadLetter) -> Broadcast.Expiry {
         guard let value = members.present(.expiry), let expiry = Broadcast.Expiry(value) else {
             throw members.wrong(.expiry, .expiry)
@@ -113,7 +113,7 @@ extension Broadcast.Expiry {
         } else if (value.integer ?? 0) < Self.firstInstant {
             return nil
         }
-        guard let time = EventTime(value) else { return nil }
+        guard let time = WallTime(value) else { return nil }
         self = .instant(milliseconds: time.milliseconds)
     }
 }

@@ -43,8 +43,8 @@ package struct BroadcastExtractor: ~Copyable {
         guard let id = arena.text(members.present(.notificationID)) else { throw members.wrong(.notificationID, .text) }
         guard let key = record.key, sameBytes(key, id) else { throw .keyOfBroadcast(record.key, id: id) }
         let (audience, channel) = try audience(of: members)
-        let timestamp = min(max(record.timestamp?.milliseconds ?? 0, 0), EventTime.latest.milliseconds)
-        let publishedAt = try members.time(.publishedAt) ?? EventTime(milliseconds: timestamp)
+        let timestamp = min(max(record.timestamp?.milliseconds ?? 0, 0), WallTime.latest.milliseconds)
+        let publishedAt = try members.time(.publishedAt) ?? WallTime(milliseconds: timestamp)
         let expiry = try expiry(of: members, publishedAt: publishedAt)
         var unknownKinds = 0
         let content: BroadcastNotification.Content =
@@ -96,7 +96,7 @@ package struct BroadcastExtractor: ~Copyable {
     }
 
     /// The id of a broadcast that is published again at the same time is the same (docs/rules.md §6).
-    private mutating func messageID(_ id: UnsafeRawBufferPointer, _ publishedAt: EventTime, isDisplay: Bool) -> String {
+    private mutating func messageID(_ id: UnsafeRawBufferPointer, _ publishedAt: WallTime, isDisplay: Bool) -> String {
         identity.begin(tag: "broadcast")
         identity.append(id)
         identity.append(publishedAt.milliseconds)

@@ -66,7 +66,7 @@ struct Delivery {
     ///
     /// East of Greenwich, the last hours of year 9999 are in year 10000, which a payload cannot name; they count as its
     /// last day.
-    func date(of time: EventTime, in zone: TimeZoneTable) -> CivilDate {
+    func date(of time: WallTime, in zone: TimeZoneTable) -> CivilDate {
         date ?? zone.wallClock(at: time.milliseconds)?.date ?? .last
     }
 

@@ -6,7 +6,7 @@ struct Request {
     let record: Int
     let kind: RequestNotification.Content
     let messageID: UnsafeRawBufferPointer
-    let eventTime: EventTime
+    let eventTime: WallTime
     /// In milliseconds since 1970.
     let expiresAt: Int64
     let fcmExpiresAt: Int64
@@ -31,6 +31,6 @@ struct RequestContent {
     var icon: UnsafeRawBufferPointer?
     var category: UnsafeRawBufferPointer?
     var collapseKey: UnsafeRawBufferPointer?
-    var validUntil: EventTime?
+    var validUntil: WallTime?
     var isSilent = false
 }

@@ -67,7 +67,7 @@ package struct RequestExtractor: ~Copyable {
         let expiry = expiresAt?.milliseconds ?? content.validUntil?.milliseconds ?? byDefault
         let ignoresExpiry = rules.ignoresValidUntil && content.validUntil != nil
         // A request with an id of its own that is sent twice has one message id.
-        let identityTime = moment ?? (identity.isOwn ? EventTime(milliseconds: 0) : timestamp)
+        let identityTime = moment ?? (identity.isOwn ? WallTime(milliseconds: 0) : timestamp)
         identity.end(type: UnsafeRawBufferPointer(kind.name))
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         let messageID = arena.make { identity.write(orderID: none, eventTime: identityTime, to: $0) }
@@ -109,8 +109,8 @@ package struct RequestExtractor: ~Copyable {
     }
 
     /// The record's own time, from 1970 to 9999.
-    private func timestamp(of record: EventRecord) -> EventTime {
-        EventTime(milliseconds: min(max(record.timestamp?.milliseconds ?? 0, 0), EventTime.latest.milliseconds))
+    private func timestamp(of record: EventRecord) -> WallTime {
+        WallTime(milliseconds: min(max(record.timestamp?.milliseconds ?? 0, 0), WallTime.latest.milliseconds))
     }
 
     /// The identity of the request: the first source that is present (docs/rules.md §6).

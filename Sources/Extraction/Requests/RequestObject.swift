@@ -78,9 +78,9 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
         return text.bytes
     }
 
-    func time(_ name: Name) throws(DeadLetter) -> EventTime? {
+    func time(_ name: Name) throws(DeadLetter) -> WallTime? {
         guard let value = present(name) else { return nil }
-        guard let time = EventTime(value) else { throw wrong(name, .time) }
+        guard let time = WallTime(value) else { throw wrong(name, .time) }
         return time
     }
 

@@ -83,14 +83,14 @@ extension Consumer {
     /// Blocks: answer a pending rebalance first. On failure it refreshes the topics' metadata and retries, 4 times in
     /// 1.5 s (docs/kafka.md 16).
     public func offsets(
-        at time: Timestamp, of partitions: [TopicPartition], timeout: Duration
+        at time: WallTime, of partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try offsets(at: Dictionary(partitions.map { ($0, time) }) { first, _ in first }, timeout: timeout)
     }
 
     /// The same with a time for each partition.
     public func offsets(
-        at times: [TopicPartition: Timestamp], timeout: Duration
+        at times: [TopicPartition: WallTime], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         let deadline = ContinuousClock.now + timeout
         var found = try offsets(

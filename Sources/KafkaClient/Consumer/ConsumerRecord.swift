@@ -14,7 +14,7 @@ public struct ConsumerRecord: Hashable, Sendable {
     public var topic: String
     public var partition: Int32
     public var offset: Offset
-    public var timestamp: Timestamp?
+    public var timestamp: WallTime?
     public var key: [UInt8]?
     /// nil is a tombstone.
     public var value: [UInt8]?

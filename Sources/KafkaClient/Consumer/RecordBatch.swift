@@ -87,7 +87,7 @@ package struct RecordBatch: ~Copyable {
         let view = self[index]
         return ConsumerRecord(
             topic: view.topic, partition: view.partition, offset: Offset(view.offset),
-            timestamp: view.timestamp.map(Timestamp.init(milliseconds:)), key: view.key.map { Array($0) },
+            timestamp: view.timestamp.map(WallTime.init(milliseconds:)), key: view.key.map { Array($0) },
             value: view.value.map { Array($0) },
             headers: headers[view.headers].map {
                 RecordHeader(String(decoding: $0.name, as: UTF8.self), $0.value.map { Array($0) })

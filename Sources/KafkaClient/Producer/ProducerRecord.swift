@@ -15,11 +15,11 @@ public struct ProducerRecord: Hashable, Sendable {
     /// nil: by murmur2 of the key, as Java clients do; at random without a key.
     public var partition: Int32?
     /// nil: now.
-    public var timestamp: Timestamp?
+    public var timestamp: WallTime?
 
     public init(
         key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [], partition: Int32? = nil,
-        timestamp: Timestamp? = nil
+        timestamp: WallTime? = nil
     ) {
         self.key = key
         self.value = value

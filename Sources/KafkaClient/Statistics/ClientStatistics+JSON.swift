@@ -8,7 +8,7 @@ extension ClientStatistics {
         guard let report = try? decoder.decode(Report.self, from: Data(json.utf8)) else { return nil }
         name = report.name
         isConsumer = report.type == "consumer"
-        time = Timestamp(milliseconds: (report.time ?? 0) * 1000)
+        time = WallTime(milliseconds: (report.time ?? 0) * 1000)
         pendingOperations = report.replyq ?? 0
         queuedRecords = report.msgCnt ?? 0
         queuedBytes = report.msgSize ?? 0

@@ -27,7 +27,7 @@ public struct ClientStatistics: Hashable, Sendable {
     public var name: String
     public var isConsumer: Bool
     /// When it was measured.
-    public var time: Timestamp
+    public var time: WallTime
     /// Operations that wait for the owner to poll.
     public var pendingOperations: Int
     /// Records in the producer's queues.

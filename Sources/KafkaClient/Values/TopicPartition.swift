@@ -32,19 +32,6 @@ public struct Offset: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var description: String { String(value) }
 }
 
-/// An instant: milliseconds since 1970-01-01T00:00:00Z.
-public struct Timestamp: Hashable, Comparable, Sendable {
-    public var milliseconds: Int64
-
-    @inlinable
-    public init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
-
-    @inlinable
-    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
-}
-
 /// What a group has committed for a partition: the next offset to read, and the metadata stored with it.
 public struct CommittedOffset: Hashable, Sendable {
     public var offset: Offset

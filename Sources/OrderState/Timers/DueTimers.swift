@@ -128,7 +128,7 @@ extension PartitionOrders {
         var notification = DueNotification(
             type: kind.type, number: Int64(kind.rawValue), orderID: draft.id, place: draft.place,
             date: date, slot: .init(start: header.slotStart, end: header.slotEnd),
-            nominal: EventTime(milliseconds: timers.nominal(kind)), due: EventTime(milliseconds: timer.due))
+            nominal: WallTime(milliseconds: timers.nominal(kind)), due: WallTime(milliseconds: timer.due))
         if isAlive(header.visibleAt, header) { notification.visibleID = draft.visibleID }
         if isAlive(header.parentAt, header) { notification.parentID = draft.parentID }
         if isAlive(header.typeAt, header) {

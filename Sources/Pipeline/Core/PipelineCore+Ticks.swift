@@ -69,7 +69,7 @@ extension PipelineCore {
             guard let decision = partition.decide(timer, until: tick.time, clock: tick.clock) else { continue }
             run.batch.records.append(
                 EventRecord(
-                    partition: tick.partition, offset: tick.offset, timestamp: EventTime(milliseconds: timer.due),
+                    partition: tick.partition, offset: tick.offset, timestamp: WallTime(milliseconds: timer.due),
                     key: partition.table.block(timer.order).id, value: nil))
             switch decision {
             case .success(let notification):

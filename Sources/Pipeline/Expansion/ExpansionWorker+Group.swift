@@ -87,7 +87,7 @@ extension ExpansionWorker {
         case .earliest: try consumer.startOffsets(partitions, timeout: .seconds(10))
         case .latest: try consumer.endOffsets(partitions, timeout: .seconds(10))
         case .time(let milliseconds):
-            try consumer.offsets(at: Timestamp(milliseconds: milliseconds), of: partitions, timeout: .seconds(10))
+            try consumer.offsets(at: WallTime(milliseconds: milliseconds), of: partitions, timeout: .seconds(10))
         }
     }
 

@@ -38,7 +38,7 @@ struct BroadcastRender: ~Copyable {
         case .published(let broadcast):
             if let letter = renderer.begin(broadcast, from: record, of: line.topic, headers: line.headers) {
                 try write(letter, record, line, into: &writer)
-            } else if broadcast.expiresAt <= record.timestamp ?? EventTime(milliseconds: 0) {
+            } else if broadcast.expiresAt <= record.timestamp ?? WallTime(milliseconds: 0) {
                 writer.suppress(record, because: .expired)
             } else {
                 try write(broadcast, record, into: &writer)

@@ -39,7 +39,7 @@ package struct RecordLine: ~Copyable {
     /// The line as a record, whose headers are ``headers``.
     package var record: EventRecord {
         EventRecord(
-            partition: partition, offset: offset, timestamp: timestamp.map(EventTime.init(milliseconds:)), key: key,
+            partition: partition, offset: offset, timestamp: timestamp.map(WallTime.init(milliseconds:)), key: key,
             value: value, headers: headers.indices)
     }
 

@@ -131,7 +131,7 @@ package struct RenderRun: ~Copyable {
     /// Reads subscriptions into a table; see ``readSubscriptions(_:take:)``.
     package static func load(_ path: String, into table: SubscriptionTable) throws -> [String] {
         try readSubscriptions(path) { record in
-            let change = try table.apply([record], nextOffsets: [record.offset], at: EventTime(milliseconds: 0))
+            let change = try table.apply([record], nextOffsets: [record.offset], at: WallTime(milliseconds: 0))
             return change.examples.flatMap(\.problems)
         }
     }

@@ -41,14 +41,14 @@ extension Worker {
         let topic = context.configuration.topics.events
         let needed = folds.needed(committed.mapValues(\.offset), first: log.first, of: topic)
         let foreign = try foreignCheckpoints(of: needed, log: log)
-        var missing: [TopicPartition: Timestamp] = [:]
+        var missing: [TopicPartition: WallTime] = [:]
         for (id, usable) in needed.sorted(by: { $0.key < $1.key }) {
             guard let metadata = committed[id.partition]?.metadata else { continue }
             folds.offsets[id.partition] = loadCheckpoint(
                 of: id.partition, watermark: metadata.watermark, foreign.contains(id) ? nil : usable)
             if folds.offsets[id.partition] == nil {
                 let horizon = context.configuration.orders.horizon.wholeMilliseconds
-                missing[id] = Timestamp(milliseconds: max(0, metadata.newestTimestamp - 2 * horizon))
+                missing[id] = WallTime(milliseconds: max(0, metadata.newestTimestamp - 2 * horizon))
             }
         }
         guard !missing.isEmpty else { return }
@@ -179,7 +179,7 @@ extension Worker {
             switch beginning {
             case .complete: continue
             case .sinceNextRecord: known.append("\(partition): from its next record on")
-            case .since(let time): known.append("\(partition): since \(LogTime(milliseconds: time).iso8601)")
+            case .since(let time): known.append("\(partition): since \(WallTime(milliseconds: time).iso8601)")
             }
         }
         guard !known.isEmpty else { return }

@@ -70,7 +70,7 @@ final class DeadLetterStore {
         let partition = Int32(bigEndian: bytes.loadUnaligned(as: Int32.self))
         let time = Int64(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: Int64.self))
         var event = ProducerRecord(key: text(), value: text(), partition: partition < 0 ? nil : partition)
-        event.timestamp = time < 0 ? nil : Timestamp(milliseconds: time)
+        event.timestamp = time < 0 ? nil : WallTime(milliseconds: time)
         while place < bytes.count {
             event.headers.append(RecordHeader(String(decoding: text() ?? [], as: UTF8.self), text()))
         }

@@ -46,7 +46,7 @@ package struct EventReading: Equatable, Sendable {
     package var types: [String] = []
     package var status: String?
     /// Time of the event; nil if it is missing or invalid.
-    package var time: EventTime?
+    package var time: WallTime?
     /// When a request expires, in milliseconds since 1970.
     package var expiresAt: Int64?
     /// The record's key, which may be the order; only of an event that is a dead letter.

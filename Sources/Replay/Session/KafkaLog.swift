@@ -95,9 +95,9 @@ package struct KafkaLog: ~Copyable {
     package mutating func offsets(
         of topic: String, at times: [Int32: Int64]
     ) throws(KafkaError) -> [Int32: Int64] {
-        var asked: [TopicPartition: Timestamp] = [:]
+        var asked: [TopicPartition: WallTime] = [:]
         for (partition, time) in times {
-            asked[TopicPartition(topic: topic, partition: partition)] = Timestamp(milliseconds: max(0, time))
+            asked[TopicPartition(topic: topic, partition: partition)] = WallTime(milliseconds: max(0, time))
         }
         let found = try asker.offsets(at: asked, timeout: Self.patience)
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })

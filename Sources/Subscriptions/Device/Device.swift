@@ -30,22 +30,22 @@ package struct Device {
         UnsafeRawBufferPointer(start: tokenStart + Int(tokenCount), count: Int(localeCount))
     }
 
-    package var lastSeen: EventTime? { Self.time(lastSeenMilliseconds) }
+    package var lastSeen: WallTime? { Self.time(lastSeenMilliseconds) }
 
     /// When the app registered the token, according to the subscription. Its 8 bytes are right before the app.
-    package var registeredAt: EventTime? {
+    package var registeredAt: WallTime? {
         Self.time(Int64(littleEndian: (appStart - 8).loadUnaligned(as: Int64.self)))
     }
 
-    private static func time(_ milliseconds: Int64) -> EventTime? {
-        milliseconds == unknownTime ? nil : EventTime(milliseconds: milliseconds)
+    private static func time(_ milliseconds: Int64) -> WallTime? {
+        milliseconds == unknownTime ? nil : WallTime(milliseconds: milliseconds)
     }
 
     /// Stands for "the subscription does not say when".
     static let unknownTime = Int64.min
 
     /// Whether it was last seen more than `maxAge` milliseconds before `time` (docs/rules.md §5.3 row 20).
-    package func isStale(at time: EventTime, maxAge: Int64) -> Bool {
+    package func isStale(at time: WallTime, maxAge: Int64) -> Bool {
         guard lastSeenMilliseconds != Self.unknownTime else { return false }
         let (age, overflow) = time.milliseconds.subtractingReportingOverflow(lastSeenMilliseconds)
         return overflow ? time.milliseconds > lastSeenMilliseconds : age > maxAge

@@ -28,7 +28,7 @@ public struct DeviceList: ~Copyable {
     @discardableResult
     public mutating func append(
         token: String, platform: Platform, app: String, environment: PushEnvironment = .production,
-        lastSeen: EventTime? = nil, to audience: Int
+        lastSeen: WallTime? = nil, to audience: Int
     ) -> Bool {
         guard Subscription.problems(audience: "user/-", token: token, platform: platform, app: app).isEmpty,
             (0..<audiences).contains(audience)

@@ -228,5 +228,5 @@ package struct SubscriptionVersion: Equatable, Sendable {
     package var isSubscribed: Bool
     /// Whether the table had it at the reader's positions.
     package var isBelowPositions: Bool
-    package var lastSeen: EventTime?
+    package var lastSeen: WallTime?
 }

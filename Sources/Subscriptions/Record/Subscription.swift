@@ -12,14 +12,14 @@ public struct Subscription: Equatable, Sendable {
     public var app: String
     public var environment: PushEnvironment
     public var locale: String?
-    public var registeredAt: EventTime?
+    public var registeredAt: WallTime?
     /// When the app last reported this token: decides whether it is too old to use (docs/rules.md §5.3 row 20).
-    public var lastSeenAt: EventTime?
+    public var lastSeenAt: WallTime?
 
     public init(
         audience: String, token: String, platform: Platform, app: String,
         environment: PushEnvironment = .production, locale: String? = nil,
-        registeredAt: EventTime? = nil, lastSeenAt: EventTime? = nil
+        registeredAt: WallTime? = nil, lastSeenAt: WallTime? = nil
     ) {
         self.audience = audience
         self.token = token

@@ -10,8 +10,8 @@ struct SubscriptionFields {
     var app = UnsafeRawBufferPointer(start: nil, count: 0)
     var environment = PushEnvironment.production
     var locale: UnsafeRawBufferPointer?
-    var registeredAt: EventTime?
-    var lastSeenAt: EventTime?
+    var registeredAt: WallTime?
+    var lastSeenAt: WallTime?
     /// One sentence each. They never quote a value: it may be a token in the wrong place.
     private(set) var problems: [String] = []
 
@@ -112,8 +112,8 @@ struct SubscriptionFields {
         return text.bytes
     }
 
-    private mutating func time(_ value: JSONValue, _ name: String) -> EventTime? {
-        guard let time = EventTime(value) else {
+    private mutating func time(_ value: JSONValue, _ name: String) -> WallTime? {
+        guard let time = WallTime(value) else {
             problems.append("\(name) is neither an ISO 8601 time nor seconds or milliseconds since 1970")
             return nil
         }

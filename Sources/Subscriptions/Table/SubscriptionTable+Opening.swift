@@ -10,7 +10,7 @@ extension SubscriptionTable {
     /// processes out, and compares the records of ``position`` with the log.
     /// - Parameter now: the clock, read before the topic's offsets were queried.
     package static func open(
-        directory: String, topic: SubscriptionTopic, now: EventTime
+        directory: String, topic: SubscriptionTopic, now: WallTime
     ) throws(SubscriptionTableError) -> (table: SubscriptionTable, opening: SubscriptionTableOpening) {
         do throws(StoreError) {
             let (store, opening) = try DiskStore.open(directory)
@@ -53,7 +53,7 @@ extension SubscriptionTable {
     }
 
     private static func resume(
-        _ store: DiskStore, _ opening: StoreOpening, _ topic: SubscriptionTopic, _ now: EventTime
+        _ store: DiskStore, _ opening: StoreOpening, _ topic: SubscriptionTopic, _ now: WallTime
     ) throws(StoreError) -> Judgement {
         let reader = try store.makeReader()
         try reader.begin()
@@ -82,7 +82,7 @@ extension SubscriptionTable {
     }
 
     /// Why the log can no longer bring this checkpoint up to date; nil if it can.
-    private static func judge(_ checkpoint: TableCheckpoint, _ topic: SubscriptionTopic, _ now: EventTime) -> Judgement?
+    private static func judge(_ checkpoint: TableCheckpoint, _ topic: SubscriptionTopic, _ now: WallTime) -> Judgement?
     {
         guard checkpoint.topic == topic.name else {
             return .unusable(reason: "it belongs to the topic \(checkpoint.topic), not \(topic.name)")

@@ -25,7 +25,7 @@ public final class SubscriptionTable: Sendable {
     public static func inMemory(partitions: Int = 1) -> SubscriptionTable {
         SubscriptionTable(
             store: MemoryStore(), topic: "",
-            position: .beginning(at: [Int64](repeating: 0, count: partitions), time: EventTime(milliseconds: 0)))
+            position: .beginning(at: [Int64](repeating: 0, count: partitions), time: WallTime(milliseconds: 0)))
     }
 
     /// The next offset to read, by partition. Any thread.
@@ -50,7 +50,7 @@ public final class SubscriptionTable: Sendable {
     /// applied, and the call may be repeated.
     /// - Parameter time: when the topic had no records beyond these.
     package func apply(
-        _ records: [SubscriptionRecord], nextOffsets: [Int64], at time: EventTime
+        _ records: [SubscriptionRecord], nextOffsets: [Int64], at time: WallTime
     ) throws(SubscriptionTableError) -> SubscriptionTableChange {
         var changes = SubscriptionChanges()
         for record in records {
@@ -121,7 +121,7 @@ public final class SubscriptionTable: Sendable {
     /// until the table is complete again. After an error the table is unchanged.
     ///
     /// - Parameter time: when the offsets were queried, before the first record is read.
-    package func restart(at offsets: [Int64], time: EventTime) throws(SubscriptionTableError) {
+    package func restart(at offsets: [Int64], time: WallTime) throws(SubscriptionTableError) {
         try write(.beginning(at: offsets, time: time)) { writer throws(StoreError) in try writer.removeAll() }
     }
 

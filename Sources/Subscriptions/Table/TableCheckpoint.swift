@@ -51,7 +51,7 @@ struct TableCheckpoint: Equatable {
         cluster = lines[1].isEmpty ? nil : String(lines[1])
         position = TablePosition(
             offsets: offsets, records: records,
-            time: EventTime(milliseconds: Self.number(bytes, at: Place.time)), isWhole: isWhole)
+            time: WallTime(milliseconds: Self.number(bytes, at: Place.time)), isWhole: isWhole)
     }
 
     /// Reads only the offsets, into memory that is reused.

@@ -49,7 +49,7 @@ package enum TableEntry {
         values.append(locale)
     }
 
-    private static func store(_ time: EventTime?, at place: Int, in head: UnsafeMutableRawBufferPointer) {
+    private static func store(_ time: WallTime?, at place: Int, in head: UnsafeMutableRawBufferPointer) {
         let milliseconds = time?.milliseconds ?? Device.unknownTime
         head.storeBytes(of: milliseconds.littleEndian, toByteOffset: place, as: Int64.self)
     }

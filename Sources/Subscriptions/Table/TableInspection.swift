@@ -6,7 +6,7 @@ public struct TableInspection: Equatable, Sendable {
     /// The devices over all audiences; every entry was read and is intact.
     public var devices: Int
     public var topic: String
-    public var checkpointTime: EventTime?
+    public var checkpointTime: WallTime?
     /// Whether it was read to its topic's end; otherwise the next start fills it again.
     public var isComplete = false
     /// The next offset to read, by partition.

@@ -8,12 +8,12 @@ package struct TablePosition: Equatable, Sendable {
     package var records: [RecentFingerprints]
     /// When the table had everything in the topic; while the table is incomplete, when its reading began. The table's
     /// age is measured from this (docs/kafka.md 18).
-    package var time: EventTime
+    package var time: WallTime
     /// Whether the table has reached the topic's end since it was last read from the beginning. A table that has not
     /// lacks devices, and fan-out does not use it.
     package var isWhole: Bool
 
-    package init(offsets: [Int64], records: [RecentFingerprints], time: EventTime, isWhole: Bool) {
+    package init(offsets: [Int64], records: [RecentFingerprints], time: WallTime, isWhole: Bool) {
         self.offsets = offsets
         self.records = records
         self.time = time
@@ -21,7 +21,7 @@ package struct TablePosition: Equatable, Sendable {
     }
 
     /// The position before the first record, of a table to be read from these offsets.
-    package static func beginning(at offsets: [Int64], time: EventTime) -> TablePosition {
+    package static func beginning(at offsets: [Int64], time: WallTime) -> TablePosition {
         TablePosition(
             offsets: offsets, records: offsets.map { _ in RecentFingerprints() }, time: time, isWhole: false)
     }

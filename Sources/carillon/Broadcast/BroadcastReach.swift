@@ -21,7 +21,7 @@ struct BroadcastReach: Equatable {
         self.languages = languages
     }
 
-    mutating func note(_ device: Device, publishedAt: EventTime, maxAge: Int64) {
+    mutating func note(_ device: Device, publishedAt: WallTime, maxAge: Int64) {
         guard !device.isStale(at: publishedAt, maxAge: maxAge) else {
             stale += 1
             return

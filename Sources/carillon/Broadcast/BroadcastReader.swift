@@ -34,7 +34,7 @@ struct BroadcastReader: ~Copyable {
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             let headers = zip(names, values).map { EventHeader(name: view($0) ?? none, value: view($1)) }
             let event = EventRecord(
-                partition: 0, offset: record.offset, timestamp: record.timestamp.map { EventTime(milliseconds: $0) },
+                partition: 0, offset: record.offset, timestamp: record.timestamp.map { WallTime(milliseconds: $0) },
                 key: view(key), value: view(value), headers: 0..<headers.count)
             switch extractor.extract(event, headers: headers[...]) {
             case .published(let broadcast):

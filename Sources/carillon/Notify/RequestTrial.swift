@@ -26,7 +26,7 @@ struct RequestTrial {
             try value.withUnsafeBytes { value in
                 batch.records.append(
                     EventRecord(
-                        partition: 0, offset: 0, timestamp: EventTime(milliseconds: now), key: key, value: value))
+                        partition: 0, offset: 0, timestamp: WallTime(milliseconds: now), key: key, value: value))
                 _ = core.extract(&batch, from: 0)
                 _ = try core.emit(batch, 0..<1, limit: .max, into: &sink)
                 return batch.notifications.first.map { batch.string($0.messageID) }

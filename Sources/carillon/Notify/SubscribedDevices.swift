@@ -16,7 +16,7 @@ enum SubscribedDevices {
     ) throws -> SubscriptionTable {
         let table = SubscriptionTable.inMemory()
         let wanted = Set(audiences.map { Array($0.utf8) })
-        var position = TablePosition.beginning(at: [0], time: EventTime(milliseconds: now))
+        var position = TablePosition.beginning(at: [0], time: WallTime(milliseconds: now))
         position.isWhole = true
         var changes = SubscriptionChanges()
         var progress = ProgressLine(unit: "subscriptions")

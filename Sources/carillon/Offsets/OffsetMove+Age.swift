@@ -8,11 +8,11 @@ extension OffsetMove {
     /// timestamp.
     ///
     /// - Parameter horizon: `state.horizon`.
-    func rememberedFrom(horizon: Duration) -> [TopicPartition: Timestamp] {
-        var times: [TopicPartition: Timestamp] = [:]
+    func rememberedFrom(horizon: Duration) -> [TopicPartition: WallTime] {
+        var times: [TopicPartition: WallTime] = [:]
         for step in steps where step.again > 0 && step.metadata.newestTimestamp > 0 {
             let time = step.metadata.newestTimestamp - horizon.wholeMilliseconds
-            if time > 0 { times[step.position.id] = Timestamp(milliseconds: time) }
+            if time > 0 { times[step.position.id] = WallTime(milliseconds: time) }
         }
         return times
     }

@@ -100,7 +100,7 @@ struct OffsetsSetCommand: ParsableCommand {
         case .offset(let offset): return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, offset) })
         case .time(let time):
             return try consumer.offsets(
-                at: Timestamp(milliseconds: time.milliseconds(now: now)), of: moved.map(\.id), timeout: timeout)
+                at: WallTime(milliseconds: time.milliseconds(now: now)), of: moved.map(\.id), timeout: timeout)
         }
     }
 

@@ -74,7 +74,7 @@ struct ListRequest: Encodable, Sendable {
         let value = Array(try encoded().utf8)
         let outcome = value.withUnsafeBytes { value in
             batch.records.append(
-                EventRecord(partition: 0, offset: 0, timestamp: EventTime(milliseconds: time), key: nil, value: value))
+                EventRecord(partition: 0, offset: 0, timestamp: WallTime(milliseconds: time), key: nil, value: value))
             return extractor.extract(0, in: &batch, history: &history)
         }
         return (outcome, batch.notifications.first?.fieldSources)

@@ -67,14 +67,14 @@ struct ScheduleCommand: ParsableCommand {
         into reader: inout ScheduleReader
     ) throws {
         let now = WallClock.now
-        var times: [TopicPartition: Timestamp] = [:]
+        var times: [TopicPartition: WallTime] = [:]
         var ends: [TopicPartition: Offset] = [:]
         for position in positions.partitions {
             let metadata = position.metadata
             reader.begin(position.id.partition, watermark: metadata?.watermark ?? TimerWatermark(now))
             let newest = metadata?.newestTimestamp ?? 0
             let horizons = 2 * Int64(configuration.orders.horizon / .milliseconds(1))
-            times[position.id] = Timestamp(milliseconds: max(0, newest - horizons))
+            times[position.id] = WallTime(milliseconds: max(0, newest - horizons))
             ends[position.id] = position.end
         }
         let starts = try consumer.offsets(at: times, timeout: .seconds(30))

@@ -84,7 +84,7 @@ struct KeyPlaces {
         _ key: [UInt8], _ said: Said, in partition: Int32, _ value: [UInt8]?
     ) -> ProducerRecord {
         let mark = RecordHeader(SubscriptionRecord.mendedHeader, Array("\(said.time)".utf8))
-        let time = said.time > 0 ? Timestamp(milliseconds: said.time) : nil
+        let time = said.time > 0 ? WallTime(milliseconds: said.time) : nil
         return ProducerRecord(key: key, value: value, headers: [mark], partition: partition, timestamp: time)
     }
 

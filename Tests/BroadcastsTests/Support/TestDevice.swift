@@ -40,7 +40,7 @@ struct TestDevice: Hashable {
     func value(in audience: String, seen: Int64?) -> [UInt8] {
         Subscription(
             audience: audience, token: token, platform: .fcm, app: "com.example.shop",
-            lastSeenAt: seen.map { EventTime(milliseconds: $0) }
+            lastSeenAt: seen.map { WallTime(milliseconds: $0) }
         ).encoded()
     }
 }

@@ -14,7 +14,7 @@ extension BroadcastNotification {
         let texts = ["en", "hi"].map { Broadcast.Text(language: $0, title: "t", message: "m") }
         return BroadcastNotification(
             notificationID: id, messageID: message, audience: "channel/General", channel: nil,
-            publishedAt: EventTime(milliseconds: time), expiry: .lifetime(milliseconds: 3_600_000),
+            publishedAt: WallTime(milliseconds: time), expiry: .lifetime(milliseconds: 3_600_000),
             content: .display(.init(kind: .downtime, isCancellable: true, texts: texts)))
     }
 }

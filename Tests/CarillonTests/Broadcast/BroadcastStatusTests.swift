@@ -62,7 +62,7 @@ private struct StatusTrial {
     private func write(_ value: [UInt8], key: String, to topic: String, at time: Int64) throws {
         var producer = try Producer(settings: settings)
         let topic = try producer.topic(topic, timeout: .seconds(20))
-        let record = ProducerRecord(key: Array(key.utf8), value: value, timestamp: Timestamp(milliseconds: time))
+        let record = ProducerRecord(key: Array(key.utf8), value: value, timestamp: WallTime(milliseconds: time))
         try producer.produce(record, to: topic)
         try producer.flush(timeout: .seconds(20))
     }

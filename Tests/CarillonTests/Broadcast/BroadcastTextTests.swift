@@ -18,7 +18,7 @@ import Testing
         lines += Array(repeating: ("en", .fcm, publication - 1_001), count: stale)
         for (number, (locale, platform, seen)) in lines.enumerated() {
             withDevice(number, locale, platform, lastSeen: seen) {
-                reach.note($0, publishedAt: EventTime(milliseconds: publication), maxAge: 1_000)
+                reach.note($0, publishedAt: WallTime(milliseconds: publication), maxAge: 1_000)
             }
         }
         return reach
@@ -32,7 +32,7 @@ import Testing
         let token = "\(100_000 + number)"
         let subscription = Subscription(
             audience: "channel/a", token: token, platform: platform, app: "a", locale: locale,
-            lastSeenAt: EventTime(milliseconds: lastSeen))
+            lastSeenAt: WallTime(milliseconds: lastSeen))
         let key = SubscriptionKey(audience: "channel/a", token: token)
         Array("\(key.audience)|\(key.tokenHash)".utf8).withUnsafeBytes { key in
             subscription.encoded().withUnsafeBytes { value in
@@ -40,7 +40,7 @@ import Testing
             }
         }
         do {
-            var position = TablePosition.beginning(at: [0], time: EventTime(milliseconds: 0))
+            var position = TablePosition.beginning(at: [0], time: WallTime(milliseconds: 0))
             position.isWhole = true
             _ = try table.apply(&changes, position)
             var reader = try table.makeReader()

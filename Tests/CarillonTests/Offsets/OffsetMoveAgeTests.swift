@@ -30,7 +30,7 @@ import Testing
         let moved = move(to: [0: 20, 1: 90])
         #expect(
             moved.rememberedFrom(horizon: .seconds(14 * 86_400)) == [
-                id(0): Timestamp(milliseconds: Self.newest - 14 * Self.day)
+                id(0): WallTime(milliseconds: Self.newest - 14 * Self.day)
             ])
         #expect(move(to: [0: 20], newest: 0).rememberedFrom(horizon: .seconds(60)).isEmpty)
     }

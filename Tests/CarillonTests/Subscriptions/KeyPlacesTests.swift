@@ -28,7 +28,7 @@ private struct Log {
         records.append(
             ConsumerRecord(
                 topic: "s", partition: partition, offset: Offset(Int64(records.count { $0.partition == partition })),
-                timestamp: Timestamp(milliseconds: time), key: key, value: value, headers: headers))
+                timestamp: WallTime(milliseconds: time), key: key, value: value, headers: headers))
     }
 
     /// What compaction leaves: the last record of each partition; without the tombstones, if those are old.
@@ -157,7 +157,7 @@ struct KeyPlacesTests {
     @Test("of the same time the right partition's record counts")
     func tie() {
         var log = Log()
-        let time = Timestamp(milliseconds: 5)
+        let time = WallTime(milliseconds: 5)
         log.append(ProducerRecord(key: log.key, value: nil, partition: log.home, timestamp: time))
         log.append(ProducerRecord(key: log.key, value: Self.value, partition: (log.home + 1) % 3, timestamp: time))
         #expect(log.places.writes.home == nil)

@@ -31,11 +31,11 @@ enum ReapSamples {
     ) -> ConsumerRecord {
         let value = Subscription(
             audience: audience, token: token(number, platform), platform: platform, app: app, environment: environment,
-            registeredAt: registered.map { EventTime(milliseconds: $0) },
-            lastSeenAt: seen.map { EventTime(milliseconds: $0) })
+            registeredAt: registered.map { WallTime(milliseconds: $0) },
+            lastSeenAt: seen.map { WallTime(milliseconds: $0) })
         return ConsumerRecord(
             topic: "subscriptions", partition: partition, offset: Offset(offset),
-            timestamp: written.map(Timestamp.init(milliseconds:)), key: Array(value.key.utf8), value: value.encoded(),
+            timestamp: written.map(WallTime.init(milliseconds:)), key: Array(value.key.utf8), value: value.encoded(),
             headers: headers)
     }
 
@@ -44,7 +44,7 @@ enum ReapSamples {
     ) -> ConsumerRecord {
         ConsumerRecord(
             topic: "subscriptions", partition: partition, offset: Offset(offset),
-            timestamp: Timestamp(milliseconds: 0), key: key(number, audience), value: nil,
+            timestamp: WallTime(milliseconds: 0), key: key(number, audience), value: nil,
             headers: mark.map { [$0.recordHeader] } ?? [])
     }
 

@@ -62,7 +62,7 @@ final class ReapSimulation {
             Entry(
                 record: ConsumerRecord(
                     topic: "subscriptions", partition: Int32(partition), offset: Offset(Int64(log[partition].count)),
-                    timestamp: Timestamp(milliseconds: timestamp), key: key, value: value, headers: headers),
+                    timestamp: WallTime(milliseconds: timestamp), key: key, value: value, headers: headers),
                 transaction: transaction))
     }
 
@@ -142,8 +142,8 @@ final class ReapSimulation {
         let isRefresh = chance(30)
         let value = Subscription(
             audience: audience, token: ReapSamples.token(device.number, device.platform), platform: device.platform,
-            app: "shop", registeredAt: EventTime(milliseconds: isRefresh ? now - 86_400_000 : now),
-            lastSeenAt: EventTime(milliseconds: now))
+            app: "shop", registeredAt: WallTime(milliseconds: isRefresh ? now - 86_400_000 : now),
+            lastSeenAt: WallTime(milliseconds: now))
         append(Array(value.key.utf8), value.encoded(), [], now, foreignTransaction())
     }
 

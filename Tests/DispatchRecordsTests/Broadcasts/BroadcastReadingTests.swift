@@ -67,7 +67,7 @@ private struct RandomBroadcasts {
     }
 
     mutating func next() -> BroadcastNotification {
-        let published = EventTime(milliseconds: Int64.random(in: 0...2_000_000_000_000, using: &random))
+        let published = WallTime(milliseconds: Int64.random(in: 0...2_000_000_000_000, using: &random))
         let expiry: Broadcast.Expiry =
             Bool.random(using: &random)
             ? .lifetime(milliseconds: Int64.random(in: 0...2_419_200_000, using: &random))

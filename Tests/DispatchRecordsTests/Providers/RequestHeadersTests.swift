@@ -97,8 +97,8 @@ struct RequestHeadersTests {
     func farTimes() throws {
         for (time, ttl) in [(Int64.min, "2419200s"), (Int64.max, "0s")] {
             #expect(
-                FCMMessage.timeToLive(from: EventTime(milliseconds: time), until: requested) == Int64(ttl.dropLast()))
-            #expect(FCMMessage.timeToLive(from: EventTime(milliseconds: time), until: -5) == Int64(ttl.dropLast()))
+                FCMMessage.timeToLive(from: WallTime(milliseconds: time), until: requested) == Int64(ttl.dropLast()))
+            #expect(FCMMessage.timeToLive(from: WallTime(milliseconds: time), until: -5) == Int64(ttl.dropLast()))
         }
         for (time, seconds) in [(-1, -1), (-1_000, -1), (-1_001, -2), (999, 0)] as [(Int64, Int64)] {
             #expect(MessageBody.seconds(ofMilliseconds: time) == seconds)

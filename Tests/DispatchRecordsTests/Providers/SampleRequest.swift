@@ -67,7 +67,7 @@ extension EventBatch {
         requests.append(request)
         notifications.append(
             Notification(
-                record: records.count - 1, eventTime: EventTime(milliseconds: sample.eventTime),
+                record: records.count - 1, eventTime: WallTime(milliseconds: sample.eventTime),
                 messageID: append(sample.messageID), payload: .empty, payloadSize: 0,
                 kind: .request(sample.content, index: requests.count - 1)))
     }

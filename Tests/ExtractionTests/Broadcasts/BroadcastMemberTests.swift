@@ -15,7 +15,7 @@ struct BroadcastMemberTests {
         let hindi = Broadcast.Text(language: "hi", title: text.title, message: text.message)
         let expected = BroadcastNotification(
             notificationID: "1235", messageID: "msg-1751875337000-web7dzoh8", audience: "channel/channel-id",
-            channel: "channel-id", publishedAt: EventTime(milliseconds: broadcastTime),
+            channel: "channel-id", publishedAt: WallTime(milliseconds: broadcastTime),
             expiry: .lifetime(milliseconds: 34_646),
             content: .display(
                 Broadcast.Display(
@@ -30,7 +30,7 @@ struct BroadcastMemberTests {
     func documentNonDisplay() {
         let expected = BroadcastNotification(
             notificationID: "1235", messageID: "msg-1751875337000-14vkdjef3", audience: "channel/General",
-            channel: nil, publishedAt: EventTime(milliseconds: broadcastTime),
+            channel: nil, publishedAt: WallTime(milliseconds: broadcastTime),
             expiry: .lifetime(milliseconds: 34_646),
             content: .nonDisplay(Broadcast.NonDisplay(kind: .enableFeature, data: "free form string data")))
         #expect(extractBroadcast(Document4.nonDisplay).published == expected)

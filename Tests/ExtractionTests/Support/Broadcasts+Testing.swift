@@ -52,7 +52,7 @@ func extractBroadcast(
     }
     let headers = headers.map { EventHeader(name: own(Array($0.0.utf8)), value: own(Array($0.1.utf8))) }
     let record = EventRecord(
-        partition: 0, offset: 7, timestamp: timestamp.map { EventTime(milliseconds: $0) },
+        partition: 0, offset: 7, timestamp: timestamp.map { WallTime(milliseconds: $0) },
         key: key.map { own(Array($0.utf8)) }, value: value.map(own))
     return withExtendedLifetime(owned) {
         var result = TestBroadcast()

@@ -94,7 +94,7 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
         batch.records.append(
             EventRecord(
                 partition: record.partition, offset: record.offset,
-                timestamp: record.timestamp.map { EventTime(milliseconds: $0) }, key: record.key.map(own),
+                timestamp: record.timestamp.map { WallTime(milliseconds: $0) }, key: record.key.map(own),
                 value: record.value.map(own), headers: first..<batch.headers.count))
     }
     return withExtendedLifetime(owned) {

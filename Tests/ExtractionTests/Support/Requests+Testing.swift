@@ -132,7 +132,7 @@ func extractRequests(_ records: [TestRecord], rules: RequestRules = RequestRules
         batch.records.append(
             EventRecord(
                 partition: record.partition, offset: record.offset,
-                timestamp: record.timestamp.map { EventTime(milliseconds: $0) }, key: record.key.map(own),
+                timestamp: record.timestamp.map { WallTime(milliseconds: $0) }, key: record.key.map(own),
                 value: record.value.map(own), headers: first..<batch.headers.count))
     }
     return withExtendedLifetime(owned) {

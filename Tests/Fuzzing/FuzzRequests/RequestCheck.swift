@@ -45,7 +45,7 @@ struct RequestCheck: ~Copyable {
         if let headers { batch.readHeaders(headers) }
         batch.records.append(
             EventRecord(
-                partition: 3, offset: 17, timestamp: EventTime(milliseconds: Self.now), key: nil, value: value,
+                partition: 3, offset: 17, timestamp: WallTime(milliseconds: Self.now), key: nil, value: value,
                 headers: 0..<batch.headers.count))
         var sink = RequestSink()
         must {

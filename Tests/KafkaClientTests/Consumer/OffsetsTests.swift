@@ -45,7 +45,7 @@ struct OffsetsTests {
         let topic = try producer.topic(name)
         for milliseconds in [1000, 2000, 3000] as [Int64] {
             let record = ProducerRecord(
-                key: nil, value: [1], partition: 0, timestamp: Timestamp(milliseconds: 1_700_000_000_000 + milliseconds)
+                key: nil, value: [1], partition: 0, timestamp: WallTime(milliseconds: 1_700_000_000_000 + milliseconds)
             )
             try producer.produce(record, to: topic)
         }
@@ -53,7 +53,7 @@ struct OffsetsTests {
         let partitions = [0, 1].map { TopicPartition(topic: name, partition: $0) }
         let consumer = try Consumer(assigning: RealBroker.settings)
         func offsets(_ milliseconds: Int64) throws -> [Int64?] {
-            let time = Timestamp(milliseconds: 1_700_000_000_000 + milliseconds)
+            let time = WallTime(milliseconds: 1_700_000_000_000 + milliseconds)
             let offsets = try consumer.offsets(at: time, of: partitions, timeout: .seconds(10))
             return partitions.map { offsets[$0]?.value }
         }

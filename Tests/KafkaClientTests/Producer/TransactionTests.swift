@@ -79,7 +79,7 @@ struct TransactionTests {
         try producer.initTransactions()
         try producer.beginTransaction()
         // The broker replaces this timestamp.
-        let record = ProducerRecord(key: nil, value: "x".bytes, timestamp: Timestamp(milliseconds: 1_000))
+        let record = ProducerRecord(key: nil, value: "x".bytes, timestamp: WallTime(milliseconds: 1_000))
         try producer.produce(record, to: second, tag: Producer.timedTag)
         try producer.produce(record, to: first, tag: 7)
         try producer.flush(timeout: .seconds(20))

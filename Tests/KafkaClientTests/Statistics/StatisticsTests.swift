@@ -22,7 +22,7 @@ struct StatisticsTests {
                     """))
         #expect(statistics.name == "rdkafka#consumer-1")
         #expect(statistics.isConsumer)
-        #expect(statistics.time == Timestamp(milliseconds: 1_527_060_869_000))
+        #expect(statistics.time == WallTime(milliseconds: 1_527_060_869_000))
         #expect(statistics.pendingOperations == 2)
         #expect(statistics.transmittedRecords == 4_300_753)
         #expect(statistics.receivedRecordBytes == 170)

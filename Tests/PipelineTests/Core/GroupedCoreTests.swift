@@ -81,7 +81,7 @@ struct GroupedCoreTests {
         var driver = try driver(devices: 2)
         try driver.subscribe(
             Subscription(
-                audience: "place/p1", token: "old", platform: .fcm, app: "a", lastSeenAt: EventTime(milliseconds: 0)))
+                audience: "place/p1", token: "old", platform: .fcm, app: "a", lastSeenAt: WallTime(milliseconds: 0)))
         try driver.process(.order("o1", place: "p1"))
         #expect(driver.output.records.first?.header("devices") == "2" && driver.counts.staleDevices == 1)
         #expect(driver.output.records.first?.text.contains("\"old\"") == false)

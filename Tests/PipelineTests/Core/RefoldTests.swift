@@ -116,7 +116,7 @@ private struct Script {
     ) -> SampleRecord {
         if random.chance(15), let again = log.suffix(60).randomElement(using: &random) {
             var again = again
-            again.timestamp = EventTime(milliseconds: now)
+            again.timestamp = WallTime(milliseconds: now)
             return again
         }
         let order = Int.random(in: 0..<9, using: &random)
@@ -124,7 +124,7 @@ private struct Script {
         let types = ["ORDER_CREATED", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED", "TIMESLOT_STARTED"]
         let type = types.randomElement(using: &random)!
         let start = now + random.time(-2 * ScheduleDriver.hour...2 * ScheduleDriver.day) / 4
-        let slot = EventTime(milliseconds: start / 300_000 * 300_000).iso8601!
+        let slot = WallTime(milliseconds: start / 300_000 * 300_000).iso8601
         let hasSlot = random.chance(50)
         let hasStatus = type == "ORDER_STATUS_CHANGED" || random.chance(60)
         return event(

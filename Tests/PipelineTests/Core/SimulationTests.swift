@@ -132,7 +132,7 @@ private struct Simulation {
         eventNumber += 1
         if random.chance(12), let again = logs[partition].suffix(12).randomElement(using: &random) {
             var again = again
-            again.record.timestamp = EventTime(milliseconds: clock)
+            again.record.timestamp = WallTime(milliseconds: clock)
             logs[partition].append(again)
             return
         }
@@ -150,7 +150,7 @@ private struct Simulation {
         if random.chance(60) {
             let start =
                 (clock + random.time(-10 * ScheduleDriver.minute...90 * ScheduleDriver.minute)) / 300_000 * 300_000
-            let text = EventTime(milliseconds: start).iso8601!
+            let text = WallTime(milliseconds: start).iso8601
             slot = "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))-23:30"
             facts.start = start
         }

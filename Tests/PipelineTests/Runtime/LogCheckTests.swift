@@ -47,7 +47,7 @@ struct LogCheckTests {
             try producer.produce(
                 ProducerRecord(
                     key: Array("key-\(number)".utf8), value: nil, partition: 0,
-                    timestamp: Timestamp(milliseconds: 1_000)),
+                    timestamp: WallTime(milliseconds: 1_000)),
                 to: topic)
         }
         try producer.flush(timeout: .seconds(10))

@@ -11,7 +11,7 @@ struct TopicPositionsTests {
 
     private func record(_ partition: Int32, _ offset: Int64, at timestamp: Int64) -> EventRecord {
         EventRecord(
-            partition: partition, offset: offset, timestamp: EventTime(milliseconds: timestamp), key: nil, value: nil)
+            partition: partition, offset: offset, timestamp: WallTime(milliseconds: timestamp), key: nil, value: nil)
     }
 
     private func owning(_ offsets: [Int32: Int64]) -> TopicPositions {

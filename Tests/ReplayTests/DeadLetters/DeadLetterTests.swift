@@ -305,7 +305,7 @@ struct DeadLetterTests {
         let store = DeadLetterStore(MemoryStore())
         var full = ProducerRecord(
             key: [0, 0xFF], value: [], headers: [RecordHeader("a", nil), RecordHeader("", [0xFE])], partition: 4)
-        full.timestamp = Timestamp(milliseconds: 77)
+        full.timestamp = WallTime(milliseconds: 77)
         let events = [full, ProducerRecord(key: nil, value: nil), ProducerRecord(key: [], value: [1])]
         for (offset, event) in events.enumerated() {
             try store.append(event, at: Coordinates(partition: 0, offset: Int64(offset)))

@@ -270,7 +270,7 @@ struct JournalTests {
         let memory = Memory()
         func record(_ offset: Int64, _ time: Int64?, _ key: String?) -> EventRecord {
             EventRecord(
-                partition: 0, offset: offset, timestamp: time.map(EventTime.init(milliseconds:)),
+                partition: 0, offset: offset, timestamp: time.map(WallTime.init(milliseconds:)),
                 key: key.map { memory.copy($0) }, value: nil)
         }
         var step = step(50, 70)

@@ -137,7 +137,7 @@ import Testing
     func newerPush() throws {
         var toy = try toy()
         let start = toy.clock + 5 * ToyPipeline.minute
-        let time = LogTime(milliseconds: start + 2 * Self.hour).iso8601
+        let time = WallTime(milliseconds: start + 2 * Self.hour).iso8601
         // Berlin's clock in summer.
         let slot = """
             ,"shipping_info":{"slot":{"date":"\(time.prefix(10))","start_time":"\(time.dropFirst(11).prefix(5))",\

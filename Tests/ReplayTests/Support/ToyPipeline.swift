@@ -98,7 +98,7 @@ struct ToyPipeline: ~Copyable {
     /// The clock, if the record has no timestamp.
     mutating func append(_ event: SampleRecord, to partition: Int) {
         var event = event
-        event.timestamp = event.timestamp ?? EventTime(milliseconds: clock)
+        event.timestamp = event.timestamp ?? WallTime(milliseconds: clock)
         logs[partition].append(event)
     }
 
@@ -106,7 +106,7 @@ struct ToyPipeline: ~Copyable {
     mutating func ask(_ request: SampleRecord, to partition: Int = 0) {
         var request = request
         request.key = request.key ?? "key"
-        request.timestamp = request.timestamp ?? EventTime(milliseconds: clock)
+        request.timestamp = request.timestamp ?? WallTime(milliseconds: clock)
         requests[partition].append(request)
     }
 
@@ -131,7 +131,7 @@ struct ToyPipeline: ~Copyable {
     ) throws {
         let partition = token.utf8.reduce(0) { $0 + Int($1) } % 2
         var subscription = Subscription(audience: audience, token: token, platform: .fcm, app: app ?? "")
-        subscription.lastSeenAt = lastSeen.map(EventTime.init(milliseconds:))
+        subscription.lastSeenAt = lastSeen.map(WallTime.init(milliseconds:))
         let change = LoggedSubscription(
             partition: Int32(partition), offset: table.appliedOffsets[partition], time: clock, key: subscription.key,
             value: app == nil ? nil : subscription.encoded())
@@ -142,7 +142,7 @@ struct ToyPipeline: ~Copyable {
     private func apply(_ change: LoggedSubscription) throws {
         try table.apply(
             key: Array(change.key.utf8), value: change.value, partition: Int(change.partition),
-            at: EventTime(milliseconds: change.time))
+            at: WallTime(milliseconds: change.time))
     }
 
     static func withRecord(_ change: LoggedSubscription, _ body: (SubscriptionRecord) throws -> Void) throws {
@@ -347,7 +347,7 @@ extension ToyPipeline {
         var value =
             #"{"request_id":"r\#(identity)","requested_at":\#(time),"audience":\#(audience)\#(expiry)\#(key),\#(content)}"#
         if Int.random(in: 0..<15, using: &random) == 0 { value = value.replacing(#""body":"B""#, with: #""body":7"#) }
-        return SampleRecord(key: "user/\(user)", value: value, at: EventTime(milliseconds: time))
+        return SampleRecord(key: "user/\(user)", value: value, at: WallTime(milliseconds: time))
     }
 
     private static func event(
@@ -357,9 +357,9 @@ extension ToyPipeline {
         let type = types[min(Int.random(in: 0..<24, using: &random), 27) % 6 % 5]
         let statuses = ["pending", "processing", "picking", "picked", "cancelled"]
         let status = statuses[Int.random(in: 0..<5, using: &random)]
-        let start = EventTime(
+        let start = WallTime(
             milliseconds: time + Int64.random(in: -20...90, using: &random) * minute + 2 * 60 * minute)
-        let text = LogTime(milliseconds: start.milliseconds).iso8601
+        let text = WallTime(milliseconds: start.milliseconds).iso8601
         let place = "p\(Int.random(in: 0..<10, using: &random) == 0 ? 7 : order % 6)"
         let identity = Int.random(in: 0..<8, using: &random) == 0 ? index - 1 : index
         var value = """
@@ -373,6 +373,6 @@ extension ToyPipeline {
                 "order_ids":["a\(index)","b\(index)"]}
                 """
         }
-        return SampleRecord(key: "o\(order)", value: value, at: EventTime(milliseconds: time))
+        return SampleRecord(key: "o\(order)", value: value, at: WallTime(milliseconds: time))
     }
 }

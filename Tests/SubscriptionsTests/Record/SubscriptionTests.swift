@@ -8,7 +8,7 @@ import Testing
 struct SubscriptionTests {
     private let full = Subscription(
         audience: "place/7", token: "token-1", platform: .apns, app: "com.example.App", environment: .development,
-        locale: "de-DE", registeredAt: EventTime(milliseconds: 0), lastSeenAt: noon)
+        locale: "de-DE", registeredAt: WallTime(milliseconds: 0), lastSeenAt: noon)
 
     @Test("docs/code.md §4: the value has its members in the document's order, the key is audience and SHA-256")
     func encoding() throws {

@@ -17,7 +17,7 @@ struct TableFillTests {
         return (0..<count).map { _ in
             let place = "place/\(Int.random(in: 0..<50, using: &random))"
             var subscription = Subscription.fcm("token-\(Int.random(in: 0..<count / 200, using: &random))", of: place)
-            subscription.lastSeenAt = EventTime(milliseconds: .random(in: 0..<1_000_000, using: &random))
+            subscription.lastSeenAt = WallTime(milliseconds: .random(in: 0..<1_000_000, using: &random))
             switch Int.random(in: 0..<20, using: &random) {
             case 0: return TableRecord(key: Array(subscription.key.utf8), value: Array("[]".utf8))
             case 1...5: return TableRecord(removing: subscription)

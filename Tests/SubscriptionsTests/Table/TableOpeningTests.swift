@@ -32,7 +32,7 @@ struct TableOpeningTests {
     func age(milliseconds: Int64, isWiped: Bool) throws {
         try trial.fill(trial.topic())
         let (table, opening) = try trial.open(
-            trial.topic(), at: EventTime(milliseconds: noon.milliseconds + milliseconds))
+            trial.topic(), at: WallTime(milliseconds: noon.milliseconds + milliseconds))
         if isWiped {
             guard case .rebuilt(let reason) = opening else {
                 Issue.record("opened as \(opening)")
@@ -49,12 +49,12 @@ struct TableOpeningTests {
     @Test("applying no records renews the checkpoint of an idle topic")
     func keepAlive() throws {
         try trial.fill(trial.topic())
-        let later = EventTime(milliseconds: noon.milliseconds + day)
+        let later = WallTime(milliseconds: noon.milliseconds + day)
         let table = try trial.open(trial.topic(), at: later).table
         _ = try table.apply([], nextOffsets: [17], at: later)
         try table.close()
         #expect(
-            try trial.open(trial.topic(), at: EventTime(milliseconds: later.milliseconds + day)).opening
+            try trial.open(trial.topic(), at: WallTime(milliseconds: later.milliseconds + day)).opening
                 == .resumed(devices: 2))
     }
 

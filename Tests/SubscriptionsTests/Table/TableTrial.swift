@@ -14,7 +14,7 @@ struct TableTrial {
         SubscriptionTopic(name: name, startOffsets: start, endOffsets: end, deleteRetention: .seconds(2 * 86_400))
     }
 
-    func open(_ topic: SubscriptionTopic, at time: EventTime = noon) throws -> (
+    func open(_ topic: SubscriptionTopic, at time: WallTime = noon) throws -> (
         table: SubscriptionTable, opening: SubscriptionTableOpening
     ) {
         try SubscriptionTable.open(directory: folder.path, topic: topic, now: time)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Events
+@testable import Time
 
 @Suite("Calendar dates")
 struct CivilDateTests {

@@ -1,21 +1,14 @@
-import JSONReader
+extension WallTime: CustomStringConvertible, Encodable {
+    public var description: String { iso8601 }
 
-extension EventTime {
-    /// A JSON value as an event time, by the rules of `occurred_at` (docs/rules.md §5.2): ISO 8601 with an offset or
-    /// `Z`, UTC without one, or seconds or milliseconds since 1970. Nil for anything else; a date that does not exist
-    /// does not roll over.
-    package init?(_ value: JSONValue) {
-        guard let time = Moment(value)?.eventTime else { return nil }
-        self = time
-    }
-
-    /// `2025-07-07T14:00:00.000Z`. Nil outside years 1 to 9999.
-    package var iso8601: String? {
+    /// `2025-07-07T14:00:00.000Z`; the number with its unit outside the years 1 to 9999.
+    public var iso8601: String {
         let millisecondsADay: Int64 = 86_400_000
         let rest = milliseconds % millisecondsADay
         let ofDay = Int(rest < 0 ? rest + millisecondsADay : rest)
-        let days = Int((milliseconds - Int64(ofDay)) / millisecondsADay)
-        guard let date = CivilDate(daysSinceEpoch: days) else { return nil }
+        // Divided before it is rounded down: subtracting first could overflow.
+        let days = Int(milliseconds / millisecondsADay) - (rest < 0 ? 1 : 0)
+        guard let date = CivilDate(daysSinceEpoch: days) else { return "\(milliseconds) ms since 1970" }
         return String(unsafeUninitializedCapacity: 24) { buffer in
             guard let base = buffer.baseAddress else { return 0 }
             _ = date.write(to: base)
@@ -30,6 +23,12 @@ extension EventTime {
             buffer[23] = UInt8(ascii: "Z")
             return 24
         }
+    }
+
+    /// As ``iso8601``.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(iso8601)
     }
 
     private static func write(_ number: Int, _ width: Int, to buffer: UnsafeMutablePointer<UInt8>) {

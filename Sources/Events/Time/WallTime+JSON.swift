@@ -1,0 +1,11 @@
+import JSONReader
+
+extension WallTime {
+    /// A JSON value as an event time, by the rules of `occurred_at` (docs/rules.md §5.2): ISO 8601 with an offset or
+    /// `Z`, UTC without one, or seconds or milliseconds since 1970. Nil for anything else; a date that does not exist
+    /// does not roll over.
+    package init?(_ value: JSONValue) {
+        guard let time = Moment(value)?.eventTime else { return nil }
+        self = time
+    }
+}

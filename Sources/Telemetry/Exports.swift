@@ -1,0 +1,2 @@
+// Its public types are made of times.
+@_exported import Time
