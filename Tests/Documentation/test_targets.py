@@ -25,7 +25,7 @@ DOORS = {
 }
 
 # Pure: no thread, no clock, no log, no file.
-PURE = {"NotificationPayload", "Digests", "JSONReader", "Events", "Extraction"}
+PURE = {"Time", "NotificationPayload", "Digests", "JSONReader", "Events", "Extraction"}
 
 IMPORT = re.compile(r"^\s*(?:@\w+ )*(?:public |package |internal |private |fileprivate )?import (?:\w+ (?=\w+\.))?(\w+)", re.M)
 
