@@ -185,8 +185,8 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "carillon", "CarillonTesting", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction",
-                "FanOut", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "Replay",
-                "StateStore", "Subscriptions", "TestSupport",
+                "FanOut", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "Replay", "StateStore",
+                "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "CarillonTestingTests",

@@ -26,7 +26,7 @@ public struct CommandParser {
             }
             words = words.dropFirst()
             guard let next = help.subcommands.first(where: { $0.configuration.commandName == word }) else {
-                let names = help.subcommands.map { $0.configuration.commandName }
+                let names = help.shownSubcommands.map { $0.configuration.commandName }
                 let isOption = word.hasPrefix("-")
                 let tail = hint(word, isOption ? ["--help", "--version"] : names, orList: isOption ? [] : names)
                 return .usage(help.problems(["\(word): no such \(isOption ? "option" : "command")" + tail]))

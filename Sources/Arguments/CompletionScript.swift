@@ -9,7 +9,7 @@ public struct CompletionScript {
     private let commands: [Help]
 
     public init(_ root: any ParsableCommand.Type) {
-        func tree(_ help: Help) -> [Help] { [help] + help.subcommands.flatMap { tree(Help(help.path + [$0])) } }
+        func tree(_ help: Help) -> [Help] { [help] + help.shownSubcommands.flatMap { tree(Help(help.path + [$0])) } }
         program = root.configuration.commandName
         commands = tree(Help([root]))
     }
@@ -101,7 +101,7 @@ public struct CompletionScript {
 extension Help {
     /// What can be typed after the command: subcommands, values of arguments, options.
     fileprivate var words: [(word: String, text: String, option: Declaration?)] {
-        subcommands.map { ($0.configuration.commandName, $0.configuration.abstract, nil) }
+        shownSubcommands.map { ($0.configuration.commandName, $0.configuration.abstract, nil) }
             + declarations.flatMap { declaration -> [(String, String, Declaration?)] in
                 declaration.kind.isNamed
                     ? [(declaration.name, declaration.help, declaration)]

@@ -4,6 +4,7 @@ struct Help {
     var name: String { path.map { $0.configuration.commandName }.joined(separator: " ") }
     var configuration: CommandConfiguration { path[path.count - 1].configuration }
     var subcommands: [any ParsableCommand.Type] { configuration.subcommands }
+    var shownSubcommands: [any ParsableCommand.Type] { subcommands.filter { !$0.configuration.isHidden } }
     var declarations: [Declaration] { path[path.count - 1].init().declarations }
 
     init(_ path: [any ParsableCommand.Type]) { self.path = path }
@@ -25,7 +26,9 @@ struct Help {
         text += arguments.map { $0.isRequired ? " \($0.label)" : " [\($0.label)]" }.joined() + "\n"
         if !configuration.discussion.isEmpty { text += "\n" + wrapped(configuration.discussion, indent: 0) + "\n" }
         for group in configuration.groups {
-            text += section(group.title, group.commands.map { (label(of: $0), $0.configuration.abstract) })
+            text += section(
+                group.title,
+                group.commands.filter { !$0.configuration.isHidden }.map { (label(of: $0), $0.configuration.abstract) })
         }
         text += section("Arguments", arguments.map(row))
         let common = [("-h, --help", "Show this help."), ("--version", "Show the version.")]

@@ -43,16 +43,19 @@ public struct CommandConfiguration: Sendable {
     /// Where more is said; empty for nowhere.
     let pages: String
     let defaultSubcommand: (any ParsableCommand.Type)?
+    /// Not listed in help and completion, and not suggested.
+    public let isHidden: Bool
 
     /// - Parameters:
     ///   - subcommands: under one heading; in their place `groups` has several.
     ///   - pages: where more is said, at the end of the help.
     ///   - version: what `--version` prints; of the root command only.
     ///   - defaultSubcommand: the one that is meant if options come in its place.
+    ///   - isHidden: for a command of tests, which help and completion do not list.
     public init(
         commandName: String, abstract: String, discussion: String = "", examples: [Example], version: String = "",
         subcommands: [any ParsableCommand.Type] = [], groups: [CommandGroup] = [], pages: String = "",
-        defaultSubcommand: (any ParsableCommand.Type)? = nil
+        defaultSubcommand: (any ParsableCommand.Type)? = nil, isHidden: Bool = false
     ) {
         self.commandName = commandName
         self.abstract = abstract
@@ -62,5 +65,6 @@ public struct CommandConfiguration: Sendable {
         self.groups = subcommands.isEmpty ? groups : [CommandGroup("Commands", subcommands)] + groups
         self.pages = pages
         self.defaultSubcommand = defaultSubcommand
+        self.isHidden = isHidden
     }
 }

@@ -57,4 +57,12 @@ package struct LaneOffset: Equatable, Sendable {
         guard let partitions, let lanes, let isClean else { return nil }
         self.init(offset: offset, partitions: partitions, lanes: lanes, isClean: isClean, finished: finished)
     }
+
+    /// Whether a record is finished: it is below the offset, or among the finished ones above it.
+    package func isFinished(_ offset: Int64) -> Bool {
+        guard offset >= self.offset else { return true }
+        let (bit, isTooFar) = offset.subtractingReportingOverflow(self.offset)
+        guard !isTooFar, bit < Int64(finished.count * 8) else { return false }
+        return finished[Int(bit / 8)] >> UInt8(bit % 8) & 1 == 1
+    }
 }

@@ -18,6 +18,20 @@ import Testing
         #expect(text.contains("\n  paint                         Paint things.\n"))
     }
 
+    @Test("a hidden command runs, and neither help nor completion nor a suggestion names it")
+    func hidden() {
+        guard case .run(let command) = parse("hidden") else {
+            Issue.record("it does not run")
+            return
+        }
+        #expect(command is HiddenCommand)
+        #expect(printed()?.contains("idden") == false)
+        #expect(problems("hiden") == ["sample: hiden: no such command; one of: paint, tools", "See 'sample --help'."])
+        for shell in CompletionShell.allCases {
+            #expect(!CompletionScript(SampleCommand.self).text(for: shell).contains("hidden"))
+        }
+    }
+
     @Test("help of a command shows usage, values, defaults, groups and examples")
     func command() throws {
         let text = try #require(printed("paint", "--help"))

@@ -37,6 +37,11 @@ struct ToolsCommand: ParsableCommand {
         subcommands: [ShowCommand.self])
 }
 
+struct HiddenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hidden", abstract: "Hidden.", examples: [("sample hidden", "It.")], isHidden: true)
+}
+
 struct LookCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "look", abstract: "Look.", examples: [("eyes look --far", "Far.")])
@@ -61,7 +66,7 @@ struct GroupedCommand: ParsableCommand {
 struct SampleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sample", abstract: "A sample.", examples: [("sample paint", "Paint.")], version: "sample 1.2.3",
-        subcommands: [PaintCommand.self, ToolsCommand.self])
+        subcommands: [PaintCommand.self, ToolsCommand.self, HiddenCommand.self])
 }
 
 func parse(_ words: String...) -> ParseOutcome { CommandParser(SampleCommand.self).parse(words) }

@@ -55,9 +55,9 @@ struct PagesTests {
         }
     }
 
-    /// The words of each command that does something, without the program's name.
+    /// The words of each command that does something and is listed, without the program's name.
     private static func paths(below command: any ParsableCommand.Type) -> [[String]] {
-        command.configuration.subcommands.flatMap { child in
+        command.configuration.subcommands.filter { !$0.configuration.isHidden }.flatMap { child in
             let rest = child.configuration.subcommands.isEmpty ? [[]] : paths(below: child)
             return rest.map { [child.configuration.commandName] + $0 }
         }

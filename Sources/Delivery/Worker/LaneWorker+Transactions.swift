@@ -102,7 +102,7 @@ extension LaneWorker {
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded(
                     "lane \(name): the log no longer has the next offset: pushes were lost to retention (\(error)); "
-                        + "`carillon deliveries check` says which, and removing the group's offsets starts it again")
+                        + "removing the group's offsets starts it again")
             }
             if error.isFatal { throw error }
             if try patience.consider(error) { logger.warning("\(error); waiting") }

@@ -55,24 +55,14 @@ package struct KafkaLog: ~Copyable {
 
     /// The group's committed offset of each partition of a topic that has one.
     package mutating func committed(of topic: String, by group: String) throws(KafkaError) -> [Int32: Int64] {
-        let found = try commits(of: [topic], by: group)
-        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
-    }
-
-    /// What the group has committed of topics, asked for at once.
-    package mutating func commits(
-        of topics: [String], by group: String
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)
         let patience = configuration.transactionTimeout + .seconds(10)
-        return try reader.explaining { consumer throws(KafkaError) in
-            var ids: [TopicPartition] = []
-            for topic in topics {
-                let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-                ids += (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            }
+        let found = try reader.explaining { consumer throws(KafkaError) in
+            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
+            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
             return try consumer.committedWhenStable(ids, timeout: patience)
         }
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
     }
 
     /// The timestamps of the first remaining records in ranges of a topic, in milliseconds since 1970; none for a range

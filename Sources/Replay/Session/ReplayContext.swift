@@ -13,7 +13,6 @@ package struct ReplayContext {
         case events
         case compared = "unequal records"
         case outcomes
-        case retries = "retry records"
     }
 
     package var configuration: PipelineConfiguration

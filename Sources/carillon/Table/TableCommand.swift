@@ -9,5 +9,5 @@ struct TableCommand: ParsableCommand {
             ("carillon table check --state-dir /var/lib/carillon/carillon/host-1", "Look every entry up."),
             ("carillon table wipe", "Delete it; the next start reads the topic again."),
         ],
-        subcommands: [TableCheckCommand.self, TableWipeCommand.self])
+        subcommands: [TableCheckCommand.self, TableWipeCommand.self], isHidden: true)
 }

@@ -1,6 +1,5 @@
 import Deliveries
 import Foundation
-import Pipeline
 import Testing
 
 @testable import Replay
@@ -23,8 +22,7 @@ struct DeliveriesCommandTests {
     @Test(
         "a wrong option is refused with 64 and named",
         arguments: [
-            ["summary", "--from", "soon"], ["summary", "--to", "5"], ["check", "--from", "-5x"],
-            ["check", "--list", "-1"], ["check", "--list", "many"],
+            ["summary", "--from", "soon"], ["summary", "--to", "5"],
         ])
     func usage(words: [String]) throws {
         let result = try CommandProcess.run(["deliveries"] + words + ["-b", "127.0.0.1:1"])
@@ -78,83 +76,5 @@ struct DeliveriesCommandTests {
             [0, 999, 1_000, 12_345, 59_999, 60_000].map(DeliverySummaryText.time) == [
                 "0 ms", "999 ms", "1.0 s", "12.3 s", "59.9 s", "1m00s",
             ])
-    }
-
-    @Test("a check lists its defects with their coordinates, says how many more there are, and what it did not judge")
-    func check() throws {
-        var report = LaneAuditReport()
-        report.topic = "notifications.dispatch"
-        report.lanes = ["fcm": .init()]
-        report.lanes["fcm"]?.ended = 1_200
-        report.lanes["fcm"]?.lost = 2
-        report.lost = 2
-        report.repeated = 1
-        report.defects = [
-            .init(.lost, Coordinates(partition: 3, offset: 7), lane: "fcm", messageID: "msg-1"),
-            .init(
-                .repeated, Coordinates(partition: 3, offset: 9), lane: "fcm", messageID: "msg-2",
-                again: Coordinates(partition: 3, offset: 4)),
-        ]
-        report.idle = ["apns"]
-        report.judgedFrom = [3: 1_000]
-        report.unreadableOutcomes = 1
-        let text = LaneAuditText(reports: [report], topics: PipelineConfiguration.Topics())
-        #expect(
-            text.text == """
-                LANE  WITH OUTCOME  IN RETRY  NOT FINISHED  BEFORE ITS START  LOST
-                fcm   1,200         0         0             0                 2
-                notifications.dispatch/3/7 of lane fcm, msg-1: finished, without an outcome and without a retry
-                notifications.dispatch/3/9 of lane fcm, msg-2: a second outcome at notifications.deliveries/3/4
-                and 1 more
-
-                """)
-        #expect(
-            text.notes == [
-                "lane apns has committed nothing of notifications.dispatch: nothing of it is judged",
-                "notifications.deliveries/3 no longer has its first outcomes: dispatch records are judged from "
-                    + "1970-01-01T00:00:01.000Z on",
-                "1 records of notifications.deliveries are no outcomes and were skipped",
-            ])
-        let found = try object(try JSONOutput.text(text.document))
-        #expect(found["lost"] as? Int == 2 && found["repeated"] as? Int == 1)
-        #expect(
-            (found["defects"] as? [NSDictionary])?.last
-                == [
-                    "kind": "repeated", "at": "notifications.dispatch/3/9", "lane": "fcm", "message_id": "msg-2",
-                    "second_outcome": "notifications.deliveries/3/4",
-                ])
-        let sound = LaneAuditText(reports: [LaneAuditReport()], topics: PipelineConfiguration.Topics())
-        #expect(sound.text.hasSuffix("No defect.\n") && sound.notes.isEmpty)
-    }
-
-    @Test("a check of two dispatch topics has a table for each, one verdict, and says only once what both have found")
-    func checkOfTwo() throws {
-        var orders = LaneAuditReport()
-        orders.topic = "notifications.dispatch"
-        orders.lanes = ["fcm": .init()]
-        orders.unreadableOutcomes = 1
-        var broadcasts = orders
-        broadcasts.topic = "notifications.dispatch.broadcasts"
-        broadcasts.lanes["fcm"]?.lost = 1
-        broadcasts.lost = 1
-        broadcasts.defects = [.init(.lost, Coordinates(partition: 3, offset: 7), lane: "fcm", messageID: "m")]
-        let text = LaneAuditText(reports: [orders, broadcasts], topics: PipelineConfiguration.Topics())
-        #expect(
-            text.text == """
-                notifications.dispatch
-                LANE  WITH OUTCOME  IN RETRY  NOT FINISHED  BEFORE ITS START  LOST
-                fcm   0             0         0             0                 0
-
-                notifications.dispatch.broadcasts
-                LANE  WITH OUTCOME  IN RETRY  NOT FINISHED  BEFORE ITS START  LOST
-                fcm   0             0         0             0                 1
-                notifications.dispatch.broadcasts/3/7 of lane fcm, m: finished, without an outcome and without a retry
-
-                """)
-        #expect(!text.isSound && text.notes.count == 1)
-        let found = try object(try JSONOutput.text(text.document))
-        #expect(found["lost"] as? Int == 1)
-        #expect(
-            (found["lanes"] as? [NSDictionary])?.map { $0["topic"] as? String } == [orders.topic, broadcasts.topic])
     }
 }

@@ -87,6 +87,24 @@ def verify_deliveries(run):
     return report
 
 
+def verify_one_outcome(topic, dispatch, deliveries):
+    """Whether each record of a dispatch topic has one outcome, whichever lane has sent it: from the two topics alone."""
+    report = Report()
+    counts = collections.Counter(
+        (value["partition"], value["offset"])
+        for value in map(json.loads, (each.value for each in deliveries))
+        if value["topic"] == topic
+    )
+    for partition, offset in [(each.partition, each.offset) for each in dispatch]:
+        count = counts.pop((partition, offset), 0)
+        if count != 1:
+            report.add("two outcomes" if count else "no outcome", f"{topic}/{partition}/{offset}")
+    for partition, offset in counts:
+        report.add("an outcome of no push", f"{topic}/{partition}/{offset}")
+    report.counts = {f"records of {topic}": len(dispatch)}
+    return report
+
+
 def _take_requests(pushes, run, report):
     found = {(push.device, push.message): push for push in pushes}
     for request in run.requests:

@@ -4,7 +4,7 @@ import collections
 import json
 import unittest
 
-from model.deliveries import verify_deliveries
+from model.deliveries import verify_deliveries, verify_one_outcome
 from model.pushes import apns_id, lane_offset
 from tests.sample_deliveries import RETRY, TOPIC, SampleDeliveries, changed
 
@@ -48,6 +48,20 @@ class VerifierOfDeliveries(unittest.TestCase):
         for outcome in ("accepted", "expired", "dead_device", "refused", "gave_up"):
             self.assertGreater(report.counts[outcome], 0, outcome)
         self.assertGreater(report.counts["accepted again"], 5)
+
+    def test_one_outcome_a_record(self):
+        def kinds():
+            return [kind for kind, _ in verify_one_outcome(TOPIC, self.run_.dispatch, self.run_.deliveries).differences]
+
+        self.assertEqual(kinds(), [])
+        self.run_.deliveries.append(changed(self.run_.deliveries[7], topic="other"))
+        self.assertEqual(kinds(), [])
+        self.run_.deliveries.append(self.run_.deliveries[7])
+        self.assertEqual(kinds(), ["two outcomes"])
+        self.run_.deliveries = [each for each in self.run_.deliveries if each != self.run_.deliveries[7]]
+        self.assertEqual(kinds(), ["no outcome"])
+        self.run_.deliveries[7] = changed(self.run_.deliveries[7], offset=99_999)
+        self.assertEqual(kinds(), ["no outcome", "no outcome", "an outcome of no push"])
 
     def test_a_push_without_an_outcome(self):
         del self.run_.deliveries[7]
