@@ -33,7 +33,7 @@ from harness.waiting import Failure, pause
 SMALL = 100_000
 PARTITIONS = 12
 # What the log says of the table it has opened, by how the process before ended.
-OPENINGS = {"stop": "table continues", "kill": "but the machine has been up since", "other boot": "every entry is sound"}
+OPENINGS = {"stop": "table continues", "kill": "but the machine has been up since", "other boot": "table is rebuilt"}
 
 
 class Memory(threading.Thread):
@@ -146,9 +146,8 @@ class Table:
         self.daemon.kill()
         if how == "other boot":
             marker = self.stored / "in-use"
-            words = marker.read_text().split()
-            words[1] = str(uuid.uuid4())
-            marker.write_text(" ".join(words))
+            count, _ = marker.read_text().split()
+            marker.write_text(f"{count} {uuid.uuid4()}")
 
     def restarts(self, how):
         """Seconds of each start after such an end."""

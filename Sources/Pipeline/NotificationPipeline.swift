@@ -139,8 +139,6 @@ public final class NotificationPipeline: Sendable {
                 logger.info(
                     "the subscriptions table was not closed, but the machine has been up since; it continues",
                     ["devices": "\(devices)"])
-            case .checked(let devices):
-                logger.notice("the subscriptions table was not closed; every entry is sound", ["devices": "\(devices)"])
             case .rebuilt(let reason): logger.notice("the subscriptions table is rebuilt: \(reason)")
             }
             return table

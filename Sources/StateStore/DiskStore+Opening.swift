@@ -4,99 +4,45 @@ import Glibc
 extension DiskStore {
     /// Opens the store in a folder, or creates one.
     ///
-    /// A store that was not closed is used as it is if only its process has ended since; otherwise it is checked first
-    /// (0.4 s per million entries that are in memory). A damaged store is wiped, and the result gives the reason. The caller must keep
-    /// other processes out, by a lock on the folder.
+    /// A store that was not closed is used as it is if only its process has ended since, but not for the third time in a
+    /// row (ADR 46). A store that cannot be trusted is wiped, and the result gives the reason. The caller must keep other
+    /// processes out, by a lock on the folder.
     /// - Parameters:
     ///   - largestSize: bytes of address space; the store cannot grow beyond it.
-    ///   - boot: the start of the system; nil: any store that was not closed is checked.
+    ///   - boot: the running system's boot id; nil: a store that was not closed is wiped.
     package static func open(
-        _ path: String, largestSize: Int = defaultLargestSize, boot: BootID? = .current()
+        _ path: String, largestSize: Int = defaultLargestSize, boot: String? = UseMarker.currentBoot()
     ) throws(StoreError) -> (store: DiskStore, opening: StoreOpening) {
-        let opener = Opener(
-            folder: try StoreFolder(path), marker: UseMarker(folder: path), largestSize: largestSize, boot: boot)
-        let reason: String
-        switch opener.marker.read() {
-        case nil where opener.folder.dataLength == 0, .open where opener.folder.dataLength == 0:
-            return (try opener.make(), .created)
-        case nil:
+        let folder = try StoreFolder(path)
+        let marker = UseMarker(folder: path, boot: boot)
+        func open(starts: Int) throws(StoreError) -> DiskStore {
+            try marker.write(starts: starts)
+            return DiskStore(try Environment(in: folder, largestSize: largestSize), folder, marker)
+        }
+
+        var opening = StoreOpening.created
+        if folder.dataLength > 0 {
             do throws(StoreError) {
-                return (try opener.use(unchecked: 0), .clean)
-            } catch {
-                guard error.recovery == .wipe else { throw error }
-                reason = error.description
-            }
-        case .open(let use):
-            do throws(StoreError) {
-                guard let use, use.isTrusted(by: boot, opener.folder.dataIdentity) else {
-                    return (try opener.check(), .checked)
+                switch marker.read() {
+                case .closed: return (try open(starts: 0), .clean)
+                case .unclosed(let starts): return (try open(starts: starts), .unclosed)
+                case .untrusted(let reason): opening = .wiped(reason: reason)
                 }
-                return (try opener.use(unchecked: use.unchecked + 1), .unclosed)
             } catch {
                 guard error.recovery == .wipe else { throw error }
-                reason = error.description
+                opening = .wiped(reason: error.description)
             }
-        case .checking:
-            reason = "the store in \(path) was not closed, and checking it did not end"
-        case .damaged:
-            reason = "the store in \(path) has a damaged value"
         }
-        return (try opener.make(), .wiped(reason: reason))
-    }
-
-    /// The ways to a store in a folder.
-    private struct Opener {
-        let folder: StoreFolder
-        let marker: UseMarker
-        let largestSize: Int
-        let boot: BootID?
-
-        /// The state of a store that is in use.
-        private func open(unchecked: Int = 0) -> UseMarker.State {
-            guard let boot, let file = folder.dataIdentity else { return .open(nil) }
-            return .open(StoreUse(boot: boot, file: file, unchecked: unchecked))
-        }
-
-        /// Opens a store as it is.
-        ///
-        /// - Parameter unchecked: how many starts have done so in a row without closing it, this one included.
-        func use(unchecked: Int) throws(StoreError) -> DiskStore {
-            try marker.write(open(unchecked: unchecked))
-            return DiskStore(
-                try Environment(in: folder, largestSize: largestSize), folder, marker, wasUnclosed: unchecked > 0)
-        }
-
-        /// Checks every page of a store that was not closed, then has LMDB look up every key. If that kills the process,
-        /// the marker shows it at the next start.
-        func check() throws(StoreError) -> DiskStore {
-            try marker.write(.checking)
-            try PageCheck.check(folder)
-            let environment = try Environment(in: folder, largestSize: largestSize)
-            do throws(StoreError) {
-                _ = try environment.scan(folder.path)
-                try marker.write(open())
-            } catch {
-                mdb_env_close(environment.handle)
-                throw error
-            }
-            return DiskStore(environment, folder, marker)
-        }
-
-        /// Creates a store in place of what is there. Only the new file has an identity, so the marker says so at last.
-        func make() throws(StoreError) -> DiskStore {
-            try marker.write(.open(nil))
-            try folder.removeFiles()
-            let store = DiskStore(try Environment(in: folder, largestSize: largestSize), folder, marker)
-            try marker.write(open())
-            return store
-        }
+        // Before the marker: a store that must not be used never has one that admits it.
+        try folder.removeFiles()
+        return (try open(starts: 0), opening)
     }
 
     /// Deletes the store in a folder. The next start rebuilds it from the log.
     package static func wipe(_ path: String) throws(StoreError) {
         let folder = try StoreFolder(path)
         try folder.removeFiles()
-        UseMarker(folder: path).remove()
+        UseMarker(folder: path, boot: nil).remove()
     }
 
     /// An empty store whose files are unlinked: nobody else can open them, and their disk space is freed when the store
@@ -122,6 +68,6 @@ extension DiskStore {
         let environment = try Environment(in: folder, largestSize: largestSize)
         // Its files are never opened again.
         environment.setSynced(false)
-        return DiskStore(environment, folder, UseMarker(folder: path))
+        return DiskStore(environment, folder, nil)
     }
 }

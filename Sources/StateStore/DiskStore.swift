@@ -12,18 +12,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         var readers = 0
         var isClosed = false
         var isReleased = false
-        var verdict = Verdict.sound
-        /// Whether the last transaction may not be on disk.
-        var isUnsynced = false
-    }
-
-    /// What the next start must do about what happened while the store was open.
-    private enum Verdict {
-        case sound
-        /// A write or a sync has failed: the store is checked.
-        case suspect
-        /// The store is wiped.
-        case damaged
+        var isDamaged = false
     }
 
     /// Reserved address space, not disk: 64 GiB hold more than 150 million devices.
@@ -31,18 +20,16 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
 
     let environment: Environment
     let folder: StoreFolder
-    private let marker: UseMarker
-    private let wasUnclosed: Bool
+    /// Nil for a store that is never opened again.
+    private let marker: UseMarker?
     private let usage = Mutex(Usage())
     /// Held during a write. LMDB's own lock would do as well, but does not show that the store is closed.
     private let turn = Mutex(())
 
-    /// - Parameter wasUnclosed: its predecessor was killed, and it was not checked.
-    init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker, wasUnclosed: Bool = false) {
+    init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker?) {
         self.environment = environment
         self.folder = folder
         self.marker = marker
-        self.wasUnclosed = wasUnclosed
     }
 
     deinit {
@@ -61,15 +48,11 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     }
 
     package func write(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
-        try turn.withLock { _ throws(StoreError) in
-            try runTransaction(body)
-            usage.withLock { $0.isUnsynced = false }
-        }
+        try turn.withLock { _ throws(StoreError) in try runTransaction(body) }
     }
 
     package func writeUnsynced(_ body: (any StoreWriter) throws(StoreError) -> Void) throws(StoreError) {
         try turn.withLock { _ throws(StoreError) in
-            usage.withLock { $0.isUnsynced = true }
             // Only a commit looks at the flag.
             let isSynced = environment.setSynced(false)
             defer { environment.setSynced(isSynced) }
@@ -90,7 +73,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
             }
             try commit(transaction)
         } catch {
-            throw noting(error)
+            throw markingDamage(error)
         }
         extendToLastPage()
     }
@@ -130,54 +113,24 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     func markingDamage(_ error: StoreError) -> StoreError {
         guard error.recovery == .wipe else { return error }
         let isFirst = usage.withLock { usage in
-            defer { usage.verdict = .damaged }
-            return usage.verdict != .damaged
+            defer { usage.isDamaged = true }
+            return !usage.isDamaged
         }
-        if isFirst {
-            do throws(StoreError) {
-                try marker.write(.damaged)
-            } catch {
-                // A new file may have no room; this one has.
-                marker.demandCheck()
-            }
-        }
+        if isFirst { marker?.distrust() }
         return error
     }
 
-    /// Notes what the next start must do about an error of a write. What the disk has of a write that failed is not
-    /// known: the store is checked then, whatever has been written since. Returns the error.
-    private func noting(_ error: StoreError) -> StoreError {
-        switch error.kind {
-        case .damaged: return markingDamage(error)
-        case .diskFull, .system:
-            let isFirst = usage.withLock { usage in
-                guard usage.verdict == .sound else { return false }
-                usage.verdict = .suspect
-                return true
-            }
-            if isFirst { marker.demandCheck() }
-            return error
-        case .storeFull, .alreadyOpen, .inUse, .tooManyReaders, .closed, .invalidKey: return error
-        }
-    }
-
     private func closeFiles() {
-        let (isFirst, verdict, isUnsynced) = usage.withLock { usage in
+        let (isFirst, isDamaged) = usage.withLock { usage in
             defer { (usage.isClosed, usage.isReleased) = (true, true) }
-            return (!usage.isReleased, usage.verdict, usage.isUnsynced)
+            return (!usage.isReleased, usage.isDamaged)
         }
         guard isFirst else { return }
-        // What a predecessor that was killed has written may not be on disk yet.
-        let isOnDisk = !wasUnclosed || verdict != .sound || environment.sync()
+        // What was written unsynced, or by a predecessor that was killed, may not be on disk yet.
+        let isSound = marker != nil && !isDamaged && environment.sync()
         mdb_env_close(environment.handle)
         folder.release()
-        switch verdict {
-        // What is not on disk is there for as long as the machine is up, as after a kill.
-        case .sound where isUnsynced || !isOnDisk: break
-        case .sound: marker.remove()
-        // Its marker says so already.
-        case .suspect, .damaged: break
-        }
+        if isSound { marker?.remove() }
     }
 
     /// LMDB counts pages at the end that it allocated and freed but never wrote. Extends the file over them, which uses
@@ -187,19 +140,5 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
             needed < Int.max, folder.dataLength < needed
         else { return }
         truncate(folder.dataFile, needed)
-    }
-}
-
-extension DiskStore {
-    /// Looks up every key and compares every checksum, concurrently with readers and the writer.
-    /// - Returns: the number of entries.
-    package func verify() throws(StoreError) -> Int {
-        try beginReading()
-        defer { releaseReader() }
-        do throws(StoreError) {
-            return try environment.scan(folder.path)
-        } catch {
-            throw markingDamage(error)
-        }
     }
 }

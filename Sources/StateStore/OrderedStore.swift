@@ -95,8 +95,6 @@ package enum StoreOpening: Equatable, Sendable {
     case clean
     /// It was not closed, but only its process had ended: it is as that process left it.
     case unclosed
-    /// It was not closed, and a check found it sound.
-    case checked
-    /// It was damaged, for this reason, and has been wiped.
+    /// It could not be trusted, for this reason, and has been wiped.
     case wiped(reason: String)
 }

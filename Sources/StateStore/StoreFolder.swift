@@ -3,10 +3,24 @@ import Synchronization
 
 /// A folder that one store of this process has open. LMDB corrupts its lock table when a process opens a file twice.
 final class StoreFolder: Sendable {
-    private static let inUse = Mutex<Set<FileIdentity>>([])
+    /// Distinguishes a folder from all others of the running system.
+    private struct Identity: Hashable {
+        let device: UInt64
+        let inode: UInt64
+
+        /// Nil, with `errno`, if there is nothing at this path.
+        init?(path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+        }
+    }
+
+    private static let inUse = Mutex<Set<Identity>>([])
 
     let path: String
-    private let identity: FileIdentity
+    private let identity: Identity
     private let owned = Atomic(true)
 
     static let fileNames = ["data.mdb", "lock.mdb"]
@@ -15,7 +29,7 @@ final class StoreFolder: Sendable {
     init(_ path: String) throws(StoreError) {
         try Self.make(path)
         guard chmod(path, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }
-        guard let identity = FileIdentity(path: path) else {
+        guard let identity = Identity(path: path) else {
             throw StoreError(code: errno, doing: "open the folder", in: path)
         }
         guard Self.inUse.withLock({ $0.insert(identity).inserted }) else {
@@ -42,9 +56,6 @@ final class StoreFolder: Sendable {
         var status = stat()
         return stat(dataFile, &status) == 0 ? Int(status.st_size) : 0
     }
-
-    /// Nil if there is no data file.
-    var dataIdentity: FileIdentity? { FileIdentity(path: dataFile) }
 
     /// Whether its file system has less room than LMDB writes at once (64 pages).
     var hasNoRoom: Bool {

@@ -1,59 +1,54 @@
 import Glibc
 
-/// In which start of the system a store is used, and in which file. If both are still the same, a store that was not
-/// closed is what its process left, even if that was killed: the system keeps what was written (ADR 45).
-struct StoreUse: Equatable {
-    /// After so many starts in a row that used the store unchecked and did not close it, it is checked: if damage has
-    /// ended them, it does not end the next ones too.
-    static let mostUnchecked = 3
-
-    var boot: BootID
-    /// A copy of a folder has another one: it may have been made while the store was written.
-    var file: FileIdentity
-    /// How many starts in a row have used the store unchecked although it was not closed.
-    var unchecked = 0
-
-    /// Whether the store may be used as it is by a start of the same system.
-    func isTrusted(by boot: BootID?, _ file: FileIdentity?) -> Bool {
-        boot.map { self.boot.isSame(as: $0) } == true && self.file == file && unchecked < Self.mostUnchecked
-    }
-}
-
 /// The file that marks a store as in use, so that the next start knows whether it was closed (docs/code.md §7).
+///
+/// Its text is `<unclean starts> <boot id>`. A process that is killed damages no store; only a machine that goes down may
+/// (ADR 46).
 struct UseMarker {
+    /// What a start finds.
     enum State: Equatable {
-        /// In use, or its process died. Without a use the store must be checked.
-        case open(StoreUse?)
-        /// A scan of an unclean store is running, or killed its process.
-        case checking
-        /// A value did not match its checksum.
-        case damaged
+        case closed
+        /// The store was not closed, but only its process has ended since.
+        ///
+        /// - Parameter starts: how many starts in a row have found that, this one included.
+        case unclosed(starts: Int)
+        /// The store must be filled again, for this reason.
+        case untrusted(reason: String)
     }
 
+    /// The last of so many unclean starts in a row fills the store again. Damage may have ended the ones before it.
+    static let mostUnclean = 3
     static let fileName = "in-use"
-    private static let open = "open"
+
     let folder: String
+    /// The running system's boot id; nil if it has none.
+    let boot: String?
 
     private var path: String { folder + "/" + Self.fileName }
 
-    /// What the last user left; nil if it closed the store. A marker that cannot be read counts as `damaged`.
-    func read() -> State? {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return errno == ENOENT ? nil : .damaged }
-        defer { Glibc.close(descriptor) }
-        let text = withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self)
+    func read() -> State {
+        guard let text = smallFile(path) else { return .closed }
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 2, let starts = Int(words[0]), starts >= 0 else {
+            return .untrusted(reason: "it is damaged, or another version wrote it")
         }
-        return State(text) ?? .damaged
+        guard let boot, boot == words[1] else {
+            return .untrusted(reason: "it was not closed, and the machine has been restarted since, or is another one")
+        }
+        guard starts + 1 < Self.mostUnclean else {
+            return .untrusted(reason: "it was not closed \(Self.mostUnclean) times in a row")
+        }
+        return .unclosed(starts: starts + 1)
     }
 
     /// Durable when this returns, so that a power cut does not leave a store that looks closed.
-    func write(_ state: State) throws(StoreError) {
+    ///
+    /// - Parameter starts: how many starts in a row have found the store unclosed.
+    func write(starts: Int) throws(StoreError) {
         let temporary = path + ".new"
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError(code: errno, doing: "write the marker", in: folder) }
-        var text = state.text
+        var text = "\(starts) \(boot ?? "-")"
         let written = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) }
         let problem = written == text.utf8.count && fsync(descriptor) == 0 ? 0 : (errno == 0 ? EIO : errno)
         Glibc.close(descriptor)
@@ -63,12 +58,10 @@ struct UseMarker {
         syncFolder()
     }
 
-    /// Turns a marker that says `open` into one that makes the next start check the store. Cuts it off in place, which
-    /// needs no room on the disk.
-    func demandCheck() {
-        let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+    /// Makes the next start fill the store again. Empties the file in place, which needs no room on the disk.
+    func distrust() {
+        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
-        ftruncate(descriptor, off_t(Self.open.utf8.count))
         fsync(descriptor)
         Glibc.close(descriptor)
     }
@@ -84,56 +77,19 @@ struct UseMarker {
         fsync(descriptor)
         Glibc.close(descriptor)
     }
-}
 
-extension UseMarker.State {
-    /// `checking`, `damaged`, `open`, or `open <boot id> <start of the system> <device>:<inode> <unchecked>`. Versions
-    /// that do not know the last form take it for damage, and wipe the store.
-    var text: String {
-        switch self {
-        case .open(let use?):
-            "open \(use.boot.text) \(use.boot.time) \(use.file.device):\(use.file.inode) \(use.unchecked)"
-        case .open(nil): "open"
-        case .checking: "checking"
-        case .damaged: "damaged"
-        }
-    }
-
-    /// Nil if the text is not that of a state, and all of it.
-    init?(_ text: String) {
-        switch text {
-        case "checking": self = .checking
-        case "damaged": self = .damaged
-        case "open": self = .open(nil)
-        default:
-            let words = text.split(separator: " ", omittingEmptySubsequences: false)
-            guard words.count == 5, words[0] == "open", let time = Int64(words[2]),
-                let boot = BootID(words[1], time: time), let file = FileIdentity(words[3]),
-                let unchecked = Int(words[4]), unchecked >= 0
-            else { return nil }
-            self = .open(StoreUse(boot: boot, file: file, unchecked: unchecked))
-        }
+    /// The start of the system that this is: another text after each restart of the machine; nil if it has none.
+    static func currentBoot() -> String? {
+        smallFile("/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map { String($0) }
     }
 }
 
-/// Which file or folder this is, among all of the running system.
-struct FileIdentity: Hashable {
-    let device: UInt64
-    let inode: UInt64
-
-    /// Nil, with `errno`, if there is nothing at this path.
-    init?(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-    }
-
-    /// From `<device>:<inode>`; nil for another text.
-    init?(_ text: some StringProtocol) {
-        let numbers = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard numbers.count == 2, let device = UInt64(numbers[0]), let inode = UInt64(numbers[1]) else { return nil }
-        self.device = device
-        self.inode = inode
+/// The beginning of a file; nil if there is no file, empty if it cannot be read.
+private func smallFile(_ path: String) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return errno == ENOENT ? nil : "" }
+    defer { close(descriptor) }
+    return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in
+        String(decoding: buffer.prefix(max(read(descriptor, buffer.baseAddress, buffer.count), 0)), as: UTF8.self)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StateStore
 
-@Suite("A damaged or unclean store")
+@Suite("A damaged store")
 struct DamageTests {
     let folder = TemporaryFolder()
 
@@ -14,10 +14,6 @@ struct DamageTests {
         let store = try DiskStore.open(folder.path).store
         try store.change((0..<count).map { ("key\(100_000 + $0)", value($0)) }, checkpoint: "offset 17")
         try store.close()
-    }
-
-    private func leave(_ marker: String) throws {
-        try Data(marker.utf8).write(to: folder.marker)
     }
 
     /// Flips one bit at every place in the file where `text` is.
@@ -32,38 +28,6 @@ struct DamageTests {
         }
         try #require(found > 0)
         try data.write(to: folder.dataFile)
-    }
-
-    @Test("marker `open` at the start: every key is looked up, and the store continues")
-    func uncleanButSound() throws {
-        try fill()
-        try leave("open")
-        let (store, opening) = try DiskStore.open(folder.path)
-        #expect(opening == .checked)
-        #expect(try store.checkpoint() == "offset 17")
-        #expect(try String(contentsOf: folder.marker, encoding: .utf8).hasPrefix("open"))
-    }
-
-    @Test("marker `checking` at the start: the check died, so the store is wiped")
-    func scanDied() throws {
-        try fill()
-        try leave("checking")
-        let (store, opening) = try DiskStore.open(folder.path)
-        guard case .wiped = opening else {
-            Issue.record("opened as \(opening)")
-            return
-        }
-        #expect(try store.content().isEmpty)
-        #expect(try store.checkpoint() == nil)
-        try store.close()
-        #expect(try DiskStore.open(folder.path).opening == .clean)
-    }
-
-    @Test("an unknown marker counts as damage")
-    func unknownMarker() throws {
-        try fill()
-        try leave("open checking")
-        #expect(try DiskStore.open(folder.path).store.content().isEmpty)
     }
 
     @Test("a flipped bit in a value is found when it is read, and the next start wipes the store")
@@ -100,19 +64,6 @@ struct DamageTests {
         try flip("offset 17")
         let store = try DiskStore.open(folder.path).store
         #expect(throws: StoreError.self) { _ = try store.checkpoint() }
-    }
-
-    @Test("the check of an unclean store finds a flipped bit, and the store is wiped")
-    func scanFindsDamage() throws {
-        try fill()
-        try flip(value(77))
-        try leave("open")
-        let (store, opening) = try DiskStore.open(folder.path)
-        guard case .wiped = opening else {
-            Issue.record("opened as \(opening)")
-            return
-        }
-        #expect(try store.content().isEmpty)
     }
 
     @Test("a file cut off at any length is wiped, never read", arguments: [1, 4_000, 8_192, 40_960, 100_000])

@@ -33,7 +33,7 @@ extension ChannelTable {
             let reason: String? =
                 switch opening {
                 case .wiped(let reason): reason
-                case .created, .clean, .unclosed, .checked: nil
+                case .created, .clean, .unclosed: nil
                 }
             return (try empty(store, log), RecentFingerprints(), reason)
         }

@@ -98,8 +98,6 @@ public enum SubscriptionTableOpening: Equatable, Sendable {
     case resumed(devices: Int)
     /// It was not closed, but only its process had ended: it continues at its stored offsets.
     case unclosed(devices: Int)
-    /// It was not closed; every entry was read and is intact.
-    case checked(devices: Int)
     /// It was wiped, for this reason, and is filled from the topic's beginning.
     case rebuilt(reason: String)
 }

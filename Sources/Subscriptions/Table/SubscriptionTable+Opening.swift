@@ -63,7 +63,7 @@ extension SubscriptionTable {
             let beginning = TablePosition.beginning(at: topic.startOffsets, time: now)
             switch opening {
             case .wiped(let reason): return .resumed(beginning, .rebuilt(reason: reason))
-            case .created, .clean, .unclosed, .checked: return .resumed(beginning, .created)
+            case .created, .clean, .unclosed: return .resumed(beginning, .created)
             }
         }
         guard let checkpoint = TableCheckpoint(bytes) else {
@@ -76,7 +76,6 @@ extension SubscriptionTable {
         guard checkpoint.position.isWhole else { return .unusable(reason: "it was not read to its topic's end") }
         switch opening {
         case .unclosed: return .resumed(checkpoint.position, .unclosed(devices: devices))
-        case .checked: return .resumed(checkpoint.position, .checked(devices: devices))
         case .created, .clean, .wiped: return .resumed(checkpoint.position, .resumed(devices: devices))
         }
     }

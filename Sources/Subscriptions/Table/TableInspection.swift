@@ -13,20 +13,19 @@ public struct TableInspection: Equatable, Sendable {
     public var offsets: [Int64]
     /// The ``TableDigest`` of the content: 64 hex digits.
     public var digest: String
-    /// The table was damaged and has been wiped, for this reason.
+    /// The table could not be trusted and has been wiped, for this reason.
     public var wiped: String?
 }
 
 extension SubscriptionTable {
-    /// Reads every key of the table in a folder and compares every checksum; of a table that was not closed, every page
-    /// is checked before, whatever ended its process. Nothing else may have the table open.
+    /// Opens the table in a folder as a start does, and reads every entry. Nothing else may have the table open.
     public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
         do throws(StoreError) {
-            let (store, opening) = try DiskStore.open(directory, boot: nil)
-            var inspection = TableInspection(devices: try store.verify(), topic: "", offsets: [], digest: "")
+            let (store, opening) = try DiskStore.open(directory)
+            var inspection = TableInspection(devices: 0, topic: "", offsets: [], digest: "")
             switch opening {
             case .wiped(let reason): inspection.wiped = reason
-            case .created, .clean, .unclosed, .checked: break
+            case .created, .clean, .unclosed: break
             }
             do {
                 let reader = try store.makeReader()
@@ -37,7 +36,7 @@ extension SubscriptionTable {
                     inspection.offsets = checkpoint.position.offsets
                     inspection.isComplete = checkpoint.position.isWhole
                 }
-                inspection.digest = try digest(reader)
+                (inspection.devices, inspection.digest) = try read(reader)
             }
             try store.close()
             return inspection
@@ -47,8 +46,9 @@ extension SubscriptionTable {
     }
 
     /// By the first byte of the keys, so that only a part of the entries is listed at once.
-    private static func digest(_ reader: any StoreReader) throws(StoreError) -> String {
+    private static func read(_ reader: any StoreReader) throws(StoreError) -> (devices: Int, digest: String) {
         var digest = TableDigest()
+        var devices = 0
         var entries: [StoreEntry] = []
         for first in UInt8.min...UInt8.max {
             entries.removeAll(keepingCapacity: true)
@@ -56,7 +56,8 @@ extension SubscriptionTable {
                 try reader.append(startingWith: prefix, limit: .max, to: &entries)
             }
             for entry in entries { try digest.add(entry) }
+            devices += entries.count
         }
-        return digest.text
+        return (devices, digest.text)
     }
 }

@@ -9,7 +9,7 @@ import Subscriptions
 struct TableCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Look every entry of the stored table up, and say how many there are.",
+        abstract: "Read every entry of the stored table, and say how many there are.",
         discussion: "Needs no broker. Ends with 1 if the table is damaged. Refused while a process works with it.",
         examples: [("carillon table check --group carillon --instance host-1", "That instance's table.")])
 
@@ -28,7 +28,7 @@ struct TableCheckCommand: ParsableCommand {
         let report = TableReport(try SubscriptionTable.inspect(directory: folder.table), path: folder.table)
         Terminal.write(json ? try JSONOutput.text(report) : report.text)
         if let reason = report.wiped {
-            throw CommandFailure(.difference, "\(folder.table) was damaged and has been wiped: \(reason)")
+            throw CommandFailure(.difference, "\(folder.table) has been wiped: \(reason)")
         }
     }
 }
@@ -60,7 +60,7 @@ private struct TableReport: Encodable {
 
     var text: String {
         var table = TextTable(["TABLE", path])
-        table.append(["devices", ProgressLine.grouped(devices) + ", every one looked up and sound"])
+        table.append(["devices", ProgressLine.grouped(devices) + ", every one read and sound"])
         table.append(["topic", topic.isEmpty ? "-" : topic])
         table.append(["checkpoint", checkpoint ?? "-"])
         table.append(["complete", complete ? "yes" : "no: the next start fills it again"])

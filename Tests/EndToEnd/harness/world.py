@@ -164,8 +164,8 @@ class World:
         subscriptions = Subscriptions(self.cluster.read(self.topics["subscriptions"]))
         for name, folder in folders.items():
             marker = folder / "subscriptions" / "in-use"
-            if marker.exists() and marker.read_text() == "checking":
-                # It was killed while it checked what an earlier kill had left: then it is read again, whatever it holds.
+            if marker.exists() and marker.read_text().startswith("2 "):
+                # Two unclean starts in a row, and killed again: the next one wipes it, whatever it holds.
                 continue
             code, output, errors = self.harness.run(
                 "table", "check", "--json", settings={"group.id": self.name, "state.dir": folder}

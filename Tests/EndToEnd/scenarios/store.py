@@ -1,4 +1,4 @@
-"""The store's faults: a full disk, a truncated file, bytes changed after a kill; and transactions upstream that nobody ends."""
+"""The store's faults: a full disk, a truncated file, kills and a restarted machine; and transactions upstream that nobody ends."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ import time
 from generator.subscriptions import make_subscriptions
 from harness.daemon import EXIT_DEFECT, wait_for_daemons
 from harness.scenario import main, scenario
-from harness.waiting import Failure, Skipped, wait_for
+from harness.waiting import Failure, Skipped
 from harness.world import check
 from scenarios import subscriptions_topic, table_fill
 from scenarios.table_fill import pretend_other_boot
@@ -168,86 +168,30 @@ def cut_off(harness):
 
 
 @scenario(
-    "after a kill the table is used as it is, after the machine went down it is checked, after a kill in the check it is read again"
+    "a table is used as it is after one kill and after two, and read again after three in a row, or when the machine went down"
 )
 def marked(harness):
     world = harness.make_world("marked").create_topics()
     daemon = world.started()
-    killed(world, daemon, 0)
-    daemon.start()
-    wait_for_daemons("a line says that it continues", lambda: daemon.has_line("not closed", "up since; it continues"), [daemon], 30)
-    killed(world, daemon, 1)
-    marker = table(world) / "in-use"
+
+    def restart_after_kill(number, *words):
+        killed(world, daemon, number)
+        daemon.start()
+        wait_for_daemons(f"a line says {words}", lambda: daemon.has_line(*words), [daemon], 30)
+
+    continues = ("not closed", "up since; it continues")
+    for number, words in enumerate((continues, continues, ("table is rebuilt", "3 times in a row"), continues)):
+        restart_after_kill(number, *words)
+    killed(world, daemon, 4)
     pretend_other_boot(table(world))
     daemon.start()
-    wait_for_daemons("a line says that it was checked", lambda: daemon.has_line("was not closed", "sound"), [daemon], 30)
-    killed(world, daemon, 2)
-    # As an older version leaves it.
-    marker.write_text("open")
-    daemon.start()
-    wait_for_daemons("a line says that it was checked", lambda: daemon.has_line("was not closed", "sound"), [daemon], 30)
-    killed(world, daemon, 3)
-    marker.write_text("checking")
-    daemon.start()
-    wait_for_daemons("a line says that it is rebuilt", lambda: daemon.has_line("table is rebuilt", "did not end"), [daemon], 30)
+    wait_for_daemons("a line says why", lambda: daemon.has_line("table is rebuilt", "restarted since"), [daemon], 30)
     world.produce(200)
     world.wait_until_done()
     daemon.stop()
-    if marker.exists():
+    if (table(world) / "in-use").exists():
         raise Failure("the marker is there after a clean end")
     verify(world)
-
-
-@scenario("bytes that change while the machine is down cause no wrong push: the table is sound, read again, or ends the process")
-def flipped_bytes(harness):
-    chance = random.Random(f"flipped {harness.seed}")
-    world = harness.make_world("flipped").create_topics()
-    daemon = world.started()
-    rebuilt = sound = 0
-    for number in range(8):
-        killed(world, daemon, number)
-        flip(table(world) / "data.mdb", chance, number)
-        pretend_other_boot(table(world))
-        daemon.start()
-        wait_for(
-            "it has opened its table",
-            lambda: not daemon.is_running or daemon.has_line("table is rebuilt") or daemon.has_line("every entry is sound"),
-            60,
-        )
-        if daemon.has_line("table is rebuilt"):
-            rebuilt += 1
-        elif daemon.is_running:
-            sound += 1
-        else:
-            daemon.expect_exit(EXIT_DEFECT, "damaged")
-            daemon.start()
-        world.produce(100)
-        wait_until_done_or_rebuilt(world, daemon)
-    print(f"         the table was read again {rebuilt} times, and {sound} times the bytes were not in use", flush=True)
-    daemon.stop()
-    verify(world)
-
-
-def wait_until_done_or_rebuilt(world, daemon):
-    """Damage that is found while the table is used ends the process with a message; the next start reads it again."""
-    try:
-        world.wait_until_done()
-    except Failure:
-        daemon.expect_exit(EXIT_DEFECT, "damaged", seconds=1)
-        daemon.start()
-        world.wait_until_done()
-
-
-def flip(file, chance, number):
-    """Changes some bytes: anywhere, in the two pages that everything starts from, or in the heads of pages."""
-    data = bytearray(file.read_bytes())
-    for _ in range(chance.randrange(1, 5)):
-        page = chance.randrange(len(data) // 4096) * 4096
-        place = (chance.randrange(len(data)), chance.randrange(2) * 4096 + chance.randrange(152), page + chance.randrange(48))[
-            number % 3
-        ]
-        data[place] ^= chance.randrange(1, 256)
-    file.write_bytes(data)
 
 
 if __name__ == "__main__":

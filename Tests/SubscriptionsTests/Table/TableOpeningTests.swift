@@ -1,6 +1,5 @@
 import Foundation
 import StageSupport
-import StateStore
 import Testing
 
 @testable import Events
@@ -96,25 +95,6 @@ struct TableOpeningTests {
         #expect(try trial.open(trial.topic(start: [0, 0], end: [50, 50])).opening == .resumed(devices: 2))
     }
 
-    @Test("a table that was not closed is checked and continues")
-    func unclean() throws {
-        try trial.fill(trial.topic())
-        try Array("open".utf8).write(toFile: trial.folder.path + "/in-use")
-        #expect(try trial.open(trial.topic()).opening == .checked(devices: 2))
-    }
-
-    @Test("a table whose check was interrupted is rebuilt from the topic's beginning")
-    func checkDied() throws {
-        try trial.fill(trial.topic())
-        try Array("checking".utf8).write(toFile: trial.folder.path + "/in-use")
-        let (table, opening) = try trial.open(trial.topic())
-        guard case .rebuilt = opening else {
-            Issue.record("opened as \(opening)")
-            return
-        }
-        #expect(table.appliedOffsets == [0])
-    }
-
     @Test(
         "another cluster's table is wiped; if either cluster is unknown, it is kept", arguments: ["a", "b", nil])
     func cluster(now: String?) throws {
@@ -151,19 +131,21 @@ struct TableOpeningTests {
         try table.close()
     }
 
-    @Test("a table whose process was killed continues unchecked")
+    @Test("a table whose process was killed continues; after the third kill in a row it is filled again")
     func killed() throws {
         try trial.fill(trial.topic())
-        do {
-            let table = try trial.open(trial.topic()).table
+        for kills in 0...3 {
+            let (table, opening) = try trial.open(trial.topic())
+            switch kills {
+            case 0: #expect(opening == .resumed(devices: 2))
+            case 1, 2: #expect(opening == .unclosed(devices: 2))
+            default: #expect(opening == .rebuilt(reason: "it was not closed 3 times in a row"))
+            }
+            #expect(table.appliedOffsets == [kills < 3 ? 17 : 0])
             let marker = try Data(contentsOf: URL(fileURLWithPath: trial.folder.path + "/in-use"))
             try table.close()
             try [UInt8](marker).write(toFile: trial.folder.path + "/in-use")
         }
-        let (table, opening) = try trial.open(trial.topic())
-        #expect(opening == (BootID.current() == nil ? .checked(devices: 2) : .unclosed(devices: 2)))
-        #expect(table.appliedOffsets == [17])
-        try table.close()
     }
 }
 
