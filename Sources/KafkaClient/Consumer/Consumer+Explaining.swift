@@ -17,7 +17,7 @@ extension Consumer {
         guard error.kind == .timedOut || error.kind == .transport else { return cause }
         while let event = nextEvent(timeout: .zero) {
             guard case .error(let reported) = event else { continue }
-            switch reported.kind.connectionFailure {
+            switch reported.kind.traits.connection {
             case .refused: return reported
             case .broken: cause = reported
             case .noBroker, nil: continue

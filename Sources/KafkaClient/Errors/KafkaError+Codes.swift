@@ -53,19 +53,8 @@ extension KafkaError.Recovery {
     /// For codes that librdkafka does not classify as fatal, abortable or retriable: consumer errors, administration,
     /// delivery reports.
     init(_ code: rd_kafka_resp_err_t) {
-        switch KafkaError.Kind(code) {
-        case .timedOut, .transport, .allBrokersDown, .queueFull, .rebalanceInProgress, .unknownTopicOrPartition,
-            .unknownMember, .maxPollExceeded:
-            self = .retry
-        case .fenced: self = .recreateClient
-        case .messageTooLarge, .invalidRecord, .outOfSequence, .purged, .offsetMetadataTooLarge:
-            self = .abortTransaction
-        case .authentication, .authorization, .tls, .fencedInstanceID, .offsetOutOfRange, .topicAlreadyExists,
-            .configuration, .unsupported:
-            self = .giveUp
-        case .state: self = .recreateClient
-        case .other: self = Self.retriable.contains(code) ? .retry : .recreateClient
-        }
+        let kind = KafkaError.Kind(code)
+        self = kind == .other && Self.retriable.contains(code) ? .retry : kind.traits.recovery
     }
 
     private static let retriable: Set<rd_kafka_resp_err_t> = [

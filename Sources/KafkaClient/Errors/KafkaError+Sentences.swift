@@ -28,35 +28,16 @@ extension KafkaError {
     }
 
     private static func advice(_ kind: Kind, _ text: String, _ saslMechanism: String?) -> String? {
-        switch kind {
-        case .authentication:
-            if let saslMechanism, saslMechanism.uppercased().hasPrefix("SCRAM") {
-                return """
-                    Check sasl.username and sasl.password. With a Kafka 4 broker \(saslMechanism) fails in librdkafka 2.0.2 whatever the password is: \
-                    use sasl.mechanism=PLAIN over TLS (security.protocol=SASL_SSL) there
-                    """
-            }
-            return "Check security.protocol, sasl.mechanism, sasl.username and sasl.password"
-        case .authorization: return "Ask the cluster's operator for an ACL that allows it"
-        case .unknownTopicOrPartition: return "Check the topic's name, and create it if it is missing"
-        case .allBrokersDown: return "Check bootstrap.servers and that a broker listens there"
-        case .tls:
-            return
-                "Check security.protocol and ssl.ca.location, and that the broker's certificate is in date and names its host"
-        case .fenced:
-            return
-                "Another producer has the same transactional.id, or this producer's transaction was open for longer than transaction.timeout.ms"
-        case .fencedInstanceID: return "Another process runs with the same group.instance.id"
-        case .messageTooLarge: return "Compare message.max.bytes here with max.message.bytes of the topic"
-        case .offsetMetadataTooLarge: return "The broker's limit is offset.metadata.max.bytes"
-        case .offsetOutOfRange: return "The log no longer holds the offset to read from"
-        case .maxPollExceeded: return "The owner did not poll for longer than max.poll.interval.ms"
-        case .transport where text.contains("SSL") || text.contains("ssl"):
-            return "Check security.protocol and the ssl settings"
-        case .invalidRecord, .outOfSequence, .queueFull, .timedOut, .transport, .unknownMember, .rebalanceInProgress,
-            .purged, .topicAlreadyExists, .configuration, .unsupported, .state, .other:
-            return nil
+        if kind == .authentication, let saslMechanism, saslMechanism.uppercased().hasPrefix("SCRAM") {
+            return """
+                Check sasl.username and sasl.password. With a Kafka 4 broker \(saslMechanism) fails in librdkafka 2.0.2 whatever the password is: \
+                use sasl.mechanism=PLAIN over TLS (security.protocol=SASL_SSL) there
+                """
         }
+        if kind == .transport, text.contains("SSL") || text.contains("ssl") {
+            return "Check security.protocol and the ssl settings"
+        }
+        return kind.traits.advice
     }
 
     static func configuration(_ message: String, operation: String = "") -> KafkaError {

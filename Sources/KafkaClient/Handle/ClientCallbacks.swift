@@ -29,7 +29,7 @@ final class ClientCallbacks {
     /// not replace a more specific reason.
     func noteCause(_ error: KafkaError) {
         let isReason: Bool
-        switch error.kind.connectionFailure {
+        switch error.kind.traits.connection {
         case .refused, .broken: isReason = true
         case .noBroker: isReason = false
         case nil: return

@@ -71,7 +71,7 @@ extension ExpansionWorker {
     /// Ends the open transaction after an error: what the group has says whether it counts.
     mutating func endTransaction(after error: KafkaError) throws {
         if !open.isEmpty { context.meter.aborted() }
-        if let refusal = output.transaction.takeRefusal() ?? (error.kind.isOfRecord ? error : nil) {
+        if let refusal = output.transaction.takeRefusal() ?? (error.kind.traits.isOfRecord ? error : nil) {
             throw PipelineError.unplaceableRecord("the broker refuses a record, and always would: \(refusal)")
         }
         if try patience.consider(error) { logger.warning("\(error); tried again") }

@@ -148,7 +148,7 @@ struct BrokerProbe: ~Copyable {
 extension KafkaError {
     /// Whether it explains why a call failed: a broker that closes the connection may need another security.protocol.
     fileprivate func explains(_ failure: KafkaError) -> Bool {
-        switch kind.connectionFailure {
+        switch kind.traits.connection {
         case .refused: true
         case .broken: failure.kind == .transport || failure.kind == .timedOut
         case .noBroker, nil: false

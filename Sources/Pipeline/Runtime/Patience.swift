@@ -50,10 +50,8 @@ package final class Patience: Sendable {
             return (isOver, isDue)
         }
         guard isOver else { return isDue }
-        switch error.kind.remedy {
-        case .permission: throw .notAuthorized(error.description)
-        case .topic, .settings, nil: throw .decisionNeeded(error.description)
-        }
+        if error.kind.traits.remedy == .permission { throw .notAuthorized(error.description) }
+        throw .decisionNeeded(error.description)
     }
 
     /// Whether a line of this kind is due, once in 10 s.
@@ -69,9 +67,9 @@ package final class Patience: Sendable {
 extension KafkaError {
     /// An operator has to fix it; waiting does not help.
     var needsAPerson: Bool {
-        switch kind.remedy {
+        switch kind.traits.remedy {
         case .permission, .topic: true
-        case .settings, nil: false
+        case .settings, .decision, .otherProcess, .time, .program: false
         }
     }
 }

@@ -88,6 +88,6 @@ package struct LazyTransaction: ~Copyable {
 
     /// Why the broker refused a record, if it did and always would.
     package mutating func takeRefusal() -> KafkaError? {
-        producer.takeFailures().lazy.map(\.error).first { $0.kind.isOfRecord }
+        producer.takeFailures().lazy.map(\.error).first { $0.kind.traits.isOfRecord }
     }
 }

@@ -27,7 +27,7 @@ enum Remedy: Equatable {
         after error: KafkaError, refusals: [(event: EventCoordinates?, error: KafkaError)], alone: EventCoordinates?,
         consumer: KafkaError?
     ) {
-        let refusal = (refusals + [(alone, error)]).first { $0.error.kind.isOfRecord }
+        let refusal = (refusals + [(alone, error)]).first { $0.error.kind.traits.isOfRecord }
         if let refusal {
             self = .isolate(Refusal(event: refusal.event, error: refusal.error))
         } else if let consumer {

@@ -166,7 +166,7 @@ package struct RedriveProducer: ~Copyable {
     private mutating func settle(_ error: KafkaError, _ next: [TopicPartition: RedrivePosition]) throws -> Bool {
         client.producer.poll(timeout: .zero)
         let failures = client.producer.takeFailures().map(\.error) + [error]
-        if let refusal = failures.first(where: { $0.kind.isOfRecord }) {
+        if let refusal = failures.first(where: { $0.kind.traits.isOfRecord }) {
             try abort(after: refusal)
             throw RecordRefused(error: refusal)
         }
@@ -253,5 +253,5 @@ package struct RedriveProducer: ~Copyable {
 
 extension KafkaError {
     /// Waiting does not mend it.
-    var needsAPerson: Bool { kind.remedy != nil }
+    var needsAPerson: Bool { kind.traits.remedy.isOfSetup }
 }

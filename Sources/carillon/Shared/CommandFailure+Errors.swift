@@ -44,16 +44,14 @@ extension ExitCode {
     }
 
     init(_ error: KafkaError) {
-        switch error.kind {
-        case .authentication, .authorization, .tls: self = .notPermitted
-        case .fenced, .fencedInstanceID: self = .inUse
-        case .timedOut, .transport, .allBrokersDown, .queueFull, .rebalanceInProgress: self = .notInTime
-        case .unknownTopicOrPartition, .offsetOutOfRange, .configuration, .unsupported, .topicAlreadyExists,
-            .messageTooLarge, .invalidRecord, .offsetMetadataTooLarge, .unknownMember:
-            self = .configuration
+        switch error.kind.traits.remedy {
+        case .permission: self = .notPermitted
+        case .otherProcess: self = .inUse
+        case .time: self = .notInTime
+        case .topic, .settings, .decision: self = .configuration
         // Usually a leader or coordinator that is moving.
-        case .other where error.recovery == .retry: self = .notInTime
-        case .maxPollExceeded, .outOfSequence, .purged, .state, .other: self = .defect
+        case .program where error.kind == .other && error.recovery == .retry: self = .notInTime
+        case .program: self = .defect
         }
     }
 
