@@ -37,7 +37,7 @@ let package = Package(
 
         // The stages, in the order of the flow: pure and synchronous. Only the stores on disk do I/O.
         .target(name: "Events", dependencies: ["Digests", "JSONReader", "NotificationPayload", "Time"]),
-        .target(name: "Extraction", dependencies: ["Events", "JSONReader", "NotificationPayload"]),
+        .target(name: "Extraction", dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload"]),
         .target(
             name: "OrderState", dependencies: ["Digests", "Events", "Extraction", "NotificationPayload", "StateStore"]),
         .target(

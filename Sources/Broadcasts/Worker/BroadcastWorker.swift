@@ -44,7 +44,7 @@ struct BroadcastWorker: ~Copyable {
     var batch = RecordBatch(readsHeaders: false)
     /// The first record of the batch that was not taken.
     var next = 0
-    var rate: PushRate
+    var rate: Pace
     /// The clock of the open transaction, in milliseconds since 1970, and when it began; nil: nothing is open.
     var opened: (clock: Int64, at: ContinuousClock.Instant)?
     var backoff = Backoff()
@@ -73,7 +73,7 @@ struct BroadcastWorker: ~Copyable {
                 rendering: configuration.rendering, grouping: configuration.dispatchGrouping,
                 maxAge: configuration.subscriptionsMaxAge.wholeMilliseconds,
                 mostLate: configuration.broadcasts.mostLate, mostRecords: configuration.commitMaxRecords))
-        rate = PushRate(perSecond: configuration.broadcasts.rate)
+        rate = Pace(perSecond: configuration.broadcasts.rate)
         origin = BroadcastJournalEntry(
             group: context.group, cluster: context.log.cluster, dispatch: topics.broadcastDispatch,
             rules: configuration.rulesHash)

@@ -14,7 +14,6 @@ final class ClientCallbacks {
     var failures: [DeliveryFailure] = []
     /// Codes and texts of the errors that no call caused; beyond ``maxErrors`` the oldest are dropped.
     var errors: [(code: rd_kafka_resp_err_t, text: String)] = []
-    var statistics: String?
     /// The latest reason why no broker could be reached, and when it was reported.
     private(set) var cause: (error: KafkaError, heard: ContinuousClock.Instant)?
 
@@ -81,14 +80,6 @@ func errorRaised(
     let text = text.map { String(cString: $0) } ?? ""
     callbacks.errors.append((code, text))
     callbacks.noteCause(KafkaError(code, text, saslMechanism: callbacks.saslMechanism))
-}
-
-func statisticsEmitted(
-    _ client: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?, _ count: Int, _ opaque: UnsafeMutableRawPointer?
-) -> Int32 {
-    if let text { ClientCallbacks.of(opaque)?.statistics = String(cString: text) }
-    // 0: librdkafka frees the text.
-    return 0
 }
 
 extension UnsafePointer<rd_kafka_message_t> {

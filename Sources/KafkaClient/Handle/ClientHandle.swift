@@ -37,7 +37,6 @@ final class ClientHandle {
             callbacks.appended.watch(configuration)
             rd_kafka_conf_set_dr_msg_cb(configuration, deliveryReported)
             rd_kafka_conf_set_error_cb(configuration, errorRaised)
-            rd_kafka_conf_set_stats_cb(configuration, statisticsEmitted)
         }
         guard let pointer = rd_kafka_new(type, configuration, &error, error.count) else {
             // librdkafka takes ownership of the configuration on success only.

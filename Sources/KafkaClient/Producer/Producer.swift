@@ -46,7 +46,7 @@ public struct Producer: ~Copyable {
         try topics.topic(name, timeout: timeout)
     }
 
-    /// Serves delivery reports, errors and statistics.
+    /// Serves delivery reports and errors.
     public mutating func poll(timeout: Duration) {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)
     }
@@ -86,12 +86,6 @@ public struct Producer: ~Copyable {
         if handle.callbacks.errors.isEmpty { return [] }
         defer { handle.callbacks.errors.removeAll(keepingCapacity: true) }
         return handle.callbacks.errors.map { handle.error($0.code, $0.text) }
-    }
-
-    /// The latest statistics since the last call.
-    public mutating func takeStatistics() -> ClientStatistics? {
-        defer { handle.callbacks.statistics = nil }
-        return handle.callbacks.statistics.flatMap(ClientStatistics.init(json:))
     }
 
     /// The number of records that are not delivered yet.

@@ -25,9 +25,7 @@ extension Worker {
 
     /// The lag counts from what was processed here: the client's own figure ignores commits in transactions.
     private mutating func observe(_ statistics: ClientStatistics) {
-        if statistics.brokers.contains(where: { $0.state == "UP" }) {
-            context.board.brokersAreDown(nil, worker: slot.number)
-        }
+        if statistics.isConnected { context.board.brokersAreDown(nil, worker: slot.number) }
         var lag: [SourcePartition: Int] = [:]
         for each in statistics.partitions {
             guard let partition = context.configuration.topics.sourcePartition(of: each.partition),

@@ -270,7 +270,7 @@ package struct DeadLetterRedrive: ~Copyable {
     /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws, except for a rejected record, which is not put
     ///   back; and ``ReplayRefusal`` if partitions are added to a topic that is written to meanwhile.
     package mutating func send(
-        _ confirmed: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
+        _ confirmed: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> Int64,
         progress: (DeadLetterResult) -> Void
     ) throws {
         // Commits the ranges and the number before anything is sent, so that a start after a crash knows them.

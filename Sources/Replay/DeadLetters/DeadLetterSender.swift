@@ -83,7 +83,7 @@ struct DeadLetterSender: ~Copyable {
     let confirmed: Int
     /// By partition of the dead letters, the tally so far.
     var tallies: [Int32: DeadLetterTally]
-    var pace: RedrivePace
+    var pace: Pace
     /// Nil if there is nothing to put back.
     var watch: DeadLetterWatch?
     /// The clock, in milliseconds since 1970.
@@ -93,7 +93,7 @@ struct DeadLetterSender: ~Copyable {
     init(
         _ request: DeadLetterRequest, _ topics: PipelineConfiguration.Topics, store: DeadLetterStore,
         ranges: [Int32: Range<Int64>], confirmed: Int,
-        tallies: [Int32: DeadLetterTally], pace: RedrivePace, watch: consuming DeadLetterWatch?,
+        tallies: [Int32: DeadLetterTally], pace: Pace, watch: consuming DeadLetterWatch?,
         clock: @escaping () -> Int64
     ) {
         self.request = request
@@ -134,7 +134,7 @@ struct DeadLetterSender: ~Copyable {
             }
             next += turns.count
             progress(result)
-            producer.wait(until: pace.next(after: turns.count { $0.event != nil }, now: began))
+            producer.wait(until: pace.take(turns.count { $0.event != nil }, now: began))
         }
         if producer.mustStop { throw ReplayStopped() }
         let ends = ranges.reduce(into: [:]) { $0[$1.key] = position($1.key, $1.value.upperBound, tallies) }

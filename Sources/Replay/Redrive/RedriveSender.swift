@@ -13,7 +13,7 @@ struct RedriveSender: ~Copyable {
     let ranges: [SourcePartition: Range<Int64>]
     let topics: PipelineConfiguration.Topics
     var cursor: RedriveCursor
-    var pace: RedrivePace
+    var pace: Pace
     var watch: RedriveWatch
     /// The clock, in milliseconds since 1970.
     let clock: () -> Int64
@@ -35,7 +35,7 @@ struct RedriveSender: ~Copyable {
                 try sendEach(block, with: &producer)
             }
             progress(cursor)
-            producer.wait(until: pace.next(after: cursor.sent - before, now: .now))
+            producer.wait(until: pace.take(cursor.sent - before, now: .now))
         }
         var done = cursor
         done.isDone = true

@@ -121,7 +121,7 @@ package struct RedriveSession: ~Copyable {
     ///   - clock: in milliseconds since 1970.
     ///   - progress: how many were sent and left out so far.
     package mutating func send(
-        _ devices: Int, with producer: inout RedriveProducer, pace: RedrivePace, clock: @escaping () -> Int64,
+        _ devices: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> Int64,
         progress: (RedriveCursor) -> Void
     ) throws {
         var cursor = resume?.cursor ?? RedriveCursor()

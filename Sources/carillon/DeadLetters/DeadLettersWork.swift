@@ -73,7 +73,7 @@ struct DeadLettersWork {
         var line = ProgressLine(unit: "events")
         defer { line.clear() }
         do {
-            let (pace, clock) = (RedrivePace(rate: rate, now: .now), { WallClock.now })
+            let (pace, clock) = (Pace(perSecond: rate), { WallClock.now })
             try run.send(number, with: &producer, pace: pace, clock: clock) { now in
                 result = now
                 let settled = now.tally.settled

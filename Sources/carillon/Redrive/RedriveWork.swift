@@ -55,7 +55,7 @@ struct RedriveWork {
         do {
             try session.send(
                 confirmed, with: &producer,
-                pace: RedrivePace(rate: options.rate ?? RedriveOptions.defaultRate, now: .now),
+                pace: Pace(perSecond: options.rate ?? RedriveOptions.defaultRate),
                 clock: clock
             ) { cursor in
                 last = cursor

@@ -192,16 +192,10 @@ struct MockGroupTests {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 1)
         try {
-            var producer = try Producer(settings: .mock(cluster).merging(["statistics.interval.ms": "100"]) { $1 })
+            var producer = try Producer(settings: .mock(cluster))
             let topic = try producer.topic("t")
             try producer.produce(ProducerRecord(key: nil, value: [1, 2, 3]), to: topic)
             try producer.flush(timeout: .seconds(10))
-            let statistics = try eventually("statistics") { () -> ClientStatistics? in
-                producer.poll(timeout: .milliseconds(50))
-                return producer.takeStatistics().flatMap { $0.transmittedRecords == 1 ? $0 : nil }
-            }
-            #expect(!statistics.isConsumer)
-            #expect(statistics.transmittedRecordBytes == 3)
         }()
         var consumer = try Consumer(assigning: .mock(cluster).merging(["statistics.interval.ms": "100"]) { $1 })
         let partition = TopicPartition(topic: "t", partition: 0)
@@ -209,13 +203,10 @@ struct MockGroupTests {
         _ = try consumer.records(1)
         let statistics = try eventually("statistics") { () -> ClientStatistics? in
             guard case .statistics(let statistics) = consumer.nextEvent(timeout: .milliseconds(50)) else { return nil }
-            return statistics.receivedRecords == 1 && statistics.partitions.first?.highWatermark != nil
-                ? statistics : nil
+            return statistics.partitions.first?.highWatermark != nil ? statistics : nil
         }
-        #expect(statistics.isConsumer)
-        #expect(statistics.name.contains("consumer"))
         #expect(statistics.partitions.map(\.partition) == [partition])
         #expect(statistics.partitions[0].highWatermark == Offset(1))
-        #expect(!statistics.brokers.isEmpty)
+        #expect(statistics.isConnected)
     }
 }

@@ -22,12 +22,35 @@ package enum Base64URL {
     /// The decoded bytes; nil if the text has another character or a length that no bytes have. Bits that are left
     /// over are ignored.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        Base64.decode(text, last: (UInt8(ascii: "-"), UInt8(ascii: "_")))
+    }
+}
+
+/// Base64 with `+`, `/` and padding (RFC 4648 §4): the form of binary data in a structured CloudEvent.
+package enum Base64 {
+    /// The decoded bytes; nil if the text is not base64. Allocates: not for the hot path.
+    package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard text.count.isMultiple(of: 4) else { return nil }
+        let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        return decode(text.dropLast(padding), last: (UInt8(ascii: "+"), UInt8(ascii: "/")))
+    }
+
+    /// - Parameter last: the digits for 62 and 63.
+    fileprivate static func decode(_ text: some Sequence<UInt8>, last: (UInt8, UInt8)) -> [UInt8]? {
         var bytes: [UInt8] = []
         var pending: UInt32 = 0
         var bits: UInt32 = 0
         var count = 0
         for character in text {
-            guard let digit = digit(character) else { return nil }
+            let digit: UInt32
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit = UInt32(character - UInt8(ascii: "A"))
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): digit = UInt32(character - UInt8(ascii: "a")) + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt32(character - UInt8(ascii: "0")) + 52
+            case last.0: digit = 62
+            case last.1: digit = 63
+            default: return nil
+            }
             count += 1
             pending = pending << 6 | digit
             bits += 6
@@ -37,16 +60,5 @@ package enum Base64URL {
             }
         }
         return count % 4 == 1 ? nil : bytes
-    }
-
-    private static func digit(_ character: UInt8) -> UInt32? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "-"): 62
-        case UInt8(ascii: "_"): 63
-        default: nil
-        }
     }
 }
