@@ -14,13 +14,13 @@ from programs import COPIES, carillon, limit
 from results import about, throughput, write
 
 
-def show_medians(found, workers, copies=COPIES):
+def show_medians(found, workers):
     print(
         f"\n{workers} worker(s), {len(next(iter(found.values())))} runs of each, medians\n"
         f"{'':15} {'events/s':>12} {'pushes/s':>12} {'µs CPU an event':>16} {'peak MB':>9}"
     )
     for name, (rate, cpu, peak) in medians_by_name(found).items():
-        print(f"{name:15} {rate:12,.0f} {rate * copies:12,.0f} {cpu:16.2f} {peak:9.0f}")
+        print(f"{name:15} {rate:12,.0f} {rate * COPIES:12,.0f} {cpu:16.2f} {peak:9.0f}")
 
 
 def show_ratios(found, mine, other):
@@ -34,13 +34,12 @@ def main():
     parser = make_parser("Scripts/bench", __doc__.splitlines()[0])
     add_backlog(parser, 400_000)
     parser.add_argument("--workers", type=numbers, default=[2], help="a number, or several with commas; default 2")
-    parser.add_argument("--copies", type=int, default=COPIES, help=f"devices of each place; default {COPIES}")
     parser.add_argument("--interval", type=interval, default=50, metavar="50ms", help="of a transaction")
     parser.add_argument("--against", help="another build of carillon, measured in turn with this one")
     parser.add_argument("--only-limit", action="store_true", help="without carillon")
     options = parser.parse_args()
     bench = Bench(options)
-    programs = [limit(options.limit, options.copies)]
+    programs = [limit(options.limit)]
     if options.against:
         programs.append(carillon(options.against, name="against"))
     if not options.only_limit:
@@ -51,7 +50,7 @@ def main():
         for workers in options.workers:
             bench.measure(programs[-1], workers, options.interval)  # Not counted: it warms up the broker's JIT compiler.
             found = bench.interleave(programs, workers, options.interval)
-            show_medians(found, workers, options.copies)
+            show_medians(found, workers)
             for program in programs[:-1]:
                 show_ratios(found, "carillon", program.name)
             results["throughput"] += throughput(found, workers)

@@ -25,9 +25,9 @@ BY_BROKER = {"message.timestamp.type": "LogAppendTime"}
 FOR_EVER = 2**62
 
 
-def devices_of(place, number, copies=COPIES):
-    """The devices of a place."""
-    for copy in range(copies):
+def devices_of(place, number):
+    """The COPIES devices of a place."""
+    for copy in range(COPIES):
         yield subscription(
             place,
             f"device-{number:08}-{copy}-" + hashlib.sha512(f"{number} {copy}".encode()).hexdigest(),
@@ -38,10 +38,10 @@ def devices_of(place, number, copies=COPIES):
         )
 
 
-def subscriptions(places, copies):
+def subscriptions(places):
     """Those of the loader's places."""
     for number in range(places):
-        yield from devices_of(f"{number:08}-0000-4000-8000-000000000000", number, copies)
+        yield from devices_of(f"{number:08}-0000-4000-8000-000000000000", number)
 
 
 def make_parser(name, description):
@@ -49,10 +49,10 @@ def make_parser(name, description):
     parser = argparse.ArgumentParser(prog=name, description=description)
     parser.add_argument("--bytes", type=int, default=1_000, help="of an event")
     parser.add_argument("--partitions", type=int, default=24)
-    parser.add_argument("--places", type=int, default=10_000, help="which events are for")
+    parser.add_argument("--places", type=int, default=10_000, help=f"each with {COPIES} devices")
     parser.add_argument("--runs", type=int, default=3, help="of each program, in turn; the medians are shown")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the figures of every run there")
-    parser.set_defaults(limit=os.environ["LIMIT"], carillon=os.environ.get("CARILLON"), copies=COPIES)
+    parser.set_defaults(limit=os.environ["LIMIT"], carillon=os.environ.get("CARILLON"))
     return parser
 
 
@@ -88,8 +88,6 @@ class Bench:
         self.value_bytes = 844
         # Of what each program wrote in its runs, by its name.
         self.digests = {}
-        # The records and the bytes of keys and values that each program writes for an event, by its name.
-        self.written = {}
 
     def load(self):
         self.load_subscriptions()
@@ -97,14 +95,14 @@ class Bench:
         self.cluster.create_topics({self.input: (options.partitions, KEPT)})
         self.call("load", self.input, options.events, options.bytes, options.places)
         print(
-            f"{options.events:,} events of {options.bytes} B in {options.partitions} partitions, "
-            f"{options.places * options.copies:,} subscriptions, loaded in {time.monotonic() - began:.1f} s",
+            f"{options.events:,} events of {options.bytes} B in {options.partitions} partitions, {options.places * COPIES:,} "
+            f"subscriptions, loaded in {time.monotonic() - began:.1f} s",
             flush=True,
         )
 
     def load_subscriptions(self):
         self.cluster.create_topics({self.table: (4, {"cleanup.policy": "compact"})})
-        self.cluster.produce(self.table, subscriptions(self.options.places, self.options.copies))
+        self.cluster.produce(self.table, subscriptions(self.options.places))
 
     def call(self, command, *arguments, beside=None):
         """What one of the limit's other commands prints, and it ends; `beside` are processes that must be well meanwhile."""
@@ -173,14 +171,13 @@ class Bench:
             pause(0.04)
 
     def check(self, program, run):
-        """Every event has become a committed push for each device. Offsets do not tell: the ends of transactions take some, too."""
-        written, due = json.loads(self.call("tally", run.output["dispatch"])), run.events * self.options.copies
-        if written["pushes"] != due:
-            raise Failure(f"{program.name} wrote {written['pushes']:,} pushes, {due:,} are due")
+        """Every event has become COPIES committed records. Offsets do not tell: the ends of transactions take some, too."""
+        written, due = json.loads(self.call("tally", run.output["dispatch"])), run.events * COPIES
+        if written["records"] != due:
+            raise Failure(f"{program.name} wrote {written['records']:,} records, {due:,} are due")
         if program.name == "carillon" and "carillon" not in self.digests:
             self.value_bytes = self.average_value(run.output["dispatch"])
             print(f"carillon writes {self.value_bytes} B a record, and so does the limit", flush=True)
-        self.written[program.name] = written["records"] / run.events, written["bytes"] / run.events
         self.digests.setdefault(program.name, set()).add(written["digest"])
 
     def average_value(self, topic, count=1000):
@@ -197,7 +194,7 @@ class Bench:
         self.cluster.create_topics({topic: (options.partitions, KEPT | BY_BROKER)})
         run = self.make_run(topic, workers, interval, FOR_EVER)
         processes = Processes(program.commands(run), self.folder / f"{run.group}.log")
-        numbers = [rate, options.warm_up, options.seconds, options.bytes, options.places, options.copies]
+        numbers = [rate, options.warm_up, options.seconds, options.bytes, options.places, COPIES]
         try:
             printed = json.loads(self.call("latency", topic, run.output["dispatch"], *numbers, beside=processes))
         finally:

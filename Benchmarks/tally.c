@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clients.h"
@@ -28,33 +27,17 @@ static uint64_t hash_record(const rd_kafka_message_t *record) {
     return found;
 }
 
-/* Of a grouped record its header says it; any other record has one. */
-static int64_t count_pushes(const rd_kafka_message_t *record) {
-    rd_kafka_headers_t *headers;
-    const void *value;
-    size_t size;
-    char digits[21] = "1";
-    if (!rd_kafka_message_headers(record, &headers) && !rd_kafka_header_get_last(headers, "devices", &value, &size) &&
-        size < sizeof digits) {
-        memcpy(digits, value, size);
-        digits[size] = 0;
-    }
-    return atoll(digits);
-}
-
 int tally(char **argument) {
     setting own[] = {{"bootstrap.servers", argument[0]}, {"group.id", "tally"}, {NULL, NULL}};
     rd_kafka_t *consumer = make_client(RD_KAFKA_CONSUMER, make_conf(consumer_settings, own));
     int open = read_all(consumer, argument[1]);
-    int64_t records = 0, pushes = 0, bytes = 0;
+    int64_t records = 0;
     uint64_t digest = 0;
     while (open) {
         rd_kafka_message_t *record = rd_kafka_consumer_poll(consumer, READ_MS);
         if (!record) die("tally", "nothing was read for 30 s");
         if (!record->err) {
             records++;
-            pushes += count_pushes(record);
-            bytes += (int64_t)(record->key_len + record->len);
             digest += hash_record(record);
         } else if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
             open--;
@@ -63,8 +46,7 @@ int tally(char **argument) {
         }
         rd_kafka_message_destroy(record);
     }
-    printf("{\"records\": %" PRId64 ", \"pushes\": %" PRId64 ", \"bytes\": %" PRId64 ", \"digest\": \"%016" PRIx64 "\"}\n",
-           records, pushes, bytes, digest);
+    printf("{\"records\": %" PRId64 ", \"digest\": \"%016" PRIx64 "\"}\n", records, digest);
     rd_kafka_consumer_close(consumer);
     rd_kafka_destroy(consumer);
     return 0;

@@ -55,8 +55,7 @@ public struct PipelineTestDriver: ~Copyable {
         _ = try table.apply([], nextOffsets: table.appliedOffsets, at: start)
         var core = try PipelineCore(
             configuration, audienceRule: audienceRule,
-            recipients: resolver.map(RecipientSource.resolver) ?? .table(table),
-            grouping: configuration.dispatchGrouping)
+            recipients: resolver.map(RecipientSource.resolver) ?? .table(table))
         var committed: [SourcePartition: CommittedPosition] = [:]
         let watermark = TimerWatermark(start.milliseconds)
         for partition in 0..<partitions {

@@ -35,7 +35,7 @@ public struct RecordingSink: Sendable {
 
     public init() {}
 
-    /// As notifications.dispatch gets them: one record for each device, unless `dispatch.grouping` says otherwise.
+    /// One record for each device, as notifications.dispatch gets them.
     public var dispatches: [RecordedRecord] { records.filter { $0.destination == .dispatch } }
     /// As notifications.dead-letters gets them.
     public var deadLetters: [RecordedRecord] { records.filter { $0.destination == .deadLetters } }

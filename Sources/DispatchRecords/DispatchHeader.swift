@@ -7,8 +7,6 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
     case messageID, platform, source, expiresAt
     /// The headers that the setting `dispatch.headers` turns on.
     case eventType, audience, app, orderID
-    /// How many devices a grouped record has; a record for one device has no such header.
-    case devices
     /// The name of a field that is missing and was sent empty.
     case degraded
     /// The event's own header, if it has one.
@@ -26,7 +24,6 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
         case .audience: "audience"
         case .app: "app"
         case .orderID: "order-id"
-        case .devices: "devices"
         case .degraded: "x-degraded"
         case .traceparent: "traceparent"
         case .replay: "replay"

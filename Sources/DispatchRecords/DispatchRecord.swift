@@ -2,15 +2,15 @@ import Events
 import NotificationPayload
 import Subscriptions
 
-/// A record of the dispatch topic: one device's push, or a grouped one for several devices, out of which
-/// ``GroupedReader`` makes theirs.
+/// A record of the dispatch topic, one device's push: what the renderer writes, and what every reader of the topic
+/// reads.
 ///
 /// A view: its bytes belong to whoever made it. Reading allocates nothing, unless ``text(_:)`` makes a string or an
 /// error is thrown. If a header occurs twice, the first one counts.
 package struct DispatchRecord {
-    /// The SHA-256 of the device's token as 64 hex digits; of a grouped record the audience (docs/rules.md §7.2).
+    /// The SHA-256 of the device's token as 64 hex digits.
     package let key: UnsafeRawBufferPointer
-    /// The provider's message (docs/rules.md §7), of a grouped record with the list of its devices.
+    /// The provider's message (docs/rules.md §7).
     package let value: UnsafeRawBufferPointer
     package let headers: UnsafeBufferPointer<EventHeader>
 
@@ -53,18 +53,6 @@ package struct DispatchRecord {
     }
 
     // MARK: Optional
-
-    /// Whether it is for several devices.
-    package var isGrouped: Bool { self[.devices] != nil }
-
-    /// How many devices a grouped record has; nil if it is for one device.
-    package var devices: Int? {
-        get throws(DispatchRecordError) {
-            try DispatchHeader.devices.optional(self[.devices]) { text in
-                Int64(digits: text[...]).flatMap(Int.init(exactly:)).flatMap { $0 > 0 ? $0 : nil }
-            }
-        }
-    }
 
     package var eventType: NotificationType? {
         get throws(DispatchRecordError) {

@@ -28,7 +28,6 @@ extension DispatchHeader {
         case .expiresAt: "the milliseconds since 1970 in decimal digits"
         case .eventType: Self.list(DispatchRecord.NotificationType.allCases.map(\.rawValue))
         case .degraded: Self.list(DispatchRecord.MissingField.allCases.map(\.name.description))
-        case .devices: "a count from 1"
         case .audience, .app, .orderID, .traceparent, .replay: "any text"
         }
     }

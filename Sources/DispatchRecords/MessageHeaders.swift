@@ -7,14 +7,9 @@ import Subscriptions
 struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)
     private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
-    /// The same for a grouped record, and the number of its devices as digits.
-    private let grouped = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
-    private var devices = ByteWriter(capacity: 16)
     /// The headers of every record, and those that the settings turn on.
     private let fixedCount: Int
     private var count = 0
-    /// Where the notification's own headers begin, and that of a grouped record comes before them.
-    private var ownPlace = 0
     private let eventTypePlace: Int?
     private let audiencePlace: Int?
     private let appPlace: Int?
@@ -22,14 +17,13 @@ struct MessageHeaders: ~Copyable {
 
     init(_ optional: Set<RenderSettings.OptionalHeader>) {
         headers.initialize(repeating: EventHeader(name: UnsafeRawBufferPointer(start: nil, count: 0), value: nil))
-        grouped.initialize(repeating: EventHeader(name: UnsafeRawBufferPointer(start: nil, count: 0), value: nil))
         let requested = optional.map(\.header)
         let fixed = DispatchHeader.allCases.filter { header in
             switch header {
             case .messageID, .platform, .source, .expiresAt: true
             case .eventType, .audience, .app, .orderID: requested.contains(header)
-            // That of a grouped record, the notification's own headers, and that of a replay.
-            case .devices, .degraded, .traceparent, .replay: false
+            // The notification's own headers, and that of a replay.
+            case .degraded, .traceparent, .replay: false
             }
         }
         eventTypePlace = fixed.firstIndex(of: .eventType)
@@ -43,8 +37,6 @@ struct MessageHeaders: ~Copyable {
     deinit {
         headers.deinitialize()
         headers.deallocate()
-        grouped.deinitialize()
-        grouped.deallocate()
     }
 
     /// Prepares an order's notification.
@@ -57,7 +49,7 @@ struct MessageHeaders: ~Copyable {
         beginShared(
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
             type: order.eventType.rawValue, reserving: order.orderID.count)
-        beginOwn(at: fixedCount)
+        count = fixedCount
         if let orderIDPlace {
             // A request's own header may be in its place.
             headers[orderIDPlace].name = DispatchHeader.orderID.bytes
@@ -78,7 +70,7 @@ struct MessageHeaders: ~Copyable {
         beginShared(
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
             type: content.rawValue, reserving: 0)
-        beginOwn(at: orderIDPlace ?? fixedCount)
+        count = orderIDPlace ?? fixedCount
         addTraceparent(batch.records[notification.record].headers, of: batch.headers)
     }
 
@@ -97,7 +89,7 @@ struct MessageHeaders: ~Copyable {
                     type: DispatchRecord.NotificationType.broadcast.rawValue, reserving: 0)
             }
         }
-        beginOwn(at: orderIDPlace ?? fixedCount)
+        count = orderIDPlace ?? fixedCount
         addTraceparent(own.indices, of: own)
     }
 
@@ -124,11 +116,6 @@ struct MessageHeaders: ~Copyable {
         }
     }
 
-    private mutating func beginOwn(at place: Int) {
-        count = place
-        ownPlace = place
-    }
-
     private mutating func addTraceparent(_ range: Range<Int>, of own: [EventHeader]) {
         for index in range where DispatchHeader.traceparent.matches(own[index].name) {
             add(own[index])
@@ -148,21 +135,6 @@ struct MessageHeaders: ~Copyable {
             headers[appPlace].value = device.app
         }
         return UnsafeBufferPointer(rebasing: headers[..<count])
-    }
-
-    /// The headers of a grouped record. Ends the list for one device.
-    mutating func list(
-        of platform: Platform, app: UnsafeRawBufferPointer, audience: UnsafeRawBufferPointer, devices: Int
-    ) -> UnsafeBufferPointer<EventHeader> {
-        headers[DispatchHeader.platform.rawValue].value = platform.headerValue
-        if let audiencePlace { headers[audiencePlace].value = audience }
-        if let appPlace { headers[appPlace].value = app }
-        self.devices.removeAll()
-        self.devices.append(decimal: Int64(devices))
-        for place in 0..<ownPlace { grouped[place] = headers[place] }
-        grouped[ownPlace] = EventHeader(name: DispatchHeader.devices.bytes, value: self.devices.bytes)
-        for place in ownPlace..<count { grouped[place + 1] = headers[place] }
-        return UnsafeBufferPointer(rebasing: grouped[...count])
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer, to place: Int) {

@@ -23,7 +23,6 @@ package struct MessageRenderer: ~Copyable {
     private var sizes = (fcm: 0, apns: 0)
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
     private var headers: MessageHeaders
-    private var groups = DeviceGroups()
     /// Made once: a list per notification would be allocated.
     private static let platforms = Platform.allCases
 
@@ -45,8 +44,7 @@ package struct MessageRenderer: ~Copyable {
     package mutating func begin(
         _ notification: Notification, in batch: borrowing EventBatch, platforms: PlatformSet = .all
     ) -> DeadLetter? {
-        groups.removeAll()
-        return switch notification.kind {
+        switch notification.kind {
         case .order(let order): begin(notification, order, batch, platforms)
         case .request(let content, let index):
             begin(notification, content, batch.requests[index], batch, platforms)
@@ -74,46 +72,22 @@ package struct MessageRenderer: ~Copyable {
     /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` is
     /// written if the optional header of that name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
-        let value = value(for: device, isShown ? notices.notice(for: device.locale) : nil)
+        let value =
+            if isShown, let notice = notices.notice(for: device.locale) {
+                switch device.platform {
+                case .fcm: fcm.render(device, notice: notices.bytes(of: notice))
+                case .apns: apns.render(device, notice: notices.bytes(of: notice))
+                }
+            } else {
+                switch device.platform {
+                case .fcm: fcm.render(device)
+                case .apns: apns.render(device)
+                }
+            }
         Hex.write(device.hashStart, to: key)
         return DispatchRecord(
             key: UnsafeRawBufferPointer(start: key, count: 64), value: value,
             headers: headers.list(for: device, audience: audience))
-    }
-
-    /// Adds one device of a prepared platform to a grouped record, where it is beside the devices of the same audience
-    /// that get the same message (docs/rules.md §7.2). Devices of an audience come together. The groups that are still
-    /// open after the last device are up to ``finishGroups(_:)``.
-    ///
-    /// - Parameters:
-    ///   - audience: by which the device was found, the record's key.
-    ///   - write: gets the records that are finished; valid during the call only.
-    package mutating func collect(
-        _ device: Device, audience: UnsafeRawBufferPointer, _ write: (DispatchRecord) throws -> Void
-    ) rethrows {
-        let notice = isShown ? notices.notice(for: device.locale) : nil
-        let language = notice?.range.lowerBound ?? -1
-        if try groups.add(device, language, audience: audience, key: audience, &headers, write) { return }
-        groups.begin(with: device, language, value: value(for: device, notice))
-    }
-
-    /// Writes the groups that are open.
-    package mutating func finishGroups(_ write: (DispatchRecord) throws -> Void) rethrows {
-        try groups.writeAll(&headers, write)
-    }
-
-    private mutating func value(for device: Device, _ notice: OrderNotices.Notice?) -> UnsafeRawBufferPointer {
-        if let notice {
-            switch device.platform {
-            case .fcm: fcm.render(device, notice: notices.bytes(of: notice))
-            case .apns: apns.render(device, notice: notices.bytes(of: notice))
-            }
-        } else {
-            switch device.platform {
-            case .fcm: fcm.render(device)
-            case .apns: apns.render(device)
-            }
-        }
     }
 
     private mutating func begin(

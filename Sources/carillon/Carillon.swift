@@ -26,8 +26,7 @@ struct Carillon: ParsableCommand {
                 ]),
             CommandGroup(
                 "Look", [ExplainCommand.self, ScheduleCommand.self, DeliveriesCommand.self, RenderCommand.self]),
-            CommandGroup(
-                "Mend", [ReplayCommand.self, OffsetsCommand.self, TableCommand.self, DispatchCommand.self]),
+            CommandGroup("Mend", [ReplayCommand.self, OffsetsCommand.self, TableCommand.self]),
             CommandGroup(
                 "Set up",
                 [

@@ -93,8 +93,7 @@ struct SchemaTests {
         }
         let retry = try properties("notifications.dispatch.retry.headers")
         let dispatch = try properties("notifications.dispatch.headers")
-        // Only records for single devices are sent.
-        #expect(Set(retry.keys) == Set(dispatch.keys).subtracting(["devices"]).union(["\(RetryNote.header)"]))
+        #expect(Set(retry.keys) == Set(dispatch.keys).union(["\(RetryNote.header)"]))
         let note = try #require(retry["\(RetryNote.header)"] as? [String: Any])
         let pattern = try Regex(try #require(note["pattern"] as? String))
         for (time, status, reason) in [

@@ -50,7 +50,6 @@ struct DispatchRecordTests {
                 case .audience: optional.contains(.audience)
                 case .app: optional.contains(.app)
                 case .orderID: optional.contains(.orderID)
-                case .devices: false
                 case .degraded: isDegraded
                 case .traceparent: hasTraceparent
                 case .replay: isReplayed
@@ -135,7 +134,6 @@ struct DispatchRecordTests {
             ),
             (.eventType, ["", "order_created"], types),
             (.degraded, ["", "place_id"], "order_id"),
-            (.devices, ["", "0", "-1", "two"], "a count from 1"),
         ]
         for (header, values, allowed) in cases {
             for value in values {
@@ -167,7 +165,6 @@ struct DispatchRecordTests {
                 case .expiresAt: _ = try record.expiresAt
                 case .eventType: _ = try record.eventType
                 case .degraded: _ = try record.missingField
-                case .devices: _ = try record.devices
                 case .audience, .app, .orderID, .traceparent, .replay: break
                 }
             } catch {

@@ -105,7 +105,7 @@ WRONG = {
         {"event_type": "event_order_status_changed"},
         {"new_status": "picked"},
     ],
-    "notifications.dispatch.key": ["no-hash", "team/7", "place/"],
+    "notifications.dispatch.key": ["no-hash"],
     "notifications.dispatch.value": [
         {"notification": {}},
         {"message/token": ""},
@@ -116,16 +116,8 @@ WRONG = {
         {"message/android/extra": 1},
         {"message/apns/extra": 1},
         {"message/apns/headers/extra": "1"},
-        # A list of devices beside a token.
-        {"devices": [{"hash": "0" * 64, "token": "t"}]},
     ],
-    "notifications.dispatch.headers": [
-        {"platform": "sms"},
-        {"source": "orders.events"},
-        {"token": "secret"},
-        {"devices": "0"},
-        {"devices": "501"},
-    ],
+    "notifications.dispatch.headers": [{"platform": "sms"}, {"source": "orders.events"}, {"token": "secret"}],
     "notifications.dispatch.retry.headers": [
         {"platform": "sms"},
         {"token": "secret"},
@@ -219,7 +211,7 @@ MAY_BE_LEFT_OUT = {
         *(f"{place}/{name}" for place in ("message/data", "payload") for name in CUSTOM),
     ],
     OF_BROADCAST: ["*/channel", "*/poster", "message/data/data", "payload/data"],
-    "notifications.dispatch.headers": ["x-degraded", "devices"],
+    "notifications.dispatch.headers": ["x-degraded"],
     "notifications.dispatch.retry.headers": ["x-degraded"],
     "notifications.deliveries.value": [
         "app",

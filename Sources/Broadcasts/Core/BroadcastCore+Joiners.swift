@@ -56,16 +56,12 @@ extension BroadcastCore {
         into sink: inout some BroadcastSink & ~Copyable
     ) throws {
         var sent: [Int32: Int] = [:]
-        var grouped: Set<ChannelKey> = []
-        for joiner in joiners {
-            // A device that joins twice gets it twice, and a grouped record has a device once.
-            if settings.grouping == .audience, !grouped.insert(joiner.key).inserted {
-                try finishGroups(into: &sink)
-                grouped = [joiner.key]
+        var audience = content.audience
+        try audience.withUTF8 { audience in
+            for joiner in joiners where try send(content, to: joiner, UnsafeRawBufferPointer(audience), into: &sink) {
+                sent[joiner.partition, default: 0] += 1
             }
-            if try send(content, to: joiner, into: &sink) { sent[joiner.partition, default: 0] += 1 }
         }
-        try finishGroups(into: &sink)
         for (number, count) in sent.sorted(by: { $0.key < $1.key }) {
             open.late.append(
                 .init(
@@ -78,16 +74,15 @@ extension BroadcastCore {
 
     /// - Returns: false if the device was last seen too long ago.
     private mutating func send(
-        _ content: BroadcastNotification, to joiner: Joiner, into sink: inout some BroadcastSink & ~Copyable
+        _ content: BroadcastNotification, to joiner: Joiner, _ audience: UnsafeRawBufferPointer,
+        into sink: inout some BroadcastSink & ~Copyable
     ) throws -> Bool {
         try joiner.key.withBytes { key in
             try joiner.value.withUnsafeBytes { value in
                 guard let device = ChannelEntry.device(key, value),
                     !device.isStale(at: content.publishedAt, maxAge: settings.maxAge)
                 else { return false }
-                try withName(of: content.audience, in: joiner.partition) { core, name in
-                    try core.write(device, name, into: &sink)
-                }
+                try sink.dispatch(renderer.render(device, audience: audience))
                 return true
             }
         }

@@ -15,7 +15,7 @@ extension BroadcastCore {
     /// ``take(_:timestamp:clock:)`` of the transaction.
     /// - Parameters:
     ///   - clock: decides what has expired; in milliseconds since 1970.
-    ///   - budget: the pushes that may be written.
+    ///   - budget: the dispatch records that may be written.
     package mutating func send(
         _ number: Int32, clock: Int64, budget: inout Int, into sink: inout some BroadcastSink & ~Copyable
     ) throws {
@@ -143,7 +143,6 @@ extension BroadcastCore {
                 budget: &budget, into: &sink)
             key = partition.table.lastVisited ?? key
         }
-        try finishGroups(into: &sink)
         if isAtEnd { return end(partition, content, .done) }
         partition.next.pass?.key = key?.device
         open.passes[index].keyAfter = key?.device
@@ -169,14 +168,15 @@ extension BroadcastCore {
     ) throws -> Bool {
         let joinedBelow = partition.next.pass?.joinedBelow ?? 0
         var (sent, stale) = (0, 0)
-        let mayHaveMore = try withName(of: content.audience, in: partition.number) { core, name in
+        var name = content.audience
+        let mayHaveMore = try name.withUTF8 { name in
             try partition.table.visit(audience, from: first, limit: limit) { _, device, joined in
                 guard joined < joinedBelow else { return }
-                guard !device.isStale(at: content.publishedAt, maxAge: core.settings.maxAge) else {
+                guard !device.isStale(at: content.publishedAt, maxAge: settings.maxAge) else {
                     stale += 1
                     return
                 }
-                try core.write(device, name, into: &sink)
+                try sink.dispatch(renderer.render(device, audience: UnsafeRawBufferPointer(name)))
                 sent += 1
             }
         }

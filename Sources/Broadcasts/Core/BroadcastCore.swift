@@ -161,11 +161,9 @@ package struct OpenBroadcasts: Sendable {
     package var passes: [BroadcastJournalEntry.Slice] = []
     package var late: [BroadcastJournalEntry.Late] = []
     package var skipped: [BroadcastJournalEntry.Skipped] = []
-    /// Pushes that were written, and those that joiners are to get.
+    /// Dispatch records that were written, and those that joiners are to get.
     package var sent = 0
     package var planned = 0
-    /// Dispatch records that were written: as many as ``sent``, or fewer where they are grouped.
-    package var records = 0
     /// Records of the subscriptions that were taken.
     package var taken = 0
     package var malformed = 0

@@ -6,22 +6,20 @@ package struct BroadcastSettings: Sendable {
     package var topic: String
     package var subscriptionsTopic: String
     package var rendering: RenderSettings
-    package var grouping: DispatchGrouping
     /// A device that was last seen so long before a broadcast gets nothing, in milliseconds.
     package var maxAge: Int64
     /// The most broadcasts that a joiner gets.
     package var mostLate: Int
-    /// The most pushes of a transaction, however many records they are in.
+    /// The most dispatch records of a transaction.
     package var mostRecords: Int
 
     package init(
-        topic: String, subscriptionsTopic: String, rendering: RenderSettings, grouping: DispatchGrouping = .device,
-        maxAge: Int64, mostLate: Int, mostRecords: Int
+        topic: String, subscriptionsTopic: String, rendering: RenderSettings, maxAge: Int64,
+        mostLate: Int, mostRecords: Int
     ) {
         self.topic = topic
         self.subscriptionsTopic = subscriptionsTopic
         self.rendering = rendering
-        self.grouping = grouping
         self.maxAge = maxAge
         self.mostLate = mostLate
         self.mostRecords = mostRecords

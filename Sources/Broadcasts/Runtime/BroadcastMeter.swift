@@ -28,7 +28,6 @@ public final class BroadcastMeter: Sendable {
         let ended = open.passes.compactMap(\.end)
         count("pushes", "Pushes of broadcasts, by who got them.", ["devices": "reached"], reached)
         count("pushes", "Pushes of broadcasts, by who got them.", ["devices": "late"], late)
-        count("dispatch_records", "Dispatch records of broadcasts.", [:], open.records)
         for end in BroadcastJournalEntry.Slice.End.allCases {
             count(
                 "passes", "Passes of a broadcast over a partition that have ended.", ["end": end.rawValue],

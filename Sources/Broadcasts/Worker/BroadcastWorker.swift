@@ -70,8 +70,7 @@ struct BroadcastWorker: ~Copyable {
         core = BroadcastCore(
             BroadcastSettings(
                 topic: topics.broadcasts, subscriptionsTopic: topics.subscriptions,
-                rendering: configuration.rendering, grouping: configuration.dispatchGrouping,
-                maxAge: configuration.subscriptionsMaxAge.wholeMilliseconds,
+                rendering: configuration.rendering, maxAge: configuration.subscriptionsMaxAge.wholeMilliseconds,
                 mostLate: configuration.broadcasts.mostLate, mostRecords: configuration.commitMaxRecords))
         rate = Pace(perSecond: configuration.broadcasts.rate)
         origin = BroadcastJournalEntry(

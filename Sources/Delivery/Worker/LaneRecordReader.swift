@@ -12,8 +12,6 @@ struct LaneRecordReader: ~Copyable {
         case own(LaneRecord, RetryNote?)
         /// Another lane sends it.
         case other
-        /// It is for several devices, which this sender does not know.
-        case grouped
         /// No lane can send it, for this reason: its key or headers are none of a dispatch record, or of a retry.
         case unreadable(String)
     }
@@ -37,7 +35,6 @@ struct LaneRecordReader: ~Copyable {
         func header(_ name: StaticString) -> UnsafeRawBufferPointer? {
             own.last { $0.name.elementsEqual(name.bytes) }.flatMap(\.value)
         }
-        if header(DispatchHeader.devices.name) != nil { return .grouped }
         let target: DispatchTarget
         do throws(DispatchTargetError) {
             target = try DispatchTarget(key: record.key, value: record.value, header: header, &json)

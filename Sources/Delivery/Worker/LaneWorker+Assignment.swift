@@ -80,12 +80,7 @@ extension LaneWorker {
         intake.removeAll()
         roles.removeAll()
         group = nil
-        if case .ending = phase {
-        } else {
-            phase = .unassigned
-            // Whoever gets the partition reads the record again.
-            refusal = nil
-        }
+        if case .ending = phase {} else { phase = .unassigned }
         try consumer.unassign()
     }
 

@@ -8,11 +8,8 @@ extension LaneWorker {
         for number in intake.readOrder {
             let stream = intake.streams[number]
             handInWaiting(stream, now)
-            guard refusal == nil else { continue }
             handInBatch(stream, now)
-            guard refusal == nil, stream.wantsMore,
-                core.owned.contains(where: { core.isReading($0, stream.stream.kind) })
-            else {
+            guard stream.wantsMore, core.owned.contains(where: { core.isReading($0, stream.stream.kind) }) else {
                 continue
             }
             intake.fill(stream, with: &consumer)
@@ -44,13 +41,6 @@ extension LaneWorker {
                 let waiting = PartitionIntake.Waiting(
                     record: record, note: note, offset: first.offset, appendedAt: first.timestamp)
                 if stream.isWaiting(partition) || !handIn(waiting, from: stream.stream, now) { stream.wait(waiting) }
-            case .grouped:
-                refusal = .decisionNeeded(
-                    "\(stream.topic)/\(partition)/\(first.offset) is a grouped record, which this sender cannot send: "
-                        + "`carillon dispatch expand` makes records for single devices out of it, and their topic is the "
-                        + "topic.dispatch to deliver from")
-                logger.error("stops at what cannot be sent, once what came before it is finished")
-                return
             case .other: skip(first.offset, of: stream, partition)
             case .unreadable(let reason):
                 context.meter.unreadable(stream.topic)

@@ -42,8 +42,6 @@ struct LaneWorker: ~Copyable {
     var roles: [Int32: LaneStart.Role] = [:]
     var backoff = Backoff()
     var fencings = Fencings()
-    /// Why the lane ends, once what it has read before is finished.
-    var refusal: PipelineError?
     /// When the next transaction, look at the ends, and report to the board are due.
     var nextCommit = ContinuousClock.now
     var nextLook = ContinuousClock.now
@@ -94,9 +92,7 @@ struct LaneWorker: ~Copyable {
     mutating func run() throws {
         while !context.mustStop {
             do {
-                guard try round() else { continue }
-                if let refusal { throw refusal }
-                return
+                if try round() { return }
             } catch let error as KafkaError {
                 try recover(from: error)
             }
@@ -127,7 +123,7 @@ struct LaneWorker: ~Copyable {
 
     /// The queues whose records would be read now.
     private var wantedQueues: [Int] {
-        guard case .reading = phase, refusal == nil else { return [] }
+        guard case .reading = phase else { return [] }
         let kinds = PushKind.allCases.filter { kind in core.owned.contains { core.isReading($0, kind) } }
         return intake.streams.indices.filter {
             intake.streams[$0].wantsMore && kinds.contains(intake.streams[$0].stream.kind)
@@ -138,18 +134,12 @@ struct LaneWorker: ~Copyable {
     private mutating func hasEnded() throws -> Bool {
         switch phase {
         case .unassigned where context.mustEnd, .ending where core.owned.isEmpty: return true
-        case .reading where context.mustEnd || isDoneBeforeRefusal, .locating where context.mustEnd:
+        case .reading where context.mustEnd, .locating where context.mustEnd:
             endLane()
             return false
         case .reading: return try considerCut()
         case .unassigned, .locating, .revoking, .ending: return false
         }
-    }
-
-    /// Whether the lane ends at a record that it cannot send, and has finished what it had read before.
-    private var isDoneBeforeRefusal: Bool {
-        refusal != nil && core.owned.allSatisfy { core.isIdle($0) }
-            && intake.streams.allSatisfy { $0.stream.tier != nil || $0.partitions.isEmpty }
     }
 
     private mutating func report() {

@@ -26,7 +26,6 @@ package struct BroadcastRenderer: ~Copyable {
     /// Whose end is in ``body``; nil: no device's.
     private var bodyIsFor: (platform: Platform, language: Int)?
     private var headers: MessageHeaders
-    private var groups = DeviceGroups()
     private let key = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 8)
 
     package init(settings: RenderSettings) {
@@ -52,7 +51,6 @@ package struct BroadcastRenderer: ~Copyable {
         ends.removeAll()
         messages.removeAll(keepingCapacity: true)
         bodyIsFor = nil
-        groups.removeAll()
         switch broadcast.content {
         case .display(let display):
             if let problem = problem(of: broadcast, display.texts) { return problem }
@@ -78,38 +76,16 @@ package struct BroadcastRenderer: ~Copyable {
     /// The record for one device; valid until the next call of the renderer. `audience` is written if the optional
     /// header of that name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
-        let value = value(for: device, choices.language(for: device.locale))
-        Hex.write(device.hashStart, to: key)
-        return DispatchRecord(
-            key: UnsafeRawBufferPointer(start: key, count: 64), value: value,
-            headers: headers.list(for: device, audience: audience))
-    }
-
-    /// Adds one device to a grouped record, as ``MessageRenderer/collect(_:audience:_:)`` does.
-    ///
-    /// - Parameter key: of the record.
-    package mutating func collect(
-        _ device: Device, audience: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer,
-        _ write: (DispatchRecord) throws -> Void
-    ) rethrows {
-        let language = choices.language(for: device.locale)
-        if try groups.add(device, language, audience: audience, key: key, &headers, write) { return }
-        groups.begin(with: device, language, value: value(for: device, language))
-    }
-
-    /// Writes the groups that are open.
-    package mutating func finishGroups(_ write: (DispatchRecord) throws -> Void) rethrows {
-        try groups.writeAll(&headers, write)
-    }
-
-    private mutating func value(for device: Device, _ language: Int) -> UnsafeRawBufferPointer {
-        prepareBody(device.platform, language)
+        prepareBody(device.platform, choices.language(for: device.locale))
         body.removeFront()
         switch device.platform {
         case .fcm: FCMMessage.prepend(device, to: &body)
         case .apns: APNsMessage.prepend(device, to: &body)
         }
-        return body.bytes
+        Hex.write(device.hashStart, to: key)
+        return DispatchRecord(
+            key: UnsafeRawBufferPointer(start: key, count: 64), value: body.bytes,
+            headers: headers.list(for: device, audience: audience))
     }
 
     /// Puts the end of this language into ``body``, unless it is there.

@@ -34,8 +34,6 @@ public struct PipelineConfiguration: Sendable {
     /// Where a partition of requests without a committed offset begins: so long ago, unless ``from`` is set.
     public var requestsFrom: Duration = .seconds(3_600)
     public var rendering = RenderSettings()
-    /// How many devices a dispatch record has. It decides no payload: made single again, the records are the same.
-    public var dispatchGrouping = DispatchGrouping.device
     /// What `carillon explain` shows as the URL of a push; nothing that is sent depends on it (docs/rules.md §5.5).
     public var deepLinks = DeepLinks()
     public var broadcasts = BroadcastLimits()

@@ -25,10 +25,6 @@ extension Setting {
                 return headers.count == words.count
             },
             .choice(
-                "dispatch.grouping", \.configuration.dispatchGrouping, default: .value("device"),
-                "`device`: a dispatch record for each device. `audience`: one for the devices of an audience that get the same message, with the message once and their list; order is then kept per device and audience. For a sender that knows only the first, `carillon dispatch expand` makes it out of the second."
-            ),
-            .choice(
                 "display", \.displaysOrders, default: .value("off"), ["on": true, "off": false],
                 "`on`: order pushes have a title and a body from `display.templates`, so that they can be tapped. `off`: data only, as in document 1."
             ),

@@ -25,14 +25,11 @@ extension Counts {
                 "Notifications of events, timers and requests, by topic.", ["topic": source.label]),
             Row(
                 "carillon_dispatches_total", \.dispatchesBySource[source],
-                "Pushes written to the dispatch topic, one per device, by topic.", ["topic": source.label]),
+                "Records written to the dispatch topic, one per device, by topic.", ["topic": source.label]),
         ]
     }
 
     private static let plain: [Row] = [
-        Row(
-            "carillon_dispatch_records_total", \.dispatchRecords,
-            "Records written to the dispatch topic: fewer than pushes where they are grouped."),
         Row("carillon_timers_total", \.timers, "Timers of orders that were due and not dropped."),
         Row(
             "carillon_stale_devices_total", \.staleDevices, "Devices left out: not seen for subscriptions.max-age."),

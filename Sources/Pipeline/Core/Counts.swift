@@ -5,8 +5,6 @@ import OrderState
 /// The counters. Those of a transaction are added to the process's once it is committed, and discarded when it is aborted.
 /// ``table`` lists each with the name of its metric: a new counter is a property here and a row there.
 public struct Counts: Sendable {
-    /// Records written to the dispatch topic: as many as ``dispatches``, or fewer where they are grouped.
-    public package(set) var dispatchRecords = 0
     /// Timers that were due, and were not dropped before their recipients were resolved.
     public package(set) var timers = 0
     /// Devices left out because their subscription is older than `subscriptions.max-age`.
@@ -49,7 +47,7 @@ public struct Counts: Sendable {
     public var events: Int { eventsBySource.total }
     public func events(of source: SourceKind) -> Int { eventsBySource[source] }
     public var notifications: Int { notificationsBySource.total }
-    /// Pushes in the records of the dispatch topic: one per device.
+    /// Records written to the dispatch topic: one per device.
     public var dispatches: Int { dispatchesBySource.total }
     public func dispatches(of source: SourceKind) -> Int { dispatchesBySource[source] }
     public var deadLetters: Int { deadLettersOfOrders.total + deadLettersOfRequests.total }
@@ -64,9 +62,8 @@ public struct Counts: Sendable {
 
     package mutating func countEvent(of source: SourceKind) { eventsBySource[source] += 1 }
 
-    /// Counts what an event has given: its notifications, their devices, and the records for these.
-    package mutating func count(notifications: Int, dispatches: Int, records: Int, of source: SourceKind) {
-        dispatchRecords += records
+    /// Counts what an event has given: its notifications, and the records for their devices.
+    package mutating func count(notifications: Int, dispatches: Int, of source: SourceKind) {
         notificationsBySource[source] += notifications
         dispatchesBySource[source] += dispatches
     }

@@ -22,7 +22,6 @@ package struct PipelineCore: ~Copyable {
     private var renderer: MessageRenderer
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
-    private let grouping: DispatchGrouping
     var cursor = ExtractionCursor()
     /// The transaction's clock, in milliseconds since 1970.
     package var clock: Int64 = 0
@@ -32,18 +31,15 @@ package struct PipelineCore: ~Copyable {
     /// The first dead letter since then.
     package private(set) var firstDeadLetter: DeadLetterPlace?
 
-    /// - Parameter grouping: of the dispatch records. Whoever compares pushes, or writes single ones, takes single
-    ///   devices.
     package init(
         rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,
-        maxDevicesPerEvent: Int, grouping: DispatchGrouping = .device, fanOut: consuming FanOut
+        maxDevicesPerEvent: Int, fanOut: consuming FanOut
     ) {
         self.orders = OrderSource(rules: rules, orders: orders)
         self.requests = RequestSource(rules: requests)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
         self.maxDevicesPerEvent = maxDevicesPerEvent
-        self.grouping = grouping
     }
 
     /// Takes a new snapshot of the subscriptions and counts from zero.
@@ -139,11 +135,11 @@ package struct PipelineCore: ~Copyable {
     ) throws -> Int {
         var record = records.lowerBound
         // The clock is read once per so many records.
-        var nextLook = rendered + Self.recordsBetweenLooks
+        var nextLook = written + Self.recordsBetweenLooks
         while record < records.upperBound, written < limit || record == records.lowerBound {
-            if rendered >= nextLook, record > records.lowerBound {
+            if written >= nextLook, record > records.lowerBound {
                 if isTimeUp() { break }
-                nextLook = rendered + Self.recordsBetweenLooks
+                nextLook = written + Self.recordsBetweenLooks
             }
             counts.countEvent(of: batch.source)
             cancel(cursor.cancelledTimers(by: record), batch.records[record], into: &sink)
@@ -185,10 +181,7 @@ package struct PipelineCore: ~Copyable {
     }
 
     /// How many records the open transaction has so far.
-    package var written: Int { counts.dispatchRecords + counts.deadLetters }
-
-    /// The same, with each device of a grouped record as one: the work that it took.
-    private var rendered: Int { counts.dispatches + counts.deadLetters }
+    package var written: Int { counts.dispatches + counts.deadLetters }
 
     /// - Returns: why nobody was notified.
     mutating func emit<Sink: RecordSink & ~Copyable>(
@@ -209,7 +202,6 @@ package struct PipelineCore: ~Copyable {
         }
         let event = batch.records[record]
         var devices = 0
-        var records = 0
         var stale = 0
         for index in notifications {
             let notification = batch.notifications[index]
@@ -218,43 +210,15 @@ package struct PipelineCore: ~Copyable {
             stale += prepared.stale
             devices += prepared.devices.count
             counts.count(notification)
-            switch grouping {
-            case .device:
-                for position in prepared.devices {
-                    let device = fanOut.recipient(position)
-                    let push = renderer.render(device, audience: fanOut.audience(of: device))
-                    try sink.dispatch(push, for: notification, from: event)
-                }
-                records += prepared.devices.count
-            case .audience: records += try emitGroups(prepared.devices, of: notification, from: event, into: &sink)
+            for position in prepared.devices {
+                let device = fanOut.recipient(position)
+                let push = renderer.render(device, audience: fanOut.audience(of: device))
+                try sink.dispatch(push, for: notification, from: event)
             }
         }
-        counts.count(notifications: count, dispatches: devices, records: records, of: batch.source)
+        counts.count(notifications: count, dispatches: devices, of: batch.source)
         counts.staleDevices += stale
         return devices > 0 ? nil : stale > 0 ? .staleToken : .noSubscriber
-    }
-
-    /// Writes a notification's grouped records (docs/rules.md §7.2).
-    ///
-    /// - Returns: how many.
-    private mutating func emitGroups<Sink: RecordSink & ~Copyable>(
-        _ devices: Range<Int>, of notification: Notification, from event: EventRecord, into sink: inout Sink
-    ) throws -> Int {
-        // The renderer is prepared only for somebody: it may have groups of a batch that was rolled back.
-        guard !devices.isEmpty else { return 0 }
-        var records = 0
-        for position in devices {
-            let device = fanOut.recipient(position)
-            try renderer.collect(device, audience: fanOut.audience(of: device)) { record in
-                try sink.dispatch(record, for: notification, from: event)
-                records += 1
-            }
-        }
-        try renderer.finishGroups { record in
-            try sink.dispatch(record, for: notification, from: event)
-            records += 1
-        }
-        return records
     }
 
     /// Checks that an event can be sent, before its first record is written.

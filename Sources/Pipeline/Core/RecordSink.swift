@@ -7,7 +7,7 @@ import OrderState
 ///
 /// Keys, values and headers are valid during the call only.
 package protocol RecordSink: ~Copyable {
-    /// A record for the dispatch topic: one device's push, or a grouped one.
+    /// A record for the dispatch topic: one device's push.
     mutating func dispatch(
         _ record: DispatchRecord, for notification: Notification, from event: EventRecord
     ) throws

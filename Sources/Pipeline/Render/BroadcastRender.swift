@@ -18,7 +18,6 @@ struct BroadcastRender: ~Copyable {
     private var values = JSONReader()
     private var texts = TextArena()
     private let maxAge: Int64
-    private let grouping: DispatchGrouping
 
     init(_ configuration: PipelineConfiguration, subscriptions: SubscriptionTable) throws {
         var reader = try subscriptions.makeReader()
@@ -26,7 +25,6 @@ struct BroadcastRender: ~Copyable {
         self.reader = reader
         renderer = BroadcastRenderer(settings: configuration.rendering)
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
-        grouping = configuration.dispatchGrouping
     }
 
     /// A broadcast expires by the time of its own record, as with a sender that is never late.
@@ -54,22 +52,15 @@ struct BroadcastRender: ~Copyable {
         _ broadcast: BroadcastNotification, _ record: EventRecord, into writer: inout RecordLineWriter
     ) throws {
         devices.removeAll(audiences: 1)
-        // The subscriptions of a file are those of partition 0.
-        var name = broadcast.audience + "/0"
+        var name = broadcast.audience
         try name.withUTF8 { name in
-            let key = UnsafeRawBufferPointer(name)
-            let audience = UnsafeRawBufferPointer(rebasing: key.dropLast(2))
+            let audience = UnsafeRawBufferPointer(name)
             try reader.addDevices(of: audience, as: 0, limit: Int.max - 1, to: &devices)
             var count = 0
             for device in devices.devices where !device.isStale(at: broadcast.publishedAt, maxAge: maxAge) {
-                switch grouping {
-                case .device: try writer.dispatch(renderer.render(device, audience: audience), from: record)
-                case .audience:
-                    try renderer.collect(device, audience: audience, key: key) { try writer.dispatch($0, from: record) }
-                }
+                try writer.dispatch(renderer.render(device, audience: audience), from: record)
                 count += 1
             }
-            try renderer.finishGroups { try writer.dispatch($0, from: record) }
             if count == 0 {
                 writer.suppress(record, because: devices.count > 0 ? .staleToken : .noSubscriber)
             }

@@ -40,8 +40,7 @@ package struct RenderRun: ~Copyable {
         explains: Bool, output: Int32
     ) throws {
         topics = configuration.topics
-        var core = try PipelineCore(
-            configuration, recipients: .table(subscriptions), grouping: configuration.dispatchGrouping)
+        var core = try PipelineCore(configuration, recipients: .table(subscriptions))
         try core.beginTransaction(clock: 0)
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core

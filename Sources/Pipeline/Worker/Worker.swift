@@ -30,9 +30,7 @@ struct Worker: ~Copyable {
 
     init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
-        let core = try PipelineCore(
-            configuration, audienceRule: context.audienceRule, recipients: recipients,
-            grouping: configuration.dispatchGrouping)
+        let core = try PipelineCore(configuration, audienceRule: context.audienceRule, recipients: recipients)
         let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
         let consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
         self.slot = slot

@@ -201,7 +201,7 @@ package final class UnequalRecords {
     package func flush() throws(StoreError) {
         try store.write { writer throws(StoreError) in
             for each in pending {
-                try Self.key(each.place, each.record).withStored { key throws(StoreError) in
+                try Self.key(each.place).withStored { key throws(StoreError) in
                     let value = [UInt8(each.event.count)] + each.event + each.record.encoded()
                     try value.withStored { value throws(StoreError) in try writer.put(key, value) }
                 }
@@ -210,22 +210,20 @@ package final class UnequalRecords {
         pending.removeAll()
     }
 
-    /// Compares a device's record in the topic with the rendered one, if there is one.
+    /// Compares a record of the topic with the rendered one, if there is one.
     package func compare(
         _ record: RenderedRecord, at place: Coordinates, _ report: inout DiffReport
     ) throws(StoreError) {
         let reader = try store.makeReader()
         try reader.begin()
         var found: UnsafeRawBufferPointer?
-        try Self.key(place, record).withStored { key throws(StoreError) in found = try reader.value(for: key) }
+        try Self.key(place).withStored { key throws(StoreError) in found = try reader.value(for: key) }
         guard let found, let count = found.first.map(Int.init) else { return }
         let rendered = RenderedRecord(decoding: UnsafeRawBufferPointer(rebasing: found[(1 + count)...]))
         report.fields.note(record, rendered, of: Array(found[1..<1 + count]))
     }
 
-    /// The devices of a grouped record have the same place.
-    private static func key(_ place: Coordinates, _ record: RenderedRecord) -> [UInt8] {
+    private static func key(_ place: Coordinates) -> [UInt8] {
         bigEndian(UInt32(bitPattern: place.partition)) + bigEndian(UInt64(bitPattern: place.offset))
-            + Digest(hashing: record.key).bytes
     }
 }

@@ -64,7 +64,7 @@ struct RedriveWatch: ~Copyable {
                     try news.note(
                         SubscriptionRecord(of: records, at: index, partitions: partitions), at: record.timestamp ?? 0)
                 } else {
-                    try pushes.forEachDevice(of: records, at: index) { try news.note($0, at: $1) }
+                    try pushes.withRecord(of: records, at: index) { try news.note($0, at: $1) }
                 }
             }
         }

@@ -55,7 +55,7 @@ extension ReplaySession {
         var pushes = DispatchTopic()
         try log.read(dispatched, of: topic) { records, indices in
             for at in indices {
-                try pushes.forEachDevice(of: records, at: at) { try index.append($0, at: $1, within: ranges) }
+                try pushes.withRecord(of: records, at: at) { try index.append($0, at: $1, within: ranges) }
             }
         } progress: {
             context.progress(.dispatch, $0, $1)
@@ -109,9 +109,7 @@ extension ReplaySession {
         var pushes = DispatchTopic()
         try log.read(ranges, of: topic) { records, indices in
             for at in indices {
-                try pushes.forEachDevice(of: records, at: at) {
-                    try unequal.compare(RenderedRecord($0), at: $1, &found)
-                }
+                try pushes.withRecord(of: records, at: at) { try unequal.compare(RenderedRecord($0), at: $1, &found) }
             }
         } progress: {
             context.progress(.compared, $0, $1)

@@ -38,12 +38,12 @@ final class CoreTrial {
 
     init(
         mostLate: Int = 10, mostRecords: Int = 1_000, maxAge: Int64 = 86_400_000,
-        rendering: RenderSettings = RenderSettings(), grouping: DispatchGrouping = .device
+        rendering: RenderSettings = RenderSettings()
     ) {
         core = BroadcastCore(
             BroadcastSettings(
                 topic: "broadcasts", subscriptionsTopic: "subscriptions", rendering: rendering,
-                grouping: grouping, maxAge: maxAge, mostLate: mostLate, mostRecords: mostRecords))
+                maxAge: maxAge, mostLate: mostLate, mostRecords: mostRecords))
     }
 
     // MARK: The logs

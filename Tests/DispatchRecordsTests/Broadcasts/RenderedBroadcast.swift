@@ -63,33 +63,6 @@ struct RenderedBroadcast {
         return try all(broadcast, by: &renderer, to: devices, headers: headers)
     }
 
-    /// The records in both forms; the key of the grouped ones is that of partition 3.
-    static func both(
-        _ broadcast: BroadcastNotification, _ settings: RenderSettings, to devices: [Subscription]
-    ) throws -> (single: [PlainRecord], grouped: [PlainRecord]) {
-        var renderer = BroadcastRenderer(settings: settings)
-        let record = EventRecord(partition: 0, offset: 7, timestamp: nil, key: nil, value: nil)
-        #expect(renderer.begin(broadcast, from: record, of: "notifications.broadcasts", headers: []) == nil)
-        let table = SubscriptionTable.inMemory()
-        try table.apply(devices.map { TableRecord($0) })
-        var reader = try table.makeReader()
-        try reader.begin()
-        var list = DeviceList()
-        list.removeAll(audiences: 1)
-        return try withUTF8("channel/General") { audience in
-            try reader.addDevices(of: audience, as: 0, limit: 1_000, to: &list)
-            let single = list.devices.map { PlainRecord(renderer.render($0, audience: audience)) }
-            var grouped: [PlainRecord] = []
-            withUTF8("channel/General/3") { key in
-                for device in list.devices {
-                    renderer.collect(device, audience: audience, key: key) { grouped.append(PlainRecord($0)) }
-                }
-                renderer.finishGroups { grouped.append(PlainRecord($0)) }
-            }
-            return (single, grouped)
-        }
-    }
-
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
 
     private static func withUTF8<Result>(

@@ -19,8 +19,6 @@ class Mix:
 
     # The share of records that cannot be processed.
     poison_rate: float = 0.001
-    # Of events for the place with the many devices.
-    crowd_rate: float = 0.002
     # The share of the changes of status that name no event type: they are the order as it stands.
     snapshot_rate: float = 0
     # If set, half of the orders have a slot that starts in one of the three minutes after this time, or one to three quarters of
@@ -100,7 +98,8 @@ class Events:
         return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))
 
     def place(self):
-        return self.places[0] if self.chance.random() < self.mix.crowd_rate else self.chance.choice(self.places[1:])
+        # One event in five hundred is for the place with the many devices.
+        return self.places[0] if self.chance.random() < 0.002 else self.chance.choice(self.places[1:])
 
     def _wrap(self, event_type, order, extra, late=0.02):
         """The share `late` of the events happened before the one that came last; where most did, long before."""

@@ -32,8 +32,8 @@ class Broadcaster(Daemon):
 class BroadcastWorld:
     """Topics for one test, all named after it, the channels and what is broadcast to them, and the processes."""
 
-    def __init__(self, harness, name, cluster, partitions, devices, grouping="device"):
-        self.rules = Settings(grouping=grouping)
+    def __init__(self, harness, name, cluster, partitions, devices):
+        self.rules = Settings()
         self.harness, self.cluster, self.partitions = harness, cluster, partitions
         self.name = harness.unique(name)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
@@ -66,7 +66,6 @@ class BroadcastWorld:
                 "state.dir": self.folder / instance,
                 "log.format": "text",
                 "broadcasts.max-late": self.max_late,
-                "dispatch.grouping": self.rules.grouping,
             }
             | {f"topic.{topic}": name for topic, name in self.topics.items()}
             | {name.replace("_", "."): value for name, value in more.items()}

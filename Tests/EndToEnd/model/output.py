@@ -2,7 +2,6 @@
 
 import json
 
-from model.grouped import sent
 from model.messages import headers_of, value_of
 from model.partitions import murmur2_partition
 
@@ -11,9 +10,9 @@ def check_dispatch(run, expectation, requested, table, report):
     """Compares the records of the dispatch topic with the pushes that are expected; returns how many there are."""
     expected, of_requests = expectation.pushes, requested.pushes
     seen, last, count = {}, {}, 0
-    for each in sent(run.dispatch, run.settings.grouping, report):
+    for record in run.dispatch:
         count += 1
-        record, place = each.record, each.record.source
+        place = record.source
         headers = {name: value.decode(errors="replace") if value is not None else None for name, value in record.headers}
         key = (record.key or b"").decode(errors="replace")
         identity = (headers.get("source"), headers.get("message-id"), key)
@@ -27,24 +26,19 @@ def check_dispatch(run, expectation, requested, table, report):
         seen[identity] = place
         if identity in expected:
             source, notification, device, position = expected[identity]
-            order, audience = (source.partition, notification.order_id, key), f"place/{notification.place_id}"
+            order = (source.partition, notification.order_id, key)
             _check_value(record, value_of(notification, device, run.settings), report)
             wanted = headers_of(notification, device, source, run.settings)
         else:
             source, push = of_requests[identity]
-            order, position, audience = (source.topic, source.partition, key), source.offset, push.audience
+            order, position = (source.topic, source.partition, key), source.offset
             if record.value != push.value.encode():
                 report.add("wrong value", f"{place}:\n      found    {record.value!r}\n      expected {push.value}")
             wanted = push.headers
-        if each.group is not None:
-            # Of the same device another audience may be in another partition.
-            order += (audience,)
-            if each.group != audience.encode():
-                report.add("wrong key", f"{place}: {each.group!r}, expected {audience}")
         if order in last and last[order][0] > position:
             report.add("order not kept (I3)", f"{place} ({source.source}) comes after {last[order][1]}, of a later record")
         last[order] = (position, place)
-        partition = murmur2_partition(each.key, run.dispatch_partitions)
+        partition = murmur2_partition(record.key, run.dispatch_partitions)
         if record.partition != partition:
             report.add("wrong partition", f"{place}: murmur2 of the key gives {partition}")
         if headers != wanted or len(record.headers) != len(wanted):

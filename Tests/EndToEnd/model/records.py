@@ -112,8 +112,6 @@ class Settings:
     # The templates of `display.templates`; without them order pushes are data only.
     display: Optional[dict] = None
     requests: RequestSettings = field(default_factory=RequestSettings)
-    # The setting dispatch.grouping.
-    grouping: str = "device"
     # The headers beyond the standard ones, of event-type and audience.
     headers: frozenset = frozenset()
 

@@ -29,11 +29,6 @@ def requests_of(world):
     return f"{world.name}.requests"
 
 
-def single_of(world):
-    """The topic of an expansion."""
-    return f"{world.name}.single"
-
-
 def documented(purpose, world, group=None):
     """The page's grants for a purpose, which is the comment above them, with this world's names."""
     block = re.search(r"## ACLs\n.*?```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)[1].replace("\\\n", " ")
@@ -41,12 +36,12 @@ def documented(purpose, world, group=None):
 
     def rename(resource, name):
         if resource == "topic":
-            own = {"requests": requests_of(world), "dispatch.single": single_of(world)}
+            own = {"requests": requests_of(world)}
             own["dispatch.retry."] = f"{world.topics['dispatch']}.retry."
             return (world.topics | own)[name.removeprefix("orders.").removeprefix("notifications.")]
         if name.startswith("carillon-replay-"):
             return name
-        return name.replace("carillon", group or world.name).replace("notifications.dispatch.single", single_of(world))
+        return name.replace("carillon", group or world.name)
 
     return grants_in(lines, rename)
 
@@ -62,7 +57,6 @@ USERS = [
     "replayer",
     "mender",
     "sender",
-    "expander",
     "carillon-run",
     *[f"user-{number}" for number in range(16)],
 ]
@@ -173,10 +167,7 @@ def dispatched(number, expires):
     )
 
 
-@scenario(
-    "with the documented ACLs and no other `deliver` writes outcomes and retries, its lanes are cut, and `dispatch expand` works",
-    background=True,
-)
+@scenario("with the documented ACLs and no other `deliver` writes outcomes and retries, and its lanes are cut", background=True)
 def enough_to_deliver(guarded):
     harness = guarded.harness
     world = harness.make_world("delivers", guarded.cluster)
@@ -206,15 +197,6 @@ def enough_to_deliver(guarded):
     changed = settings | {"delivery.lanes": "android:fcm,ios:apns"}
     if "recorded" not in harness.command("deliver", "lanes", "--cut", settings=changed):
         raise Failure("`deliver lanes --cut` has recorded nothing")
-    guarded.cluster.create_topics({single_of(world): (2, {})})
-    guarded.grant("expander", documented("carillon dispatch expand", world))
-    expansion = world.daemon("x", world.settings("x") | guarded.login("expander"))
-    expansion.arguments[1:2] = ["dispatch", "expand", "--to", single_of(world)]
-    expansion.start()
-    wait_for_daemons("both are copied", lambda: len(guarded.cluster.read(single_of(world))) == 2, [expansion], 60)
-    if expansion.has_line("authorization"):
-        raise Failure(f"it lacks a permission:\n{expansion.last_lines()}")
-    expansion.stop()
 
 
 @scenario("without any one of them `run` ends after about 30 s with 77; the command that it names is what helps", background=True)

@@ -53,7 +53,7 @@ class Chaos:
             crowd=200,
             users=USERS if options.requests_share else 0,
         )
-        self.world.rules.headers, self.world.rules.grouping = frozenset(HEADERS), options.grouping
+        self.world.rules.headers = frozenset(HEADERS)
         self.max_stall = MAX_STALL_NODES if options.nodes > 1 and options.faults["broker"] else MAX_STALL
         self.began = time.monotonic()
 
@@ -73,7 +73,6 @@ class Chaos:
             "shutdown.timeout": f"{TRANSACTION_TIMEOUT}s",
             "subscriptions.max-lag": f"{MAX_LAG}s",
             "dispatch.headers": ",".join(HEADERS),
-            "dispatch.grouping": self.options.grouping,
         }
         daemons = []
         for number in range(self.options.processes):
@@ -197,8 +196,7 @@ class Chaos:
         print(
             f"\nseed {options.seed}, {self.made:,} events at up to {options.rate:,} a second, {self.requested:,} requests, "
             f"{options.changes:,} changes of subscriptions, {options.processes} processes and a visitor, "
-            f"{options.partitions} partitions, schedule={options.schedule}, "
-            f"grouping={options.grouping}, {self.brokers or 'brokers that were there'}"
+            f"{options.partitions} partitions, schedule={options.schedule}, {self.brokers or 'brokers that were there'}"
         )
         for what, count in sorted(counts.items()):
             print(f"  {count:6,} {what}")
@@ -268,7 +266,6 @@ def parse_options():
         "than a session, join and leave, broker: kill one hard; abort=3: one transaction in three. Those "
         f"not named do not happen. Default: {DEFAULT_FAULTS}",
     )
-    parser.add_argument("--grouping", choices=("device", "audience"), default="device", help="dispatch.grouping; default: device")
     parser.add_argument("--schedule", choices=("on", "off"), default="on", help="whether timers fire; default: on")
     parser.add_argument(
         "--keep", action="store_true", help="leave the test's own brokers running where the run fails, to look into"
@@ -306,7 +303,6 @@ def main():
             "processes",
             "nodes",
             "schedule",
-            "grouping",
         )
     )
     print(f"seed {options.seed}: Scripts/chaos {sizes} --faults {chosen}", flush=True)

@@ -58,13 +58,6 @@ CASES = (
     ),
     Case("schedule=off", Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
     Case("display=on", Settings("Europe/Berlin", display=display_templates()), 80, ("--set", "display=on")),
-    Case("grouping", Settings("Europe/Berlin", grouping="audience"), 80, ("--set", "dispatch.grouping=audience")),
-    Case(
-        "grouping, display=on",
-        Settings("Europe/Berlin", grouping="audience", display=display_templates()),
-        80,
-        ("--set", "dispatch.grouping=audience", "--set", "display=on"),
-    ),
 )
 
 

@@ -23,12 +23,4 @@ struct RulesHashTests {
         configuration.rendering.broadcastLanguage = .device
         #expect(configuration.rulesHash == usual)
     }
-
-    @Test("§7.2: grouping is no part of the hash, since it changes no device's record")
-    func grouping() throws {
-        var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
-        let usual = configuration.rulesHash
-        configuration.dispatchGrouping = .audience
-        #expect(configuration.rulesHash == usual)
-    }
 }

@@ -46,7 +46,7 @@ struct PipelineMeterTests {
         var counts = Counts()
         for (source, events) in [(SourceKind.orders, 5), (.requests, 3)] {
             for _ in 0..<events { counts.countEvent(of: source) }
-            counts.count(notifications: events - 2, dispatches: 10 * events, records: events, of: source)
+            counts.count(notifications: events - 2, dispatches: 10 * events, of: source)
             counts.countDeadLetter(.invalidJSON, of: source)
             counts.countSuppressed(.noSubscriber, of: source)
         }

@@ -1,5 +1,4 @@
 import Digests
-import DispatchRecords
 import FanOut
 import Pipeline
 import StateStore
@@ -23,26 +22,23 @@ struct DiffTests {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy, ranges)
         let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
-        try forEachDevice(of: dispatched) { try index.append($0, at: $1, within: input.ranges) }
+        for (offset, record) in dispatched.enumerated() {
+            try record.withDispatchRecord { record in
+                try index.append(
+                    record, at: Coordinates(partition: 0, offset: Int64(offset)),
+                    within: input.ranges)
+            }
+        }
         try index.flush()
         let unequal = UnequalRecords(store: MemoryStore())
         var sink = try run.perform(
             toy, input, filter: filter, configuration: configuration, into: DiffSink(index, unequal: unequal))
         var report = try sink.finish(input.done, hasTimers: filter.isEmpty)
         try unequal.flush()
-        try forEachDevice(of: dispatched) { try unequal.compare(RenderedRecord($0), at: $1, &report) }
-        return report
-    }
-
-    private func forEachDevice(
-        of records: [RenderedRecord], _ body: (DispatchRecord, Coordinates) throws -> Void
-    ) throws {
-        var reader = GroupedReader()
-        for (offset, record) in records.enumerated() {
-            try record.withDispatchRecord { record in
-                try reader.forEachDevice(of: record) { try body($0, Coordinates(partition: 0, offset: Int64(offset))) }
-            }
+        for (offset, record) in dispatched.enumerated() {
+            try unequal.compare(record, at: Coordinates(partition: 0, offset: Int64(offset)), &report)
         }
+        return report
     }
 
     @Test(
@@ -95,34 +91,6 @@ struct DiffTests {
         moved.headers[header].value = Array(source.utf8)
         let other = try compare(toy, with: records + [moved])
         #expect(other.missing == 1 && other.extra == 1)
-    }
-
-    @Test(
-        "grouped records are no difference; a device that is missing, twice or changed is", arguments: UInt64(20)..<24)
-    func grouped(seed: UInt64) throws {
-        let toy = try ToyPipeline.lived(seed: seed, requests: true, apps: false) {
-            $0.dispatchGrouping = .audience
-        }
-        let single = try ToyPipeline.lived(seed: seed, requests: true, apps: false)
-        #expect(toy.pushes.count < single.pushes.count)
-        let whole = try compare(toy, with: toy.pushes)
-        #expect(whole.isZero && whole.equal == single.pushes.count, "seed \(seed): \(whole)")
-        // In part single, as after a change of the setting.
-        #expect(try compare(toy, with: single.pushes).isZero)
-        let at = try #require(toy.pushes.firstIndex { $0.header("devices") == "2" })
-        let less = try compare(toy, with: toy.pushes.enumerated().filter { $0.offset != at }.map(\.element))
-        #expect(less.missing == 2 && less.extra == 0)
-        let twice = try compare(toy, with: toy.pushes + [toy.pushes[at]])
-        #expect(twice.duplicates == 2 && twice.missing == 0)
-        // What the devices share, and what one of them has.
-        var changed = toy.pushes
-        changed[at].value[changed[at].value.count - 1] = 0x20
-        let shared = try compare(toy, with: changed)
-        #expect(shared.unequal == 2 && shared.fields.fields.first?.records == 2, "\(shared)")
-        changed = toy.pushes
-        let place = try #require(changed[at].value.firstRange(of: Array("\"token\":\"".utf8))?.upperBound)
-        changed[at].value[place] = UInt8(ascii: "#")
-        #expect(try compare(toy, with: changed).unequal == 1)
     }
 
     @Test("an extra record, a missing one, a duplicate and a changed byte are each reported")

@@ -85,8 +85,7 @@ struct ToyPipeline: ~Copyable {
         configuration.topics = Self.topics
         try adjust(&configuration)
         let table = SubscriptionTable.inMemory(partitions: 2)
-        let core = try PipelineCore(
-            configuration, recipients: .table(table), grouping: configuration.dispatchGrouping)
+        let core = try PipelineCore(configuration, recipients: .table(table))
         self.configuration = configuration
         self.table = table
         self.core = core
@@ -280,10 +279,8 @@ struct ToyPipeline: ~Copyable {
 
 extension ToyPipeline {
     /// A day in the life, from a seed.
-    ///
-    /// - Parameter apps: each new subscription names an app of its own.
     static func lived(
-        seed: UInt64, jumps: Bool = false, requests: Bool = false, apps: Bool = true,
+        seed: UInt64, jumps: Bool = false, requests: Bool = false,
         _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
     ) throws -> ToyPipeline {
         var toy = try ToyPipeline(adjust)
@@ -309,7 +306,7 @@ extension ToyPipeline {
                 let place = Bool.random(using: &random) ? token % 6 : (token * 5 + 1) % 6
                 try toy.subscribe(
                     "token-\(token)", to: "p\(place)", lastSeen: seen,
-                    app: isGone ? nil : apps ? "com.example.shop\(index)" : "com.example.shop")
+                    app: isGone ? nil : "com.example.shop\(index)")
             }
             if requests { toy.ask(request(index, at: toy.clock, &requestRandom), to: index % 2) }
             guard Int.random(in: 0..<100, using: &random) < 35 else { continue }
