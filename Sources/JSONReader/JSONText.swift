@@ -25,9 +25,8 @@ public struct JSONText {
     /// Whether the bytes from the ninth on equal those of `other`. Both must have the same length, more than eight
     /// bytes.
     @inlinable @inline(__always)
-    package func hasTail(of other: StaticString) -> Bool {
-        guard let start = bytes.baseAddress else { return false }
-        let tail = UnsafeRawPointer(other.utf8Start)
+    package func hasTail(of other: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress, let tail = other.baseAddress else { return false }
         if count <= 16 {
             // The last eight bytes; some were in the head already.
             return start.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)

@@ -57,13 +57,13 @@ extension DeadLetter {
     }
 
     package static func unknownMember(
-        _ name: UnsafeRawBufferPointer, of holder: String, allowed: [StaticString]
+        _ name: UnsafeRawBufferPointer, of holder: String, allowed: [String]
     ) -> DeadLetter {
-        let names = allowed.map { "\($0)" }.joined(separator: ", ")
+        let names = allowed.joined(separator: ", ")
         return DeadLetter(.badRequest, "\(quote(name)) is not a member of \(holder); allowed are \(names)")
     }
 
-    package static func argumentsAlone(_ arguments: StaticString, without key: StaticString) -> DeadLetter {
+    package static func argumentsAlone(_ arguments: String, without key: String) -> DeadLetter {
         DeadLetter(.badRequest, "message.\(arguments) is there without \(key); allowed are both or neither")
     }
 

@@ -84,11 +84,11 @@ extension BroadcastExtractor {
         guard element.isObject else { throw .badRequest(holder, element, .object) }
         let members = BroadcastTextMembers(element)
         if let unknown = members.unknown {
-            throw .unknownMember(unknown.bytes, of: holder, allowed: BroadcastTextMember.allCases.map(\.name))
+            throw .unknownMember(unknown.bytes, of: holder, allowed: BroadcastTextMember.allCases.map(\.rawValue))
         }
         func string(_ name: BroadcastTextMember) throws(DeadLetter) -> String {
             guard let text = members.present(name)?.string else {
-                throw .badRequest("\(holder).\(name.name)", members[name], .requiredString)
+                throw .badRequest("\(holder).\(name.rawValue)", members[name], .requiredString)
             }
             return String(text)
         }

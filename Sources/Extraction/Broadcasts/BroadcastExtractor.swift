@@ -69,12 +69,13 @@ package struct BroadcastExtractor: ~Copyable {
 
     private func refuseOthers(of members: BroadcastMembers, isDisplay: Bool) throws(DeadLetter) {
         let allowed = isDisplay ? BroadcastMember.display : BroadcastMember.nonDisplay
-        let other = BroadcastMember.allCases.prefix(BroadcastMember.ownCount).first { member in
-            members[member] != nil && !allowed.contains(member)
+        let other = BroadcastMember.allCases.first { members[$0] != nil && !allowed.contains($0) }
+        guard var name = members.unknown.map({ String($0) }) ?? other?.rawValue else { return }
+        throw name.withUTF8 { name in
+            DeadLetter.unknownMember(
+                UnsafeRawBufferPointer(name), of: isDisplay ? "a display broadcast" : "a non-display broadcast",
+                allowed: allowed.map(\.rawValue))
         }
-        guard let name = members.unknown?.bytes ?? other.map({ UnsafeRawBufferPointer($0.name) }) else { return }
-        throw .unknownMember(
-            name, of: isDisplay ? "a display broadcast" : "a non-display broadcast", allowed: allowed.map(\.name))
     }
 
     /// Exactly one channel: `audience`, otherwise `channel/` and the document's `channel`, otherwise everybody's.

@@ -1,9 +1,11 @@
 import JSONReader
 
 /// The members of envelopes.
-enum EnvelopeMember {
+enum EnvelopeMember: String, CaseIterable {
     /// CloudEvents in structured mode.
-    case specVersion, id, source, type, time, data, dataBase64
+    case specVersion = "specversion"
+    case dataBase64 = "data_base64"
+    case id, source, type, time, data
     /// Kafka Connect's `{schema,payload}`.
     case schema, payload
 }

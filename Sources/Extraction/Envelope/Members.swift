@@ -1,11 +1,7 @@
 import JSONReader
 
 /// The names of the members to find in one kind of object.
-///
-/// The raw values count from 0.
-protocol MemberName: RawRepresentable<Int>, CaseIterable {
-    var name: StaticString { get }
-    /// The names of all cases.
+protocol MemberName: RawRepresentable<String>, CaseIterable {
     static var table: NameTable { get }
 }
 
@@ -30,8 +26,10 @@ struct Members<Name: MemberName, let nameCount: Int> {
         }
     }
 
-    subscript(name: Name) -> JSONValue? {
-        let position = positions[name.rawValue]
+    subscript(name: Name) -> JSONValue? { value(at: NameTable.index(of: name)) }
+
+    func value(at index: Int) -> JSONValue? {
+        let position = positions[index]
         return position == 0 ? nil : object?.value(at: position)
     }
 }

@@ -13,7 +13,8 @@ struct NameTable: @unchecked Sendable {
         var count = -1
         var head: UInt64 = 0
         var index = 0
-        var name: StaticString = ""
+        /// All bytes, never freed.
+        var name = UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
     private static let slotBits = 6
@@ -21,31 +22,59 @@ struct NameTable: @unchecked Sendable {
     /// Made once for each kind of object, and never freed.
     private let entries: UnsafeMutablePointer<Entry>
     private let multiplier: UInt64
+    /// By member of an envelope, its index; never freed.
+    private let envelope: UnsafeMutablePointer<Int>
+    /// How many names are the object's own. They come first, then those that only envelopes have.
+    let ownCount: Int
 
-    /// - Parameter names: they differ in their length or their first eight bytes; at most 32.
-    init(_ names: [StaticString]) {
+    /// The names differ in their length or their first eight bytes, and are at most 32.
+    ///
+    /// - Parameter isInEnvelope: whether the object may be an envelope, too; a name that both have is one member.
+    init<Name: MemberName>(_ type: Name.Type, isInEnvelope: Bool = false) {
+        var names = Name.allCases.map(\.rawValue)
+        precondition(Name.allCases.enumerated().allSatisfy { Self.index(of: $1) == $0 })
+        ownCount = names.count
+        envelope = .allocate(capacity: EnvelopeMember.allCases.count)
+        envelope.initialize(repeating: 0, count: EnvelopeMember.allCases.count)
+        for member in EnvelopeMember.allCases where isInEnvelope {
+            if !names.contains(member.rawValue) { names.append(member.rawValue) }
+            envelope[Self.index(of: member)] = names.firstIndex(of: member.rawValue)!
+        }
         entries = .allocate(capacity: 1 << Self.slotBits)
         // Tries odd multipliers until all names have slots of their own: a few dozen attempts.
         var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
-        while !Self.fill(entries, with: names, multiplier) {
+        let bytes = names.map(Self.copy)
+        while !Self.fill(entries, with: bytes, multiplier) {
             multiplier = multiplier &* 0xD134_2543_DE82_EF95 | 1
         }
         self.multiplier = multiplier
     }
 
+    /// The position of a case among all cases: an enumeration of names alone is laid out as this number, which `init`
+    /// checks.
+    @inline(__always)
+    static func index<Name: CaseIterable>(of name: Name) -> Int { Int(unsafeBitCast(name, to: UInt8.self)) }
+
+    /// The index of a member of an envelope.
+    @inline(__always)
+    func index(of member: EnvelopeMember) -> Int { envelope[Self.index(of: member)] }
+
+    private static func copy(_ name: String) -> UnsafeRawBufferPointer {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 1)
+        bytes.copyBytes(from: name.utf8)
+        return UnsafeRawBufferPointer(bytes)
+    }
+
     private static func fill(
-        _ entries: UnsafeMutablePointer<Entry>, with names: [StaticString], _ multiplier: UInt64
+        _ entries: UnsafeMutablePointer<Entry>, with names: [UnsafeRawBufferPointer], _ multiplier: UInt64
     ) -> Bool {
         entries.initialize(repeating: Entry(), count: 1 << slotBits)
         for (index, name) in names.enumerated() {
-            let count = name.utf8CodeUnitCount
             var head: UInt64 = 0
-            for place in 0..<min(count, 8) {
-                head |= UInt64(name.utf8Start[place]) << UInt64(8 * place)
-            }
-            let slot = slot(head, count, multiplier)
+            for (place, byte) in name.prefix(8).enumerated() { head |= UInt64(byte) << UInt64(8 * place) }
+            let slot = slot(head, name.count, multiplier)
             if entries[slot].count >= 0 { return false }
-            entries[slot] = Entry(count: count, head: head, index: index, name: name)
+            entries[slot] = Entry(count: name.count, head: head, index: index, name: name)
         }
         return true
     }

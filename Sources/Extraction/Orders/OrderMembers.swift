@@ -1,73 +1,42 @@
-import JSONReader
-
 /// The members of an order that document 1 reads.
-enum OrderMember: Int, MemberName {
-    case id, orderNumber, referenceID, parentOrderID, placeID, place, status, orderType, type, orderDate, metadata
-    case shippingInfo
+enum OrderMember: String, MemberName {
+    case id, place, status, type, metadata
+    case orderNumber = "order_number"
+    case referenceID = "reference_id"
+    case parentOrderID = "parent_order_id"
+    case placeID = "place_id"
+    case orderType = "order_type"
+    case orderDate = "order_date"
+    case shippingInfo = "shipping_info"
 
-    static let table = NameTable(allCases.map(\.name))
-
-    var name: StaticString {
-        switch self {
-        case .id: "id"
-        case .type: "type"
-        case .place: "place"
-        case .status: "status"
-        case .placeID: "place_id"
-        case .metadata: "metadata"
-        case .orderType: "order_type"
-        case .orderDate: "order_date"
-        case .orderNumber: "order_number"
-        case .referenceID: "reference_id"
-        case .shippingInfo: "shipping_info"
-        case .parentOrderID: "parent_order_id"
-        }
-    }
+    static let table = NameTable(Self.self)
 }
 
 /// The members of `shipping_info`.
-enum ShippingMember: Int, MemberName {
-    case slot, pickupDetails, placeID
+enum ShippingMember: String, MemberName {
+    case slot
+    case pickupDetails = "pickup_details"
+    case placeID = "place_id"
 
-    static let table = NameTable(allCases.map(\.name))
-
-    var name: StaticString {
-        switch self {
-        case .slot: "slot"
-        case .placeID: "place_id"
-        case .pickupDetails: "pickup_details"
-        }
-    }
+    static let table = NameTable(Self.self)
 }
 
 /// The members of `shipping_info.slot`.
-enum SlotMember: Int, MemberName {
-    case startTime, endTime, date, deliveryDate
+enum SlotMember: String, MemberName {
+    case date
+    case startTime = "start_time"
+    case endTime = "end_time"
+    case deliveryDate = "delivery_date"
 
-    static let table = NameTable(allCases.map(\.name))
-
-    var name: StaticString {
-        switch self {
-        case .date: "date"
-        case .endTime: "end_time"
-        case .startTime: "start_time"
-        case .deliveryDate: "delivery_date"
-        }
-    }
+    static let table = NameTable(Self.self)
 }
 
 /// The members of Salesforce's `metadata`.
-enum SalesforceMember: Int, MemberName {
-    case deliverySlotStart, deliverySlotEnd
+enum SalesforceMember: String, MemberName {
+    case deliverySlotStart = "delivery_slot_start"
+    case deliverySlotEnd = "delivery_slot_end"
 
-    static let table = NameTable(allCases.map(\.name))
-
-    var name: StaticString {
-        switch self {
-        case .deliverySlotEnd: "delivery_slot_end"
-        case .deliverySlotStart: "delivery_slot_start"
-        }
-    }
+    static let table = NameTable(Self.self)
 }
 
 typealias OrderMembers = Members<OrderMember, 12>

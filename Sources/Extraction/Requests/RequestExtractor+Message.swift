@@ -42,7 +42,7 @@ extension RequestExtractor {
         _ name: MessageMember, of key: MessageMember, in members: MessageMembers
     ) throws(DeadLetter) -> JSONValue? {
         guard let list = try members.strings(name) else { return nil }
-        guard members.present(key) != nil else { throw .argumentsAlone(name.name, without: key.name) }
+        guard members.present(key) != nil else { throw .argumentsAlone(name.rawValue, without: key.rawValue) }
         return list
     }
 

@@ -3,8 +3,6 @@ import JSONReader
 
 /// The names of the members of one kind of object of a request or a broadcast.
 protocol RequestMemberName: MemberName {
-    /// So many of the names, the first ones, are members of the object; the others are those of an envelope.
-    static var ownCount: Int { get }
     /// What the object is called in a sentence.
     static var holder: StaticString { get }
     /// What comes before the name of a member in a sentence.
@@ -12,11 +10,9 @@ protocol RequestMemberName: MemberName {
 }
 
 /// The names of an object that may be in an envelope.
-protocol EnvelopeMemberName: RequestMemberName {
+protocol EnvelopedName: RequestMemberName {
     /// An object with one of these is the content itself, whatever it has beside them.
     static var contentNames: [Self] { get }
-    /// The name of an envelope's member.
-    static func name(of member: EnvelopeMember) -> Self
 }
 
 /// The members of an object that may have no others, found in one pass; if a name occurs twice, the last one counts.
@@ -36,15 +32,17 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
             if let index {
                 positions[index] = value.position
             }
-            if unknown == nil, index ?? nameCount >= Name.ownCount {
+            if unknown == nil, index ?? nameCount >= table.ownCount {
                 unknown = name
             }
         }
     }
 
     /// The value as it is, null included.
-    subscript(name: Name) -> JSONValue? {
-        let position = positions[name.rawValue]
+    subscript(name: Name) -> JSONValue? { value(at: NameTable.index(of: name)) }
+
+    private func value(at index: Int) -> JSONValue? {
+        let position = positions[index]
         return position == 0 ? nil : object?.value(at: position)
     }
 
@@ -58,12 +56,11 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
     /// - Throws: if there is another member than the named ones.
     func refuseUnknownMembers() throws(DeadLetter) {
         guard let unknown else { return }
-        throw .unknownMember(
-            unknown.bytes, of: "\(Name.holder)", allowed: Name.allCases.prefix(Name.ownCount).map(\.name))
+        throw .unknownMember(unknown.bytes, of: "\(Name.holder)", allowed: Name.allCases.map(\.rawValue))
     }
 
     func wrong(_ name: Name, _ expected: RequestValue) -> DeadLetter {
-        .badRequest("\(Name.path)\(name.name)", self[name], expected)
+        .badRequest("\(Name.path)\(name.rawValue)", self[name], expected)
     }
 
     /// A string as it is, not trimmed.
@@ -104,7 +101,7 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
         var count = 0
         while let element = elements.next() {
             guard element.isString else {
-                throw .badRequest("\(Name.path)\(name.name)[\(count)]", element, .string)
+                throw .badRequest("\(Name.path)\(name.rawValue)[\(count)]", element, .string)
             }
             count += 1
         }
@@ -112,8 +109,8 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
     }
 }
 
-extension RequestObject: EnvelopeBody where Name: EnvelopeMemberName {
+extension RequestObject: EnvelopeBody where Name: EnvelopedName {
     var isEvent: Bool { Name.contentNames.contains { self[$0] != nil } }
 
-    subscript(member: EnvelopeMember) -> JSONValue? { self[Name.name(of: member)] }
+    subscript(member: EnvelopeMember) -> JSONValue? { value(at: Name.table.index(of: member)) }
 }
