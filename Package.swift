@@ -152,8 +152,8 @@ let package = Package(
         .testTarget(
             name: "DispatchRecordsTests",
             dependencies: [
-                "CarillonTesting", "DispatchRecords", "Events", "FanOut", "NotificationPayload", "StageSupport",
-                "Subscriptions", "TestSupport",
+                "CarillonTesting", "DispatchRecords", "Events", "FanOut", "JSONReader", "NotificationPayload",
+                "StageSupport", "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "PipelineTests",

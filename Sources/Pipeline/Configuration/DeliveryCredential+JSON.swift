@@ -3,149 +3,71 @@ import Subscriptions
 
 extension DeliveryCredential {
     /// Reads the list of credentials: a JSON list of objects. Paths are relative to the folder of the list.
-    ///
-    /// - Returns: the credentials, and what is wrong, all at once.
-    static func list(json: [UInt8], folder: String) -> (credentials: [DeliveryCredential], problems: [String]) {
-        var reader = JSONReader()
-        return json.withUnsafeBytes { bytes in
-            guard let value = try? reader.parse(bytes), value.isArray else {
-                return ([], ["the file is no JSON list of credentials"])
+    static func list(json: [UInt8], folder: String) throws(InvalidForm) -> [DeliveryCredential] {
+        try Form.read(json) { value, file in
+            guard value.isArray else {
+                file.problem("is no list of credentials")
+                return nil
             }
+            var credentials: [DeliveryCredential?] = []
             var elements = value.elements
-            var credentials: [DeliveryCredential] = []
-            var problems: [String] = []
-            var number = 0
             while let element = elements.next() {
-                number += 1
-                var members = CredentialMembers(element, number: number, folder: folder)
-                if let credential = members.credential() { credentials.append(credential) }
-                problems += members.problems
+                let credential = file.object(element, as: "credential \(credentials.count + 1)") { form in
+                    DeliveryCredential(&form, folder: folder)
+                }
+                credentials.append(credential)
             }
-            if number == 0 { problems.append("the list is empty") }
-            return (credentials, problems)
+            if credentials.isEmpty { file.problem("is an empty list") }
+            return credentials.compactMap(\.self)
         }
+    }
+
+    private init?(_ form: inout Form, folder: String) {
+        let name = form.text("name")
+        if let name, !ConfigurationText.isName(name) {
+            form.problem("has the name '\(name)'; allowed are letters, digits, '.', '_' and '-', at most 200")
+        } else if let name {
+            form.name = "credential '\(name)'"
+        }
+        let provider = form.text("provider").flatMap { form.one(of: Platform.self, $0, "provider") }
+        let source = provider.flatMap { Source(&form, of: $0, folder: folder) }
+        let apps = form.texts("apps")
+        var environments: [PushEnvironment] = []
+        switch provider {
+        case .apns:
+            environments = form.texts("environments").compactMap {
+                form.one(of: PushEnvironment.self, $0, "environment")
+            }
+        case .fcm, nil: break
+        }
+        guard let name, let source else { return nil }
+        self.init(name: name, source: source, apps: apps, environments: environments)
     }
 }
 
-/// Reads the members of one credential, and keeps what is wrong with them.
-private struct CredentialMembers {
-    /// The members of every credential.
-    private static let common = ["name", "provider", "apps"]
-
-    private let object: JSONValue
-    private let number: Int
-    private let folder: String
-    private var name: String?
-    private(set) var problems: [String] = []
-
-    init(_ object: JSONValue, number: Int, folder: String) {
-        self.object = object
-        self.number = number
-        self.folder = folder
-    }
-
-    mutating func credential() -> DeliveryCredential? {
-        guard object.isObject else {
-            problem("is no object")
-            return nil
+extension DeliveryCredential.Source {
+    fileprivate init?(_ form: inout Form, of provider: Platform, folder: String) {
+        func path(_ member: String) -> String? {
+            form.text(member).map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
         }
-        readName()
-        let source = source()
-        let apps = texts("apps")
-        let environments = environments()
-        guard problems.isEmpty, let name, let source else { return nil }
-        return DeliveryCredential(name: name, source: source, apps: apps, environments: environments)
-    }
-
-    private mutating func readName() {
-        guard let text = text("name") else { return }
-        guard ConfigurationText.isName(text) else {
-            problem("has the name '\(text)'; allowed are letters, digits, '.', '_' and '-', at most 200")
-            return
-        }
-        name = text
-    }
-
-    private mutating func source() -> DeliveryCredential.Source? {
-        switch text("provider") {
-        case "fcm" where object.member("token_file") != nil:
-            allow(["token_file", "project_id"])
-            guard let file = path("token_file"), let project = text("project_id") else { return nil }
-            return .tokenFile(file, projectID: project)
-        case "fcm":
-            allow(["service_account"])
-            guard object.member("service_account") != nil else {
-                problem("needs service_account, or token_file and project_id")
+        switch provider {
+        case .fcm where form["token_file"] != nil:
+            form.only("name", "provider", "apps", "token_file", "project_id")
+            guard let file = path("token_file"), let project = form.text("project_id") else { return nil }
+            self = .tokenFile(file, projectID: project)
+        case .fcm:
+            form.only("name", "provider", "apps", "service_account")
+            guard form["service_account"] != nil else {
+                form.problem("needs service_account, or token_file and project_id")
                 return nil
             }
-            return path("service_account").map { .serviceAccount(file: $0) }
-        case "apns":
-            allow(["environments", "key_file", "key_id", "team_id"])
-            let (file, key, team) = (path("key_file"), text("key_id"), text("team_id"))
+            guard let file = path("service_account") else { return nil }
+            self = .serviceAccount(file: file)
+        case .apns:
+            form.only("name", "provider", "apps", "environments", "key_file", "key_id", "team_id")
+            let (file, key, team) = (path("key_file"), form.text("key_id"), form.text("team_id"))
             guard let file, let key, let team else { return nil }
-            return .providerKey(file: file, keyID: key, teamID: team)
-        case let other?:
-            problem("has the provider '\(other)'; allowed are fcm and apns")
-            return nil
-        case nil:
-            return nil
+            self = .providerKey(file: file, keyID: key, teamID: team)
         }
-    }
-
-    /// Whatever is neither of every credential nor one of these.
-    private mutating func allow(_ names: [String]) {
-        let allowed = Self.common + names
-        var members = object.members
-        while let (name, _) = members.next() {
-            let name = String(name)
-            switch name {
-            case _ where allowed.contains(name): continue
-            case "environments": problem("has environments; FCM has only one")
-            default: problem("has the member '\(name)'; allowed are \(allowed.joined(separator: ", "))")
-            }
-        }
-    }
-
-    private mutating func environments() -> [PushEnvironment] {
-        texts("environments").compactMap { text in
-            let environment = PushEnvironment(rawValue: text)
-            if environment == nil {
-                let known = PushEnvironment.allCases.map(\.rawValue).joined(separator: " and ")
-                problem("has the environment '\(text)'; allowed are \(known)")
-            }
-            return environment
-        }
-    }
-
-    private mutating func text(_ name: StaticString) -> String? {
-        guard let text = object.member(name)?.string, !text.bytes.isEmpty else {
-            problem("needs \(name), a text that is not empty")
-            return nil
-        }
-        return String(text)
-    }
-
-    private mutating func path(_ name: StaticString) -> String? {
-        text(name).map { $0.hasPrefix("/") ? $0 : "\(folder)/\($0)" }
-    }
-
-    /// Empty without the member. A list that is there has something in it: none would mean everything.
-    private mutating func texts(_ name: StaticString) -> [String] {
-        guard let member = object.member(name) else { return [] }
-        var texts: [String] = []
-        var elements = member.elements
-        while let element = elements.next() {
-            guard let text = element.string, !text.bytes.isEmpty else {
-                texts = []
-                break
-            }
-            texts.append(String(text))
-        }
-        if texts.isEmpty { problem("has \(name), which must be a list of texts that are not empty") }
-        return texts
-    }
-
-    private mutating func problem(_ text: String) {
-        problems.append("credential \(name.map { "'\($0)'" } ?? "\(number)") \(text)")
     }
 }

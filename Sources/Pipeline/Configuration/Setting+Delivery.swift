@@ -1,5 +1,6 @@
 import Deliveries
 import Foundation
+import JSONReader
 
 extension Setting {
     /// How `carillon deliver` sends (docs/delivery.md).
@@ -10,14 +11,9 @@ extension Setting {
                 "@FILE with a JSON list such as [{\"name\":\"shop\",\"provider\":\"fcm\",\"service_account\":\"shop.json\"}]",
             "What `carillon deliver` sends with: FCM's service accounts or token files, APNs' keys, each for its apps: "
                 + "[credentials](delivery.md#credentials)."
-        ) { file, draft in
-            guard let file else {
-                draft.configuration.delivery.credentials = []
-                return []
-            }
-            let (credentials, problems) = DeliveryCredential.list(json: file.bytes, folder: file.folder)
-            draft.configuration.delivery.credentials = credentials
-            return problems
+        ) { file, draft throws(InvalidForm) in
+            draft.configuration.delivery.credentials =
+                if let file { try DeliveryCredential.list(json: file.bytes, folder: file.folder) } else { [] }
         },
         lanes,
         .custom(

@@ -1,5 +1,6 @@
 import DispatchRecords
 import Foundation
+import JSONReader
 import NotificationPayload
 
 extension Setting {
@@ -33,15 +34,8 @@ extension Setting {
                 allowed:
                     "@FILE with JSON such as {\"default\":\"en\",\"languages\":{\"en\":{\"order_created\":{\"title\":\"Order {visible_id}\",\"body\":\"New\"}}}}",
                 "The titles and bodies of order pushes by language, event type and status: [order pushes that are shown](display.md)."
-            ) { file, draft in
-                do throws(InvalidDisplayTemplates) {
-                    draft.displayTemplates = try (file?.bytes).map { json throws(InvalidDisplayTemplates) in
-                        try DisplayTemplates(json: json)
-                    }
-                    return []
-                } catch {
-                    return error.problems
-                }
+            ) { file, draft throws(InvalidForm) in
+                draft.displayTemplates = if let file { try DisplayTemplates(json: file.bytes) } else { nil }
             },
             .choice(
                 "broadcasts.language", \.configuration.rendering.broadcastLanguage, default: .value("all"),

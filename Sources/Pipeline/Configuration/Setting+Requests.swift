@@ -1,4 +1,5 @@
 import Extraction
+import JSONReader
 
 extension Setting {
     /// What a request says, and where its topic begins (docs/rules.md §8.9).
@@ -25,16 +26,8 @@ extension Setting {
             allowed:
                 "@FILE with JSON such as {\"LoyaltyPoints\":{\"fixed\":{\"view\":\"points\"},\"expected\":[\"points\"]}}",
             "Types of app notifications beside document 2's: the pairs that each fixes, and the keys that it should have."
-        ) { file, draft in
-            do throws(InvalidAppTypes) {
-                draft.configuration.requests.appTypes =
-                    try (file?.bytes).map { json throws(InvalidAppTypes) in
-                        try AppTypes(json: json)
-                    } ?? AppTypes()
-                return []
-            } catch {
-                return error.problems
-            }
+        ) { file, draft throws(InvalidForm) in
+            draft.configuration.requests.appTypes = if let file { try AppTypes(json: file.bytes) } else { AppTypes() }
         },
     ]
 }

@@ -1,6 +1,7 @@
 import DispatchRecords
 import Extraction
 import Foundation
+import JSONReader
 import OrderState
 
 /// One setting: what it is called, what it may be, and where it goes.
@@ -144,10 +145,10 @@ extension Setting {
     /// A file that is read at the start; `@` and its path, or empty.
     ///
     /// - Parameters:
-    ///   - read: takes the file, nil where the value is empty. Returns what is wrong with it.
+    ///   - read: takes the file, nil where the value is empty.
     static func file(
         _ key: String, allowed: String, _ summary: String,
-        _ read: @escaping @Sendable (GivenFile?, inout ConfigurationDraft) -> [String]
+        _ read: @escaping @Sendable (GivenFile?, inout ConfigurationDraft) throws(InvalidForm) -> Void
     ) -> Setting {
         Setting(key: key, defaultValue: .none, allowed: allowed, summary: summary) {
             text, draft throws(InvalidValue) in
@@ -160,9 +161,10 @@ extension Setting {
                 }
                 file = GivenFile(path: path, bytes: Array(data))
             }
-            let problems = read(file, &draft)
-            guard problems.isEmpty else {
-                throw InvalidValue(allowed: "\(allowed); \(problems.joined(separator: "; "))")
+            do throws(InvalidForm) {
+                try read(file, &draft)
+            } catch {
+                throw InvalidValue(allowed: "\(allowed); \(error.problems.joined(separator: "; "))")
             }
         }
     }

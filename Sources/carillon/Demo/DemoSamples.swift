@@ -1,4 +1,5 @@
 import DispatchRecords
+import JSONReader
 import KafkaClient
 import NotificationPayload
 import Subscriptions
@@ -41,7 +42,7 @@ enum DemoSamples {
         [anna, ben, lost, carla].map { $0.record() } + [carla.record(of: "channel/news")]
 
     /// The titles and bodies of order pushes, for `display=on`.
-    static func texts() throws(InvalidDisplayTemplates) -> DisplayTemplates {
+    static func texts() throws(InvalidForm) -> DisplayTemplates {
         try DisplayTemplates(
             json: Array(
                 """

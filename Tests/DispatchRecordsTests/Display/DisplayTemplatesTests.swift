@@ -1,3 +1,4 @@
+import JSONReader
 import Testing
 
 @testable import DispatchRecords
@@ -5,7 +6,7 @@ import Testing
 @Suite("§7.1: the file of the titles and bodies of order pushes")
 struct DisplayTemplatesTests {
     private func problems(_ json: String) -> [String] {
-        do throws(InvalidDisplayTemplates) {
+        do throws(InvalidForm) {
             _ = try DisplayTemplates(json: Array(json.utf8))
             return []
         } catch {
@@ -54,16 +55,16 @@ struct DisplayTemplatesTests {
         arguments: [
             ("[", "it is no JSON"),
             ("[]", "it is no object"),
-            (#"{"languages":{}}"#, "default is missing"),
-            (#"{"default":"en"}"#, "languages is missing"),
-            (#"{"default":1,"languages":{}}"#, "default is no string"),
-            (#"{"default":"fr","languages":{"en":{}}}"#, "default is 'fr', which is not among the languages"),
+            (#"{"languages":{}}"#, "it needs default, a text that is not empty"),
+            (#"{"default":"en"}"#, "it needs languages, an object"),
+            (#"{"default":1,"languages":{}}"#, "it needs default, a text that is not empty"),
+            (#"{"default":"fr","languages":{"en":{}}}"#, "it has the default 'fr', which is not among the languages"),
             (#"{"default":"en","languages":[]}"#, "languages is no object"),
             (
                 #"{"default":"en","languages":{"en":{}},"more":1}"#,
-                "it has 'more', which is neither default nor languages"
+                "it has the member 'more'; allowed are default, languages"
             ),
-            (#"{"default":"en","default":"en","languages":{"en":{}}}"#, "it has 'default' twice"),
+            (#"{"default":"en","default":"en","languages":{"en":{}}}"#, "it has the member 'default' twice"),
             (
                 #"{"default":"en","languages":{"en":{},"de AT":{}}}"#,
                 "languages.de AT is no language tag, such as de or de-AT"
@@ -80,15 +81,15 @@ struct DisplayTemplatesTests {
         "what is wrong with a text has its path",
         arguments: [
             (#"{"order_created":"x"}"#, "languages.en.order_created is no object"),
-            (#"{"order_created":{"title":"a"}}"#, "languages.en.order_created.body is missing"),
-            (#"{"order_created":{"title":1,"body":""}}"#, "languages.en.order_created.title is no string"),
+            (#"{"order_created":{"title":"a"}}"#, "languages.en.order_created needs body, a text"),
+            (#"{"order_created":{"title":1,"body":""}}"#, "languages.en.order_created needs title, a text"),
             (
                 #"{"order_created":{"title":"a","body":"b","sound":"s"}}"#,
-                "languages.en.order_created has 'sound', which is neither title nor body"
+                "languages.en.order_created has the member 'sound'; allowed are title, body"
             ),
             (
                 #"{"order_created":{"title":"a","title":"a","body":"b"}}"#,
-                "languages.en.order_created has 'title' twice"
+                "languages.en.order_created has the member 'title' twice"
             ),
             (
                 #"{"order_created":{"title":"a","body":"b"},"order_created":{"title":"a","body":"b"}}"#,
@@ -137,6 +138,6 @@ struct DisplayTemplatesTests {
         #expect(found.count == 8, "\(found)")
         #expect(found.first == "languages.en.order_created.title has a { without its }")
         #expect(found[1] == "languages.en.order_created.title has a } without its {")
-        #expect(found.last == "default is 'fr', which is not among the languages")
+        #expect(found.last == "it has the default 'fr', which is not among the languages")
     }
 }

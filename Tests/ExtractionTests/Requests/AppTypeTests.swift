@@ -1,3 +1,4 @@
+import JSONReader
 import Testing
 
 @testable import Events
@@ -156,22 +157,24 @@ struct AppTypeTests {
             {"NewBill":{},"":{},"A":1,"B":{"fixed":{"type":"x","google.a":"x","":"x","k":1},"expected":["order_id",2]},
             "C":{"fixed":[],"expected":{},"fixd":{}}}
             """#
-        #expect(throws: InvalidAppTypes.self) { try AppTypes(json: Array(json.utf8)) }
-        do throws(InvalidAppTypes) {
+        #expect(throws: InvalidForm.self) { try AppTypes(json: Array(json.utf8)) }
+        do throws(InvalidForm) {
             _ = try AppTypes(json: Array(json.utf8))
         } catch {
             #expect(
                 error.problems == [
                     "NewBill is a type already", "a type has no name", "A is no object",
-                    "'type' of B is not allowed as a key", "'google.a' of B is reserved for FCM",
-                    "B has an empty key", "the value of 'k' of B is no string",
-                    "'order_id' of B is not allowed as a key", "expected of B has an entry that is no string",
-                    "fixed of C is no object", "expected of C is no list",
-                    "C has 'fixd', which is neither fixed nor expected",
+                    "fixed of B has the key 'type', which is not allowed",
+                    "fixed of B has the key 'google.a', which is reserved for FCM", "fixed of B has an empty key",
+                    "fixed of B needs k, a text",
+                    "B has expected, which must be a list of texts that are not empty",
+                    "B has the key 'order_id', which is not allowed",
+                    "C has the member 'fixd'; allowed are fixed, expected", "fixed of C is no object",
+                    "C has expected, which must be a list of texts that are not empty",
                 ])
         }
         for text in ["", "[]", "{", "\"a\""] {
-            #expect(throws: InvalidAppTypes.self) { try AppTypes(json: Array(text.utf8)) }
+            #expect(throws: InvalidForm.self) { try AppTypes(json: Array(text.utf8)) }
         }
     }
 }

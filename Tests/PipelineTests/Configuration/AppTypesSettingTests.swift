@@ -39,7 +39,9 @@ struct AppTypesSettingTests {
     func problems() throws {
         let wrong = try #require(try load(file: #"{"NewBill":{},"A":{"fixed":{"aps":"x"}}}"#).problems.first)
         #expect(wrong.message.contains("types.json' is not allowed; it must be @FILE with JSON such as {"))
-        #expect(wrong.message.hasSuffix("; NewBill is a type already; 'aps' of A is reserved for APNs"))
+        #expect(
+            wrong.message.hasSuffix(
+                "; NewBill is a type already; fixed of A has the key 'aps', which is reserved for APNs"))
         let missing = try #require(load("@/nowhere/types.json").problems.first)
         #expect(missing.message.contains(" cannot be read: "))
         #expect(try load(file: "[").problems.first?.message.hasSuffix("; it is no JSON") == true)

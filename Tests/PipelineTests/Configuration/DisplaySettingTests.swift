@@ -70,8 +70,8 @@ struct DisplaySettingTests {
         #expect(message.contains("display.json' is not allowed; it must be @FILE with JSON such as {"))
         #expect(
             message.hasSuffix(
-                "; languages.en.order_created.body is missing; languages.en.order_created.title has a { without its }; "
-                    + "default is 'fr', which is not among the languages"))
+                "; languages.en.order_created.title has a { without its }; languages.en.order_created needs body, a text; "
+                    + "it has the default 'fr', which is not among the languages"))
         let missing = load(["display": display, "display.templates": "@/nowhere/display.json"]).problems
         #expect(missing.count == 1)
         #expect(missing.first?.message.contains(" cannot be read: ") == true)

@@ -1,0 +1,110 @@
+/// Why a file cannot be used: every problem at once.
+public struct InvalidForm: Error, Equatable {
+    public let problems: [String]
+}
+
+/// An object of a JSON file that a person writes. Whatever is wrong with it becomes a problem, and reading goes on, so
+/// that all problems are told at once.
+package struct Form {
+    /// What a sentence calls the object.
+    package var name: String
+    /// In the order of the file.
+    package let members: [(name: String, value: JSONValue)]
+    private var problems: [String] = []
+
+    private init(_ name: String, _ value: JSONValue) {
+        self.name = name
+        var members: [(name: String, value: JSONValue)] = []
+        var cursor = value.members
+        while let (name, value) = cursor.next() { members.append((String(name), value)) }
+        self.members = members
+    }
+
+    /// Reads a file. `body` gets its value, and a form that the problems go to.
+    package static func read<Content>(
+        _ json: [UInt8], _ body: (JSONValue, inout Form) -> Content?
+    ) throws(InvalidForm) -> Content {
+        var reader = JSONReader()
+        let result = json.withUnsafeBytes { bytes -> Result<Content, InvalidForm> in
+            guard let value = try? reader.parse(bytes) else { return .failure(.init(problems: ["it is no JSON"])) }
+            var file = Form("it", value)
+            guard let content = body(value, &file), file.problems.isEmpty else {
+                return .failure(.init(problems: file.problems))
+            }
+            return .success(content)
+        }
+        return try result.get()
+    }
+
+    /// Reads an object inside of this one, or this one itself.
+    package mutating func object<Content>(
+        _ value: JSONValue, as name: String, _ body: (inout Form) -> Content?
+    ) -> Content? {
+        guard value.isObject else {
+            problems.append("\(name) is no object")
+            return nil
+        }
+        var form = Form(name, value)
+        let content = body(&form)
+        problems += form.problems
+        return content
+    }
+
+    /// - Parameters:
+    ///   - sentence: without the name at its beginning.
+    ///   - member: that it is about; nil: the object.
+    package mutating func problem(_ sentence: String, of member: String? = nil) {
+        problems.append("\(member.map { path(of: $0) } ?? name) \(sentence)")
+    }
+
+    package func path(of member: String) -> String { "\(name).\(member)" }
+
+    /// The value of a member; if it occurs twice, the last one.
+    package subscript(member: String) -> JSONValue? { members.last { $0.name == member }?.value }
+
+    /// Refuses other members than these, and one that occurs twice.
+    package mutating func only(_ allowed: String...) {
+        var seen: Set<String> = []
+        for (member, _) in members {
+            if !allowed.contains(member) {
+                problem("has the member '\(member)'; allowed are \(allowed.joined(separator: ", "))")
+            } else if !seen.insert(member).inserted {
+                problem("has the member '\(member)' twice")
+            }
+        }
+    }
+
+    /// A text that must be there.
+    package mutating func text(_ member: String, mayBeEmpty: Bool = false) -> String? {
+        if let text = self[member]?.string, mayBeEmpty || text.count > 0 { return String(text) }
+        problem("needs \(member), a text\(mayBeEmpty ? "" : " that is not empty")")
+        return nil
+    }
+
+    /// A list of texts; empty if it is not there.
+    package mutating func texts(_ member: String, mayBeEmpty: Bool = false) -> [String] {
+        guard let value = self[member] else { return [] }
+        var texts: [String] = []
+        var isWrong = !value.isArray
+        var elements = value.elements
+        while let element = elements.next() {
+            if let text = element.string, text.count > 0 { texts.append(String(text)) } else { isWrong = true }
+        }
+        if isWrong || texts.isEmpty && !mayBeEmpty {
+            problem("has \(member), which must be a list of texts that are not empty")
+        }
+        return texts
+    }
+
+    /// One of the type's values.
+    ///
+    /// - Parameter member: what the sentence calls it.
+    package mutating func one<Value: RawRepresentable<String> & CaseIterable>(
+        of type: Value.Type, _ text: String, _ member: String
+    ) -> Value? {
+        if let value = Value(rawValue: text) { return value }
+        let allowed = Value.allCases.map(\.rawValue).joined(separator: " and ")
+        problem("has the \(member) '\(text)'; allowed are \(allowed)")
+        return nil
+    }
+}
