@@ -17,8 +17,6 @@ package struct DeadLetterRequest: Sendable {
     package var includesLate = false
     /// Values repaired by a person, by the place of the dead letter; nil: none were given, and the rules decide.
     package var repaired: [Coordinates: [UInt8]]?
-    /// The run is refused if there are more.
-    package var maxEvents = 10_000
     /// Digest of everything that affects the selection: a resumed run must have the same one.
     package var digest = ""
 

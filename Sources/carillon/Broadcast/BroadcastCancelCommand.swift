@@ -7,8 +7,9 @@ struct BroadcastCancelCommand: ParsableCommand {
         commandName: "cancel",
         abstract: "Send a broadcast to nobody else.",
         discussion: """
-            Writes a record without a value, after saying how far it has got. Who has got it keeps it: no provider takes a push back. What \
-            'carillon deliver' has not sent yet is not sent.
+            Shows its progress and asks for the number of devices that it has reached, then writes a record without a \
+            value. A device that has the push keeps it: no provider takes one back. What 'carillon deliver' has not sent \
+            yet is not sent.
             """,
         examples: [
             ("carillon broadcast cancel 1235", "Shows how far it is, and asks."),
@@ -16,8 +17,8 @@ struct BroadcastCancelCommand: ParsableCommand {
         ])
 
     @Argument(help: "The notificationid.") var id: String
-    @Flag(help: "Do not ask.") var yes: Bool
     @Flag(help: "Print the outcome as JSON.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ConfirmOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
@@ -28,13 +29,12 @@ struct BroadcastCancelCommand: ParsableCommand {
         let entry = try log.found(id, configuration)
         let progress = try BroadcastGroup.read(configuration).journaledProgress(of: entry, configuration)
         let status = BroadcastStatusText(entry: entry, progress: progress, topic: topic, now: WallClock.now)
-        if !yes {
-            Terminal.complain(status.text)
-            let confirmation = NotifyConfirmation(
-                deed: .cancel, count: progress.reached, unit: "devices that it has reached", option: "--yes",
-                optionHasNumber: false)
-            try confirmation.check { TypedLine.read(isStopped: { false }) }
+        if confirmation.dryRun {
+            Terminal.write(json ? try JSONOutput.text(status.document) : status.text)
+            return Terminal.complain("Nothing was cancelled.\n")
         }
+        if !confirmation.yes { Terminal.complain(status.text) }
+        try confirmation.confirmation(of: .cancel).judge(progress.reached, of: "devices that it has reached")
         var writer = try TopicWriter(topic, configuration)
         try writer.write(key: id, value: nil)
         try writer.finish()

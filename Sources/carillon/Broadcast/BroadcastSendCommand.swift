@@ -9,7 +9,8 @@ struct BroadcastSendCommand: ParsableCommand {
         discussion: """
             Writes document 4's object to topic.broadcasts, after the rules have accepted it. Where it has no published_at it \
             gets the present time, so that it means the same however late it is read. Before that the command shows \
-            what would be sent, reads the subscriptions and asks for the number of devices.
+            what would be sent, reads the subscriptions and asks for the number of devices. With --yes it neither counts \
+            nor asks.
             """,
         examples: [
             ("carillon broadcast send maintenance.json", "Shows the plan, and asks."),
@@ -19,9 +20,8 @@ struct BroadcastSendCommand: ParsableCommand {
 
     @Argument(help: "Document 4's object; - is standard input.", completion: .file)
     var file: String
-    @Flag(help: "Write nothing; show what would be sent to whom.") var dryRun: Bool
-    @Flag(help: "Do not count the devices, and do not ask.") var yes: Bool
     @Flag(help: "Print the outcome as JSON.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ConfirmOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
@@ -34,16 +34,14 @@ struct BroadcastSendCommand: ParsableCommand {
         let newest = try BroadcastLog.read(configuration).newest(broadcast.notificationID)
         let plan = BroadcastPlan(
             broadcast: broadcast, replaced: newest.flatMap { $0.end == nil ? $0 : nil },
-            reach: yes ? nil : try BroadcastReach.count(broadcast, configuration, now: now), now: now)
-        if dryRun {
+            reach: confirmation.needsCount ? try BroadcastReach.count(broadcast, configuration, now: now) : nil, now: now)
+        if confirmation.dryRun {
             Terminal.write(json ? try JSONOutput.text(plan.document(record: nil)) : plan.text)
             return Terminal.complain("Nothing was sent.\n")
         }
         if let reach = plan.reach {
             Terminal.complain(plan.text)
-            let confirmation = NotifyConfirmation(
-                count: reach.count, unit: "devices", option: "--yes", optionHasNumber: false)
-            try confirmation.check { TypedLine.read(isStopped: { false }) }
+            try confirmation.confirmation(of: .send).judge(reach.count, of: "devices")
         }
         var writer = try TopicWriter(topic, configuration)
         let place = try writer.writeAndLocate(key: draft.key, value: draft.value)

@@ -11,8 +11,7 @@ struct DeadLettersWork {
     let isNewID: Bool
     /// Events per second.
     let rate: Int
-    /// The number given as an option instead of being typed.
-    let confirmed: Int?
+    let confirmation: Confirmation
     let isJSON: Bool
 
     private var configuration: PipelineConfiguration { context.configuration }
@@ -43,27 +42,11 @@ struct DeadLettersWork {
         if before == nil, plan.events == 0 {
             return try finish(DeadLetterResult(), 0, isNew: true)
         }
-        guard before != nil || plan.events <= request.maxEvents else {
-            throw CommandFailure(
-                .configuration,
-                "\(Self.count(plan.events)) events are more than --max-events allows, which is "
-                    + "\(Self.count(request.maxEvents)); nothing was put back")
-        }
         let number = before?.confirmed ?? plan.events
-        try confirm(number)
+        try confirmation.judge(number, of: "events")
         var result = DeadLetterResult()
         if let before { result.tally = before.tally }
         try send(number, result, &run, &producer)
-    }
-
-    private func confirm(_ number: Int) throws {
-        do {
-            try NotifyConfirmation(count: number, unit: "events", option: "--confirm-events", given: confirmed)
-                .check { TypedLine.read(isStopped: context.isStopped) }
-        } catch {
-            if context.isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was put back") }
-            throw error
-        }
     }
 
     private func send(

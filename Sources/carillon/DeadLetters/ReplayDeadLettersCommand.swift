@@ -12,7 +12,8 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         discussion: """
             Tries every dead letter of an event or a request with the present settings. Those that would be accepted now \
             are written back unchanged to the topic they came from, to the partition of their key, and the running \
-            pipeline processes them like any other. Requests count as events here. To put back what the settings alone cannot repair, name its code with --code, or give \
+            pipeline processes them like any other. Requests count as events here. More than 10,000 need --most. To put \
+            back what the settings alone cannot repair, name its code with --code, or give \
             the repaired value with --repaired. Each is put back once, even across crashes: resume with the same --id.
             """,
         examples: [
@@ -40,24 +41,14 @@ struct ReplayDeadLettersCommand: ParsableCommand {
     var repaired: String?
     @Flag(help: "Also put back events whose order has newer events.") var includeLate: Bool
     @Option(help: "Leave out what happened longer ago: 1h by default.", valueName: "duration") var maxAge: String?
-    @Option(help: "Refuse to put back more: 10000 by default.", valueName: "n") var maxEvents: Int?
     @Option(help: "Events per second: 100 by default.", valueName: "n") var rate: Int?
-    @Flag(help: "Needed to put anything back: the pipeline sends what it gives.") var iUnderstandThisNotifiesPeople:
-        Bool
-    @Option(help: "The number of events in the plan, in place of typing it.", valueName: "n") var confirmEvents: Int?
-    @Flag(help: "Show the plan and put nothing back.") var dryRun: Bool
     @Option(help: "The id to resume under; a new one by default.", valueName: "name") var id: String?
     @Flag(help: "Print JSON.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ResendOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        var problems = options.validate()
-        if !iUnderstandThisNotifiesPeople, !dryRun {
-            problems.append(
-                "--i-understand-this-notifies-people is missing: what is put back is sent to people's phones "
-                    + "(--dry-run shows the plan)")
-        }
-        problems += ReplayOptions.problems(from: from, to: to, partition: partition)
+        var problems = ReplayOptions.problems(from: from, to: to, partition: partition)
         let codes = DeadLetter.Code.allCases.map(\.label)
         problems += code.filter { !codes.contains($0) }.map {
             "--code \($0) is not allowed; it must be one of \(codes.joined(separator: ", "))"
@@ -69,14 +60,8 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         if let maxAge, ReplayOptions.maxAge(maxAge) == nil {
             problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
         }
-        if let maxEvents, maxEvents < 1 {
-            problems.append("--max-events \(maxEvents) is not allowed; it must be 1 or more")
-        }
         if let rate, !(1...1_000_000).contains(rate) {
             problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 events per second")
-        }
-        if let confirmEvents, confirmEvents < 0 {
-            problems.append("--confirm-events \(confirmEvents) is not allowed; it must be 0 or more")
         }
         if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }
         return problems
@@ -91,8 +76,8 @@ struct ReplayDeadLettersCommand: ParsableCommand {
             try ReplayWork.withContext(configuration, now: now) { context in
                 let work = DeadLettersWork(
                     context: context, request: request, id: chosen.text, isNewID: id == nil, rate: rate ?? 100,
-                    confirmed: confirmEvents, isJSON: json)
-                try dryRun ? work.plan() : work.perform()
+                    confirmation: confirmation.confirmation(of: .putBack, isStopped: context.isStopped), isJSON: json)
+                try confirmation.plan.dryRun ? work.plan() : work.perform()
             }
         } catch let error as UnfitRepairs {
             throw CommandFailure(.configuration, lines: error.problems + ["nothing was put back"])
@@ -109,7 +94,6 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         request.oldest = now - age
         request.maxAge = age
         request.includesLate = includeLate
-        request.maxEvents = maxEvents ?? request.maxEvents
         if let repaired {
             request.repaired = try RepairedFile.read(repaired, topic: configuration.topics.deadLetters)
         }

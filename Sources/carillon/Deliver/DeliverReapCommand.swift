@@ -9,32 +9,21 @@ struct DeliverReapCommand: ParsableCommand {
         commandName: "reap",
         abstract: "Unsubscribe the devices that their provider calls dead.",
         discussion: """
-            Shows a plan first, and deletes after the number of its devices is typed, or given with --confirm-devices. A \
+            Shows a plan first, and deletes after the number of its devices is typed, or given with --confirm. A \
             device is dead if its provider said so at least 10 minutes ago, and it has not registered since. The daemon \
             does the same every hour, but for credentials of which more than 5 % of at least 500 answers are about dead \
-            devices: those wait for this command. May be interrupted at any time.
+            devices: those wait for this command, and --yes leaves them out. May be interrupted at any time.
             """,
         examples: [
             ("carillon deliver reap --dry-run", "Which devices are dead, by platform, app and credential."),
             ("carillon deliver reap", "Asks for the number of devices, then deletes."),
             ("carillon deliver reap --yes --json", "From a script; a credential above the limit still waits."),
-            ("carillon deliver reap --confirm-devices 312", "From a script, with the number of a --dry-run."),
+            ("carillon deliver reap --confirm 312", "From a script, with the number of a --dry-run."),
         ])
 
-    @Flag(help: "Do not ask, and leave out credentials above the limit.") var yes: Bool
-    @Option(help: "The number of devices in the plan, in place of typing it.", valueName: "n") var confirmDevices: Int?
-    @Flag(help: "Show the plan and delete nothing.") var dryRun: Bool
     @Flag(help: "Print JSON: a line with the plan, and one with what was deleted.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ConfirmOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
-
-    func validate() -> [String] {
-        var problems: [String] = []
-        if let confirmDevices, confirmDevices < 0 {
-            problems.append("--confirm-devices \(confirmDevices) is not allowed; it must be 0 or more")
-        }
-        if yes, confirmDevices != nil { problems.append("--yes and --confirm-devices exclude each other") }
-        return problems
-    }
 
     func run() async throws {
         let configuration = try options.checked()
@@ -46,8 +35,8 @@ struct DeliverReapCommand: ParsableCommand {
         }
         defer { signals.cancel() }
         let work = ReapWork(
-            reaper: Reaper(configuration, logger: configuration.makeLogger()), isYes: yes, confirmed: confirmDevices,
-            isJSON: json, isStopped: { stop.isSet.load(ordering: .relaxed) })
-        if dryRun { _ = try work.plan() } else { try work.perform() }
+            reaper: Reaper(configuration, logger: configuration.makeLogger()), options: confirmation, isJSON: json,
+            isStopped: { stop.isSet.load(ordering: .relaxed) })
+        if confirmation.dryRun { _ = try work.plan() } else { try work.perform() }
     }
 }

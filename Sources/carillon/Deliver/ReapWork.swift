@@ -3,9 +3,7 @@ import Delivery
 /// The work of `carillon deliver reap`: the plan, the confirmation, the deleting, and the reports.
 struct ReapWork {
     let reaper: Reaper
-    let isYes: Bool
-    /// The number given as an option instead of being typed.
-    let confirmed: Int?
+    let options: ConfirmOptions
     let isJSON: Bool
     let isStopped: () -> Bool
 
@@ -31,23 +29,15 @@ struct ReapWork {
             throw CommandFailure(
                 .configuration,
                 "too many devices of \(report.held.joined(separator: ", ")) are dead, and none of them was deleted: look at "
-                    + "its answers, then confirm the number with --confirm-devices \(left)")
+                    + "its answers, then confirm the number with --confirm \(left)")
         }
     }
 
     private func approval(of plan: ReapPlan) throws -> ReapApproval {
-        if isYes { return .withinLimit }
         let count = plan.devices(.everything)
-        if count == 0, plan.held.isEmpty, confirmed == nil { return .withinLimit }
-        do {
-            try NotifyConfirmation(
-                deed: .delete, count: count, unit: "devices", option: "--confirm-devices", given: confirmed
-            ).check { TypedLine.read(isStopped: isStopped) }
-        } catch {
-            if isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was deleted") }
-            throw error
-        }
-        return .everything
+        if count == 0, plan.held.isEmpty, options.confirm == nil { return .withinLimit }
+        try options.confirmation(of: .delete, isStopped: isStopped).judge(count, of: "devices")
+        return options.yes ? .withinLimit : .everything
     }
 }
 

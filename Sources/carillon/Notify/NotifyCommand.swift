@@ -12,7 +12,8 @@ struct NotifyCommand: ParsableCommand {
         abstract: "Ask the pipeline to notify users, places, channels or single devices.",
         discussion: """
             Writes one request to topic.requests, after the pipeline's own rules have accepted it. Before that it reads \
-            the subscriptions and counts the devices; above 100 it asks for their number.
+            the subscriptions and counts the devices; above 100 it asks for their number. With --yes it neither counts nor \
+            asks. --dry-run shows the records that each provider would get, with a made-up token.
             """,
         examples: [
             (
@@ -34,17 +35,16 @@ struct NotifyCommand: ParsableCommand {
             ),
         ])
 
-    /// Above so many devices it asks.
-    static let mostWithoutAsking = 100
+    /// The largest number of devices that needs no confirmation.
+    private static let mostUnasked = 100
 
     @OptionGroup(title: "Request") var request: NotifyOptions
-    @Flag(help: "Write nothing; show the records that each provider would get, with a made-up token.") var dryRun: Bool
-    @Flag(help: "Do not count the devices, and do not ask.") var yes: Bool
     @Flag(help: "Print the outcome as JSON.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ConfirmOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
-        let configuration = try options.checked(needsBroker: !(dryRun && yes))
+        let configuration = try options.checked(needsBroker: !confirmation.dryRun || confirmation.needsCount)
         guard !configuration.topics.requests.isEmpty else {
             throw CommandFailure(
                 .configuration,
@@ -56,8 +56,8 @@ struct NotifyCommand: ParsableCommand {
         let draft = try request.draft(now: now, newID: UUID().uuidString.lowercased())
         let trial = RequestTrial(configuration: configuration, key: draft.key, value: draft.encoded(), now: now)
         let unsent = try trial.check(.resolver(NoDevices()))
-        let reach = yes ? nil : try count(draft, trial)
-        if dryRun { return try show(draft, trial, reach) }
+        let reach = confirmation.needsCount ? try count(draft, trial) : nil
+        if confirmation.dryRun { return try show(draft, trial, reach) }
         if let reach { try confirm(reach) }
         var writer = try TopicWriter(configuration.topics.requests, configuration)
         let place = try writer.writeAndLocate(key: draft.key, value: trial.value)
@@ -88,11 +88,8 @@ struct NotifyCommand: ParsableCommand {
     }
 
     private func confirm(_ reach: RequestReach) throws(CommandFailure) {
-        guard reach.count > Self.mostWithoutAsking else { return }
-        Terminal.complain("\(reach.text)\n")
-        let confirmation = NotifyConfirmation(
-            count: reach.count, unit: "devices", option: "--yes", optionHasNumber: false)
-        try confirmation.check { TypedLine.read(isStopped: { false }) }
+        if reach.count > Self.mostUnasked { Terminal.complain("\(reach.text)\n") }
+        try confirmation.confirmation(of: .send, mostUnasked: Self.mostUnasked).judge(reach.count, of: "devices")
     }
 
     /// Writes what `carillon render` would, for one device of each provider.

@@ -4,12 +4,8 @@ import Events
 import Pipeline
 import Replay
 
-/// How a re-drive sends, and the confirmations that it requires.
+/// What a re-drive sends, and how fast.
 struct RedriveOptions: ParsableArguments {
-    @Flag(help: "Needed to send: what this command sends is delivered.") var iUnderstandThisNotifiesPeople: Bool
-    @Option(help: "The number of devices in the plan, in place of typing it.", valueName: "n") var confirmDevices: Int?
-    @Flag(help: "Show the plan and send nothing.") var dryRun: Bool
-    @Option(help: "Refuse to send more: 10000 by default.", valueName: "n") var maxDevices: Int?
     @Option(help: "Devices per second: 500 by default.", valueName: "n") var rate: Int?
     @Option(help: "Leave out what is older, by the event's time: 1h by default.", valueName: "duration")
     var maxAge: String?
@@ -18,27 +14,15 @@ struct RedriveOptions: ParsableArguments {
     var undelivered: Bool
     @Option(help: "The id to resume under; a new one by default.", valueName: "name") var id: String?
 
-    static let defaultMaxDevices = 10_000
     static let defaultRate = 500
 
     func validate() -> [String] {
         var problems: [String] = []
-        if !iUnderstandThisNotifiesPeople, !dryRun {
-            problems.append(
-                "--i-understand-this-notifies-people is missing: what this command sends is delivered to people's phones "
-                    + "(--dry-run shows the plan)")
-        }
-        if let maxDevices, maxDevices < 1 {
-            problems.append("--max-devices \(maxDevices) is not allowed; it must be 1 or more")
-        }
         if let rate, !(1...1_000_000).contains(rate) {
             problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 devices per second")
         }
         if let maxAge, maxAgeMilliseconds == nil {
             problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
-        }
-        if let confirmDevices, confirmDevices < 0 {
-            problems.append("--confirm-devices \(confirmDevices) is not allowed; it must be 0 or more")
         }
         if undelivered, includeSent { problems.append("--undelivered and --include-sent cannot be used together") }
         if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }

@@ -7,6 +7,7 @@ struct RedriveWork {
     let context: ReplayContext
     let request: RedriveRequest
     let options: RedriveOptions
+    let confirmation: Confirmation
     let id: String
     let isJSON: Bool
 
@@ -30,16 +31,8 @@ struct RedriveWork {
         let plan = try session.plan()
         try show(plan, resume)
         if resume == nil, plan.devices == 0 { return try finish(RedriveCursor(), isNew: false) }
-        try checkLimit(plan)
         let confirmed = resume?.cursor.devices ?? plan.devices
-        do {
-            try NotifyConfirmation(
-                count: confirmed, unit: "devices", option: "--confirm-devices", given: options.confirmDevices
-            ).check { TypedLine.read(isStopped: context.isStopped) }
-        } catch {
-            if context.isStopped() { throw CommandFailure(.notInTime, "stopped; nothing was sent") }
-            throw error
-        }
+        try confirmation.judge(confirmed, of: "devices")
         try send(confirmed, resume, &session, &producer)
     }
 
@@ -77,15 +70,6 @@ struct RedriveWork {
         }
         line.clear()
         try finish(last, isNew: true)
-    }
-
-    private func checkLimit(_ plan: RedrivePlan) throws {
-        let most = options.maxDevices ?? RedriveOptions.defaultMaxDevices
-        guard plan.devices > most else { return }
-        throw CommandFailure(
-            .configuration,
-            "\(Self.count(plan.devices)) devices are more than --max-devices allows, which is \(Self.count(most)); "
-                + "nothing was sent")
     }
 
     // MARK: What is said

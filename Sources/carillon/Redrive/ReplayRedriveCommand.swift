@@ -9,9 +9,9 @@ struct ReplayRedriveCommand: ParsableCommand {
         commandName: "redrive",
         abstract: "Send the pushes of past events that nobody was sent. Notifies people.",
         discussion: """
-            Shows a plan first, and sends it after the number of its devices is typed, or given with --confirm-devices. \
+            Shows a plan first, and sends it after the number of its devices is typed, or given with --confirm. \
             Of each order only the latest notification is sent, and nothing that was already dispatched; with --undelivered \
-            only what was dispatched, and then refused or given up. After an interruption, resume with the same options and \
+            only what was dispatched, and then refused or given up. More than 10,000 devices need --most. After an interruption, resume with the same options and \
             the same --id.
             """,
         examples: [
@@ -21,7 +21,7 @@ struct ReplayRedriveCommand: ParsableCommand {
                 "Asks for the number of devices, then sends."
             ),
             (
-                "carillon replay redrive --from -1h --i-understand-this-notifies-people --confirm-devices 312",
+                "carillon replay redrive --from -1h --i-understand-this-notifies-people --confirm 312",
                 "From a script, with the number of a --dry-run."
             ),
             (
@@ -33,6 +33,7 @@ struct ReplayRedriveCommand: ParsableCommand {
     @OptionGroup(title: "Selection") var selection: ReplayOptions
     @OptionGroup(title: "Re-drive") var redrive: RedriveOptions
     @Flag(help: "Print JSON: a line with the plan, and one with what was sent.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ResendOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
@@ -55,8 +56,10 @@ struct ReplayRedriveCommand: ParsableCommand {
         request.digest = RedriveDigest.make(selection, redrive, configuration)
         try ReplayWork.withContext(configuration, now: now) { context in
             let work = RedriveWork(
-                context: context, request: request, options: redrive, id: id.text, isJSON: json)
-            try redrive.dryRun ? work.plan() : work.perform()
+                context: context, request: request, options: redrive,
+                confirmation: confirmation.confirmation(of: .resend, isStopped: context.isStopped), id: id.text,
+                isJSON: json)
+            try confirmation.plan.dryRun ? work.plan() : work.perform()
         }
     }
 }

@@ -51,7 +51,7 @@ struct RenderCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        options.validate() + [ReplayOptions.timeProblem("--until", until)].compactMap(\.self)
+        [ReplayOptions.timeProblem("--until", until)].compactMap(\.self)
     }
 
     func run() async throws {

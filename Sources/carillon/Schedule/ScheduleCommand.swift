@@ -28,7 +28,7 @@ struct ScheduleCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        (limit < 0 ? ["--limit \(limit) is not allowed; it must be 0 or more"] : []) + options.validate()
+        limit < 0 ? ["--limit \(limit) is not allowed; it must be 0 or more"] : []
     }
 
     func run() async throws {

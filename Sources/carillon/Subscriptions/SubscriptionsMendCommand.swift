@@ -10,8 +10,8 @@ struct SubscriptionsMendCommand: ParsableCommand {
         abstract: "Move subscriptions from wrong partitions to those of their keys.",
         discussion: """
             A subscription has an effect only in the partition that murmur2 of its whole key gives. This shows a plan \
-            first, and writes after the number of its records is typed, or given with --confirm-records. Of each key the \
-            newest record counts, by its timestamp: a subscription is written to its partition, unless the device has \
+            first, and writes after the number of its records is typed, or given with --confirm. Of each key the newest \
+            record counts, by its timestamp: a subscription is written to its partition, unless the device has \
             unsubscribed there since; then the misplaced record is ended by a null. Correct the producer first: it must \
             partition by murmur2. May be interrupted at any time, and repeated.
             """,
@@ -21,35 +21,21 @@ struct SubscriptionsMendCommand: ParsableCommand {
             ("carillon subscriptions mend --yes --json", "From a script."),
         ])
 
-    @Flag(help: "Do not ask.") var yes: Bool
-    @Option(help: "The number of misplaced records in the plan, in place of typing it.", valueName: "n")
-    var confirmRecords: Int?
-    @Flag(help: "Show the plan and write nothing.") var dryRun: Bool
     @Flag(help: "Print JSON: a line with the plan, and one with what was written.") var json: Bool
+    @OptionGroup(title: "Confirmation") var confirmation: ConfirmOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     /// After this many rounds something writes to wrong partitions all the time.
     private static let mostRounds = 5
-
-    func validate() -> [String] {
-        var problems: [String] = []
-        if let confirmRecords, confirmRecords < 0 {
-            problems.append("--confirm-records \(confirmRecords) is not allowed; it must be 0 or more")
-        }
-        if yes, confirmRecords != nil { problems.append("--yes and --confirm-records exclude each other") }
-        return problems
-    }
 
     func run() async throws {
         let configuration = try options.checked()
         let topic = SubscriptionsTopic(configuration: configuration)
         var plan = MendPlan(try topic.places())
         Terminal.write(json ? try JSONOutput.text(plan) : plan.text)
-        guard !dryRun else { return }
-        if !yes, plan.misplaced > 0 || confirmRecords != nil {
-            try NotifyConfirmation(
-                deed: .move, count: plan.misplaced, unit: "records", option: "--confirm-records", given: confirmRecords
-            ).check { TypedLine.read { false } }
+        guard !confirmation.dryRun else { return }
+        if plan.misplaced > 0 || confirmation.confirm != nil {
+            try confirmation.confirmation(of: .move).judge(plan.misplaced, of: "records")
         }
         var written = MendOutcome()
         var rounds = 0
@@ -60,7 +46,7 @@ struct SubscriptionsMendCommand: ParsableCommand {
             plan = MendPlan(try topic.places())
             rounds += 1
         }
-        Terminal.write(json ? try JSONOutput.text(written) : written.text)
+        if json || rounds > 0 { Terminal.write(json ? try JSONOutput.text(written) : written.text) }
         guard plan.isEmpty else {
             throw CommandFailure(
                 .difference,

@@ -158,18 +158,18 @@ import Testing
         let plan = try CommandProcess.run(mend + ["--dry-run"], environment: environment)
         #expect(plan.status == 0, "\(plan.errors)")
         #expect(plan.output.contains("3 misplaced records of 3 keys"), "\(plan.output)")
-        let refused = try CommandProcess.run(mend + ["--confirm-records", "2"], environment: environment)
+        let refused = try CommandProcess.run(mend + ["--confirm", "2"], environment: environment)
         #expect(refused.status == 78)
         #expect(refused.errors.contains("which is 3; nothing was moved"), "\(refused.errors)")
         let unasked = try CommandProcess.run(mend, environment: environment)
-        #expect(unasked.errors.contains("give --confirm-records 3"), "\(unasked.errors)")
-        let done = try CommandProcess.run(mend + ["--confirm-records", "3"], environment: environment)
+        #expect(unasked.errors.contains("give --confirm 3"), "\(unasked.errors)")
+        let done = try CommandProcess.run(mend + ["--confirm", "3"], environment: environment)
         #expect(done.status == 0, "\(done.errors)")
         #expect(done.output.contains("Ended 3 misplaced records"), "\(done.output)")
         let listed = try CommandProcess.run(["subscriptions", "list"], environment: environment)
         #expect(listed.output.hasSuffix("\n3 subscriptions\n"), "\(listed.output)")
         let again = try CommandProcess.run(mend + ["--yes"], environment: environment)
-        #expect(again.output.hasPrefix("Nothing is misplaced.\n"), "\(again.output)")
+        #expect(again.output == "Nothing is misplaced.\n", "\(again.output)")
         withExtendedLifetime(cluster) {}
     }
 

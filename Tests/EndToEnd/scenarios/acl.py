@@ -128,7 +128,7 @@ def enough(guarded):
         "--repaired",
         str(file),
         "--i-understand-this-notifies-people",
-        "--confirm-events",
+        "--confirm",
         "1",
         settings=settings | guarded.login("mender"),
     )
@@ -139,9 +139,9 @@ def enough(guarded):
     harness.command(
         *words,
         "--i-understand-this-notifies-people",
-        "--confirm-devices",
+        "--confirm",
         str(plan["devices"]),
-        "--max-devices",
+        "--most",
         "1000000",
         "--rate",
         "100000",

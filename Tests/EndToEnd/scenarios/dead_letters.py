@@ -41,11 +41,11 @@ def once(harness):
     ends = world.ends
     for arguments, code, words in (
         ((), EXIT_USAGE, CONFIRMATION),
-        (("--confirm-events", str(count)), EXIT_USAGE, CONFIRMATION),
-        ((CONFIRMATION,), EXIT_REFUSED, "--confirm-events"),
-        ((CONFIRMATION, "--confirm-events", str(count + 1)), EXIT_REFUSED, "not the number of events"),
-        ((CONFIRMATION, "--confirm-events", str(count), "--max-events", str(count - 1)), EXIT_REFUSED, "--max-events"),
-        ((CONFIRMATION, "--confirm-events", str(count), "--id", "not allowed"), EXIT_USAGE, "--id"),
+        (("--confirm", str(count)), EXIT_USAGE, CONFIRMATION),
+        ((CONFIRMATION,), EXIT_REFUSED, "--confirm"),
+        ((CONFIRMATION, "--confirm", str(count + 1)), EXIT_REFUSED, "not the number of events"),
+        ((CONFIRMATION, "--confirm", str(count), "--most", str(count - 1)), EXIT_REFUSED, "--most"),
+        ((CONFIRMATION, "--confirm", str(count), "--id", "not allowed"), EXIT_USAGE, "--id"),
     ):
         said = put_back(world, *arguments, expected=code)[1]
         if words not in said:
@@ -66,13 +66,13 @@ def once(harness):
     expect("too old", (plan["events"], plan["left"]), (0, {"too_old": count}))
     expect("the ends of the events", world.ends, ends)
     daemon = world.started(name="lenient", **LENIENT)
-    (_, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count), "--id", "first")
+    (_, outcome), _ = put_back(world, CONFIRMATION, "--confirm", str(count), "--id", "first")
     expect("the outcome", outcome, {"id": "first", "confirmed": count, "put_back": count, "left": {}, "refused": []})
     check_once(world, count, ["first"])
-    put_back(world, CONFIRMATION, "--confirm-events", str(count), "--id", "first")
-    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count))
+    put_back(world, CONFIRMATION, "--confirm", str(count), "--id", "first")
+    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm", str(count))
     expect("the next one", (plan["events"], plan["left"], outcome["put_back"]), (0, {"put_back": count, "still_dead": 3}, 0))
-    put_back(world, CONFIRMATION, "--confirm-events", "1", "--id", "first", "--code", "no_place", expected=EXIT_REFUSED)
+    put_back(world, CONFIRMATION, "--confirm", "1", "--id", "first", "--code", "no_place", expected=EXIT_REFUSED)
     wait_until_done(world)
     daemon.stop()
     check_once(world, count, ["first"])
@@ -89,7 +89,7 @@ def kills(harness):
     count = 30
     world = strict_world(harness, "kills", count)
     # An id is the cluster's, not the world's.
-    arguments = (CONFIRMATION, "--confirm-events", str(count), "--id", world.name, "--rate", "3")
+    arguments = (CONFIRMATION, "--confirm", str(count), "--id", world.name, "--rate", "3")
     running = put_back_beside(world, *arguments)
     wait_for_returned(world, 6, running)
     running.kill()
@@ -141,9 +141,7 @@ def repaired(harness):
         (line(json_letter, repaired_values[0]) * 2, "again"),
     ):
         file.write_text(text)
-        said = put_back(world, CONFIRMATION, "--confirm-events", "1", "--repaired", str(file), expected=EXIT_REFUSED, rules=STRICT)[
-            1
-        ]
+        said = put_back(world, CONFIRMATION, "--confirm", "1", "--repaired", str(file), expected=EXIT_REFUSED, rules=STRICT)[1]
         if words not in said or "nothing was put back" not in said:
             raise Failure(f"{text!r} is refused with: {said}")
     # The order gets a newer event meanwhile: then its dead letter stays, unless late ones are asked for.
@@ -156,10 +154,10 @@ def repaired(harness):
     )
     (plan,), _ = put_back(world, "--dry-run", "--repaired", str(file), rules=STRICT)
     expect("the plan", (plan["events"], plan["left"]), (2, {"late": 1}))
-    put_back(world, CONFIRMATION, "--confirm-events", "2", "--repaired", str(file), rules=STRICT)
+    put_back(world, CONFIRMATION, "--confirm", "2", "--repaired", str(file), rules=STRICT)
     back = returned(world)
     expect("what is back", [(each.key, each.value) for each in back], [(b"bad", repaired_values[0]), (b"bad", repaired_values[1])])
-    (plan, _), _ = put_back(world, CONFIRMATION, "--confirm-events", "1", "--include-late", "--repaired", str(file), rules=STRICT)
+    (plan, _), _ = put_back(world, CONFIRMATION, "--confirm", "1", "--include-late", "--repaired", str(file), rules=STRICT)
     expect("the late one", (plan["events"], plan["left"]), (1, {"put_back": 2}))
     daemon = pipeline(world, **STRICT)
     sources = {dict(each.headers)["source"] for each in world.cluster.read(world.topics["dispatch"])}
@@ -187,7 +185,7 @@ def changed(harness):
     world = strict_world(harness, "changed", count)
     repairable = [each for each in letters(world) if dict(each.headers)["x-error-code"] == b"missing_order_id"]
     by_hand, late = sorted(repairable, key=lambda each: (each.partition, each.offset))[-2:]
-    running = put_back_beside(world, CONFIRMATION, "--confirm-events", str(count), "--id", "c", "--rate", "3")
+    running = put_back_beside(world, CONFIRMATION, "--confirm", str(count), "--id", "c", "--rate", "3")
     wait_for_returned(world, 3, running)
     world.cluster.produce(
         world.topics["events"], [Input(late.key, event(200, id="o").value)], int(dict(late.headers)[COORDINATES[1]])
@@ -204,7 +202,7 @@ def changed(harness):
     ):
         if line not in running.printed():
             raise Failure(f"it does not say '{line}': {running.printed()}")
-    (outcome,), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count), "--id", "c")
+    (outcome,), _ = put_back(world, CONFIRMATION, "--confirm", str(count), "--id", "c")
     expect("the outcome", (outcome["put_back"], outcome["left"]), (count - 2, {"late": 1, "put_back": 1}))
 
 
@@ -221,7 +219,7 @@ def refused(harness):
     # Room for a few of the small ones, and not for the big one.
     world.cluster.configure(world.topics["events"], {"max.message.bytes": "4000"})
     (place,) = [each.source for each in letters(world) if each.key == b"o300"]
-    arguments = (CONFIRMATION, "--confirm-events", str(count + 2))
+    arguments = (CONFIRMATION, "--confirm", str(count + 2))
     (plan, outcome), _ = put_back(world, *arguments, "--id", "r")
     expect("the plan", plan["events"], count + 2)
     expect(
@@ -234,14 +232,14 @@ def refused(harness):
     check_once(world, count + 1, ["r"])
     (again,), _ = put_back(world, *arguments, "--id", "r")
     expect("once more", (again["put_back"], again["left"]), (count + 1, {"refused": 1}))
-    (_, next_one), _ = put_back(world, CONFIRMATION, "--confirm-events", "1")
+    (_, next_one), _ = put_back(world, CONFIRMATION, "--confirm", "1")
     expect("the next run", (next_one["put_back"], next_one["left"]), (0, {"refused": 1}))
     # The dead letter is older by now. A limit of a few milliseconds would also refuse the markers that end transactions.
     world.cluster.configure(world.topics["events"], {"max.message.bytes": "100000", "message.timestamp.before.max.ms": "2000"})
-    (_, old), _ = put_back(world, CONFIRMATION, "--confirm-events", "1")
+    (_, old), _ = put_back(world, CONFIRMATION, "--confirm", "1")
     expect("where the topic wants no old timestamps", (old["put_back"], old["left"]), (0, {"refused": 1}))
     world.cluster.configure(world.topics["events"], {"message.timestamp.before.max.ms": str(2**63 - 1)})
-    (_, last), _ = put_back(world, CONFIRMATION, "--confirm-events", "1")
+    (_, last), _ = put_back(world, CONFIRMATION, "--confirm", "1")
     expect("with room for it", (last["put_back"], last["left"]), (1, {}))
 
 
@@ -263,7 +261,7 @@ def partitions(harness):
     late = moved[0]
     world.cluster.produce(topic, [Input(late, event(200, id="o").value)])
     expect("the partition of the newer event", [each.partition for each in world.cluster.read(topic) if b"e200" in each.value], [1])
-    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", str(count - 1), "--id", "p")
+    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm", str(count - 1), "--id", "p")
     expect("the plan", (plan["events"], plan["left"]), (count - 1, {"still_dead": 3, "late": 1}))
     expect(
         "what is back, by partition",
@@ -272,7 +270,7 @@ def partitions(harness):
     )
     (plan,), _ = put_back(world, "--dry-run")
     expect("afterwards", (plan["events"], plan["left"]), (0, {"still_dead": 3, "late": 1, "put_back": count - 1}))
-    (_, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", "1", "--include-late")
+    (_, outcome), _ = put_back(world, CONFIRMATION, "--confirm", "1", "--include-late")
     expect("the late one", outcome["put_back"], 1)
     daemon = pipeline(world, **LENIENT)
     daemon.stop()
@@ -298,7 +296,7 @@ def elsewhere(harness):
 def grows(harness):
     count = 30
     world = strict_world(harness, "grows", count, partitions=1)
-    arguments = (CONFIRMATION, "--confirm-events", str(count), "--id", "g")
+    arguments = (CONFIRMATION, "--confirm", str(count), "--id", "g")
     running = put_back_beside(world, *arguments, "--rate", "3")
     wait_for_returned(world, 3, running)
     world.cluster.add_partitions(world.topics["events"], 2)

@@ -98,7 +98,7 @@ def requests(harness):
             },
         },
     )
-    arguments = (CONFIRMATION, "--confirm-events", str(orders + count), "--id", world.name, "--rate", "3")
+    arguments = (CONFIRMATION, "--confirm", str(orders + count), "--id", world.name, "--rate", "3")
     topics = ("events", "requests")
 
     killed = put_back_beside(world, *arguments)
@@ -139,7 +139,7 @@ def repaired_requests(harness):
     world.cluster.produce(
         world.topics["requests"], [Input(by_hand.key, by_hand.value, by_hand.headers)], int(dict(by_hand.headers)[COORDINATES[1]])
     )
-    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm-events", "2", "--id", "types", rules=rules)
+    (plan, outcome), _ = put_back(world, CONFIRMATION, "--confirm", "2", "--id", "types", rules=rules)
     expect("with the type", (plan["events"], plan["left"]), (2, {"still_dead": 3, "put_back": 1, "expired": 1}))
     expect("the outcome", (outcome["put_back"], outcome["left"]), (2, {}))
     file = world.folder / "repaired.jsonl"
@@ -157,7 +157,7 @@ def repaired_requests(harness):
     wrong = {"payload": by_code["bad_request"].value.decode()}
     place = {name: getattr(by_code["bad_request"], name) for name in ("topic", "partition", "offset")}
     file.write_text("\n".join(json.dumps(line) for line in [*lines, place | wrong]))
-    arguments = (CONFIRMATION, "--confirm-events", "3", "--repaired", str(file))
+    arguments = (CONFIRMATION, "--confirm", "3", "--repaired", str(file))
     said = put_back(world, *arguments, expected=EXIT_REFUSED, rules=rules)[1]
     if "still bad_request, audience" not in said or "nothing was put back" not in said:
         raise Failure(f"a file with a mistake is refused with: {said}")

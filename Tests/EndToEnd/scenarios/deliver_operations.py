@@ -227,7 +227,7 @@ def undelivered(harness):
             )
         (plan,), _ = redrive(world, "--undelivered", "--dry-run")
         expect("the plan", plan["plan"]["devices"], 6 * devices)
-        redrive(world, "--undelivered", CONFIRMATION, "--confirm-devices", str(6 * devices))
+        redrive(world, "--undelivered", CONFIRMATION, "--confirm", str(6 * devices))
         wait_for_daemons("what was refused is accepted", lambda: ended("accepted") == 9 * devices, [sender])
         (again,), _ = redrive(world, "--undelivered", "--dry-run")
         expect("a second plan", again["plan"]["devices"], 0)

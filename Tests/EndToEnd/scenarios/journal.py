@@ -163,7 +163,7 @@ def created_again(harness):
     world.wait_until_done()
     daemon.stop()
     before = len(dispatched(world))
-    expect_refused(world, settings, reason, *looks, REDRIVE, ("replay", "redrive", CONFIRMATION, "--confirm-devices", "0"))
+    expect_refused(world, settings, reason, *looks, REDRIVE, ("replay", "redrive", CONFIRMATION, "--confirm", "0"))
     expect("records of the dispatch topic", len(dispatched(world)), before)
     # What helps: to delete the entries of the other log.
     world.cluster.delete_records(world.topics["journal"], 0, journal)
@@ -214,7 +214,7 @@ def mirrored(harness):
     world.cluster.produce(world.topics["dispatch"], copies)
     found = replay(world, settings, *REDRIVE[1:])
     expect("the plan", (found["plan"]["devices"], found["left_out"]), (15, {"other_source": 25}))
-    replay(world, settings, "redrive", CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "15")
+    replay(world, settings, "redrive", CONFIRMATION, "--subscriptions", "now", "--confirm", "15")
     records = dispatched(world)
     seen = {(dict(each.headers)["message-id"], each.key) for each in records}
     expect("pushes, each once to each device", (len(records), len(seen)), (40, 40))

@@ -173,7 +173,7 @@ def redriven(network):
         "kafka_client_id": "redriven",
     }
     process = redrive_beside(
-        world, CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "300", "--rate", "60", "--id", "unanswered", **through
+        world, CONFIRMATION, "--subscriptions", "now", "--confirm", "300", "--rate", "60", "--id", "unanswered", **through
     )
     wait_for_sent(world, 60, process)
     faults.commit = lambda _: Hold(reply=DROPPED)

@@ -55,8 +55,8 @@ def reaped(harness):
     )
     expect("the answers", plan["credentials"], [{"credential": "shop", "answers": 7, "dead": 5, "held": False}])
     reap(world, expected=EXIT_REFUSED)
-    reap(world, "--confirm-devices", "4", expected=EXIT_REFUSED)
-    reap(world, "--confirm-devices", "3", "--yes", expected=EXIT_USAGE)
+    reap(world, "--confirm", "4", expected=EXIT_REFUSED)
+    reap(world, "--confirm", "3", "--yes", expected=EXIT_USAGE)
     expect("after a plan and refusals", (len(subscriptions(world)), committed(world)), (len(before), {}))
     (_, done), _ = reap(world, "--yes")
     expect("what was done", done, {"devices": 3, "subscriptions": 4, "restored": 0, "held": [], "has_more": False})
@@ -77,7 +77,7 @@ def held(harness):
     answered(world, outcome(36, "accepted"), outcome(31), partition=1)
     for _ in range(2):
         _, said = reap(world, "--yes", expected=EXIT_REFUSED)
-        if "--confirm-devices 30" not in said:
+        if "--confirm 30" not in said:
             raise Failure(f"it says: {said}")
         expect("nulls", len(nulls(world)), 1)
         found = committed(world)
@@ -85,7 +85,7 @@ def held(harness):
     # Its share is small now, and it waits all the same.
     answered(world, *(outcome(0, "accepted", credential="wrong") for _ in range(2_000)))
     reap(world, "--yes", expected=EXIT_REFUSED)
-    (plan, done), _ = reap(world, "--confirm-devices", "30")
+    (plan, done), _ = reap(world, "--confirm", "30")
     expect("the plan", [each for each in plan["credentials"] if each["held"]][0]["dead"], 30)
     expect("what was done", (done["devices"], len(nulls(world)), committed(world)[0]), (30, 31, (2_501, "v1")))
 

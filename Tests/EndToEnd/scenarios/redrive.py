@@ -44,13 +44,13 @@ def confirmations(harness):
         {"event_order_created": 28, "event_order_status_changed": 20},
     )
     for words, code, reason in (
-        (("--confirm-devices", "48"), EXIT_USAGE, CONFIRMATION),
-        ((CONFIRMATION,), EXIT_REFUSED, "--confirm-devices 48"),
-        ((CONFIRMATION, "--confirm-devices", "47"), EXIT_REFUSED, "not the number of devices"),
-        ((CONFIRMATION, "--confirm-devices", "480"), EXIT_REFUSED, "not the number of devices"),
-        ((CONFIRMATION, "--confirm-devices", "48", "--max-devices", "47"), EXIT_REFUSED, "--max-devices"),
-        ((CONFIRMATION, "--confirm-devices", "48", "--no-journal"), EXIT_USAGE, "--no-journal"),
-        ((CONFIRMATION, "--confirm-devices", "48", "--id", "a/b"), EXIT_USAGE, "--id"),
+        (("--confirm", "48"), EXIT_USAGE, CONFIRMATION),
+        ((CONFIRMATION,), EXIT_REFUSED, "--confirm 48"),
+        ((CONFIRMATION, "--confirm", "47"), EXIT_REFUSED, "not the number of devices"),
+        ((CONFIRMATION, "--confirm", "480"), EXIT_REFUSED, "not the number of devices"),
+        ((CONFIRMATION, "--confirm", "48", "--most", "47"), EXIT_REFUSED, "--most"),
+        ((CONFIRMATION, "--confirm", "48", "--no-journal"), EXIT_USAGE, "--no-journal"),
+        ((CONFIRMATION, "--confirm", "48", "--id", "a/b"), EXIT_USAGE, "--id"),
     ):
         _, said = redrive(world, *now, *words, expected=code)
         if reason not in said:
@@ -90,7 +90,7 @@ def check_gone(world):
     if "no longer has its first records" not in said:
         raise Failure(f"after the first dispatch records are gone it says: {said}")
     left = len(dispatched(world))
-    _, _ = redrive(world, CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm-devices", "48")
+    _, _ = redrive(world, CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm", "48")
     expect("what was sent again", len(dispatched(world)) - left, 48)
     world.cluster.delete_records(world.topics["journal"], 0, world.ends_of("journal")[0])
     _, said = redrive(world, CONFIRMATION, "--subscriptions", "now", "--include-sent", expected=EXIT_REFUSED)
@@ -132,7 +132,7 @@ def killed(harness):
     orders, devices = 120, 5
     world = missed(harness.make_world("killed", partitions=2), orders, devices)
     total = orders * devices
-    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", str(total), "--id", "after-a-kill")
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm", str(total), "--id", "after-a-kill")
     for point in (0, 60, 150, 151, 260):
         process = redrive_beside(world, *words, "--rate", "80")
         wait_for_sent(world, point, process)
@@ -210,7 +210,7 @@ def check_bytes(world, records):
 
 def check_options(world, total):
     """Where only its cursor says what was sent; and an id continues only with the options that it was started with."""
-    words = (CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm-devices", str(total), "--id", "other")
+    words = (CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm", str(total), "--id", "other")
     for point in (30, 120):
         process = redrive_beside(world, *words, "--rate", "70")
         wait_for_sent(world, total + 1 + point, process)
@@ -238,7 +238,7 @@ def check_options(world, total):
 @scenario("a second start of an id fences the first one, which says so and sends nothing more", background=True)
 def fenced(harness):
     world = missed(harness.make_world("fenced", partitions=2), 60, 5)
-    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "300", "--id", "twice")
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "300", "--id", "twice")
     first = redrive_beside(world, *words, "--rate", "40")
     wait_for_sent(world, 50, first)
     second = redrive_beside(world, *words, "--rate", "100")
@@ -286,7 +286,7 @@ def check_changed(world, orders, devices, changed, name):
 def changed(harness):
     orders, devices = 120, 3
     world = missed(harness.make_world("changed", partitions=2), orders, devices)
-    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing")
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "360", "--id", "changing")
     process = redrive_beside(world, *words, "--rate", "40")
     change_made = change(world, process, 60)
     process.wait(0)
@@ -310,7 +310,7 @@ def changed(harness):
 def changed_and_killed(harness):
     orders, devices = 120, 3
     world = missed(harness.make_world("changed-and-killed", partitions=2), orders, devices)
-    words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "360", "--id", "changing-killed", "--rate", "40")
+    words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "360", "--id", "changing-killed", "--rate", "40")
     first = redrive_beside(world, *words)
     change_made = change(world, first, 40)
     wait_for_sent(world, 140, first)
@@ -333,7 +333,7 @@ def restarted(harness):
     with harness.brokers() as brokers:
         cluster = Cluster(brokers.start())
         world = missed(harness.make_world("restarted", cluster, partitions=2), 40, 5)
-        words = (CONFIRMATION, "--subscriptions", "now", "--confirm-devices", "200", "--id", "over-a-restart", "--rate", "60")
+        words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "200", "--id", "over-a-restart", "--rate", "60")
         process = redrive_beside(world, *words)
         wait_for_sent(world, 60, process)
         brokers.kill()

@@ -160,7 +160,7 @@ def missed(harness):
     expect("of requests", plan["plan"]["by_type"]["message"]["devices"], (requests + 1) * devices)
     (part,), _ = redrive(world, "--dry-run", "--topic", world.topics["requests"], *now)
     expect("the plan of requests", part["plan"]["devices"], (requests + 1) * devices)
-    words = (CONFIRMATION, *now, "--confirm-devices", str(total), "--id", "both")
+    words = (CONFIRMATION, *now, "--confirm", str(total), "--id", "both")
     # The events come first: killed among them, and among the requests.
     for point in (40, orders * devices + 30):
         process = redrive_beside(world, *words, "--rate", "60")
