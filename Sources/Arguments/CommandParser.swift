@@ -60,7 +60,7 @@ private struct WordReader {
     mutating func read() {
         var onlyArguments = false
         while let word = words.popFirst() {
-            if onlyArguments || word == "-" || !word.hasPrefix("-") {
+            if onlyArguments || Self.isValue(word) {
                 readArgument(word)
             } else if word == "--" {
                 onlyArguments = true
@@ -112,13 +112,14 @@ private struct WordReader {
     /// The option that was probably meant counts as given, with its value, so that one typo is one problem.
     private mutating func refuse(_ name: String, attached: String?) {
         let options = declarations.filter(\.kind.isNamed)
-        let known = options.flatMap(\.names) + ["--help", "--version"]
+        // Any two names of one letter are near.
+        let known = (options.flatMap(\.names) + ["--help", "--version"]).filter { $0.hasPrefix("--") }
         problems.append("\(name): no such option" + hint(name, known, orList: []))
-        guard let meant = options.first(where: { $0.names.contains(nearest(to: name, in: known) ?? "") }) else {
-            return
-        }
-        given.insert(meant.name)
-        if meant.kind.takesValue, attached == nil, words.first?.hasPrefix("-") == false { words.removeFirst() }
+        let meant = options.first { $0.names.contains(nearest(to: name, in: known) ?? "") }
+        if let meant { given.insert(meant.name) }
+        guard attached == nil, let next = words.first, next != "-", Self.isValue(next) else { return }
+        // What looks like an option is its value, also where the option is not known: `-2h`.
+        if meant?.kind.takesValue ?? next.hasPrefix("-") { words.removeFirst() }
     }
 
     private mutating func readArgument(_ word: String) {

@@ -142,6 +142,18 @@ import Testing
             ])
     }
 
+    @Test("what looks like an option is the value of one that is unknown, and suggests none of one letter")
+    func unknownWithTime() {
+        #expect(
+            problems("paint", "--zebra", "-1h", "-c", "red", "house") == [
+                "sample paint: --zebra: no such option", "See 'sample paint --help'.",
+            ])
+        #expect(
+            problems("paint", "-y", "-c", "red", "house") == [
+                "sample paint: -y: no such option", "See 'sample paint --help'.",
+            ])
+    }
+
     @Test("an argument too many is a problem")
     func tooMany() {
         #expect(problems("tools", "show", "this").first == "sample tools show: this: unexpected argument")
