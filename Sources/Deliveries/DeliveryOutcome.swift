@@ -1,6 +1,6 @@
 /// What became of a push at its provider: the end of a dispatch record. The raw value is the one in
 /// `notifications.deliveries`.
-package enum DeliveryOutcome: String, CaseIterable, Sendable {
+package enum DeliveryOutcome: String, CaseIterable, Sendable, Encodable {
     /// The provider took it. That is no proof that the device got it.
     case accepted
     /// Its time was over before it was sent for the first time.

@@ -10,8 +10,8 @@ package enum ReapApproval: Equatable, Sendable {
 
 /// What the reaper would delete now.
 package struct ReapPlan {
-    /// A line of the plan.
-    package struct Row: Equatable, Sendable {
+    /// What is deleted of an app of a platform by a credential's answers.
+    package struct Group: Equatable, Sendable, Encodable {
         package var platform: Platform
         package var app: String
         package var credential: String
@@ -49,19 +49,20 @@ package struct ReapPlan {
     package func devices(_ approval: ReapApproval) -> Int { Set(dead(approval).map(\.device)).count }
 
     /// What all approvals together delete, by platform, app and credential.
-    package var rows: [Row] {
-        var rows: [[String]: (row: Row, devices: Set<DeviceHash>)] = [:]
+    package var groups: [Group] {
+        var groups: [[String]: (group: Group, devices: Set<DeviceHash>)] = [:]
         for dead in dead(.everything) {
             let version = dead.version
-            let empty = Row(
+            let empty = Group(
                 platform: version.platform, app: version.app, credential: dead.credential, devices: 0, subscriptions: 0)
-            rows[[version.platform.rawValue, version.app, dead.credential], default: (empty, [])].row.subscriptions += 1
-            rows[[version.platform.rawValue, version.app, dead.credential]]?.devices.insert(dead.device)
+            let key = [version.platform.rawValue, version.app, dead.credential]
+            groups[key, default: (empty, [])].group.subscriptions += 1
+            groups[key]?.devices.insert(dead.device)
         }
-        return rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { _, found in
-            var row = found.row
-            row.devices = found.devices.count
-            return row
+        return groups.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { _, found in
+            var group = found.group
+            group.devices = found.devices.count
+            return group
         }
     }
 
@@ -78,7 +79,7 @@ package struct ReapPlan {
 }
 
 /// What a run of the reaper has done.
-package struct ReapReport: Equatable, Sendable {
+package struct ReapReport: Equatable, Sendable, Encodable {
     /// Devices that were taken out of the table, and their subscriptions.
     package var devices = 0
     package var subscriptions = 0

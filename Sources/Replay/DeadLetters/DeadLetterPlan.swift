@@ -1,8 +1,9 @@
 import Events
+import KafkaClient
 import Pipeline
 
 /// Why a dead letter is not put back.
-package enum DeadLetterLeft: String, CaseIterable, Sendable {
+package enum DeadLetterLeft: String, CaseIterable, Sendable, Encodable, CodingKeyRepresentable {
     /// The present rules would reject it too.
     case stillDead = "still_dead"
     /// The event alone does not show whether it would be accepted now: select it by its code, or list it in the file.
@@ -29,19 +30,20 @@ package enum DeadLetterLeft: String, CaseIterable, Sendable {
 }
 
 /// What would be put back, and what would not. Its events include requests.
-package struct DeadLetterPlan: Equatable, Sendable {
-    package struct Count: Equatable, Sendable {
-        package var found = 0
-        package var selected = 0
+package struct DeadLetterPlan: Equatable, Sendable, Encodable {
+    package struct Count: Equatable, Sendable, Encodable {
+        package var deadLetters = 0
+        package var putBack = 0
     }
 
     /// An event that would be put back.
-    package struct Example: Equatable, Sendable {
-        package var place: Coordinates
+    package struct Example: Equatable, Sendable, Encodable {
+        /// The position of the dead letter.
+        package var at: RecordPosition
         package var code: String
-        package var order: String?
-        /// When it happened, in milliseconds since 1970.
-        package var time: Int64
+        package var orderID: String?
+        /// The time of the event.
+        package var time: WallTime
     }
 
     /// Counted by the topic of the original record, and by `x-error-code`.
@@ -54,7 +56,7 @@ package struct DeadLetterPlan: Equatable, Sendable {
     package internal(set) var first: Example?
     package internal(set) var last: Example?
     /// The dead letters that were examined: those with the selected codes.
-    package internal(set) var found = 0
+    package internal(set) var deadLetters = 0
     /// What would be put back.
     package internal(set) var events = 0
     /// Of those, the number that this run has already put back.
@@ -66,8 +68,8 @@ package struct DeadLetterPlan: Equatable, Sendable {
     package var byCode: [String: Count] {
         byTopic.values.reduce(into: [:]) { sum, codes in
             for (code, count) in codes {
-                sum[code, default: Count()].found += count.found
-                sum[code, default: Count()].selected += count.selected
+                sum[code, default: Count()].deadLetters += count.deadLetters
+                sum[code, default: Count()].putBack += count.putBack
             }
         }
     }
@@ -75,17 +77,21 @@ package struct DeadLetterPlan: Equatable, Sendable {
     mutating func leave(_ reason: DeadLetterLeft) { left[reason, default: 0] += 1 }
 
     mutating func find(_ code: String, of topic: String) {
-        byTopic[topic, default: [:]][code, default: Count()].found += 1
+        byTopic[topic, default: [:]][code, default: Count()].deadLetters += 1
     }
 
-    mutating func select(_ candidate: DeadLetterCandidate, of topic: String) {
+    /// - Parameters:
+    ///   - topic: the topic of its event or request.
+    ///   - deadLetters: the topic of the dead letter.
+    mutating func select(_ candidate: DeadLetterCandidate, of topic: String, in deadLetters: String) {
         events += 1
-        byTopic[topic, default: [:]][candidate.code, default: Count()].selected += 1
+        byTopic[topic, default: [:]][candidate.code, default: Count()].putBack += 1
         byType[candidate.type, default: 0] += 1
         let example = Example(
-            place: candidate.place, code: candidate.code, order: candidate.order, time: candidate.time)
-        if first.map({ example.time < $0.time }) ?? true { first = example }
-        if last.map({ example.time >= $0.time }) ?? true { last = example }
+            at: candidate.place.position(in: deadLetters), code: candidate.code, orderID: candidate.order,
+            time: WallTime(milliseconds: candidate.time))
+        if first.map({ candidate.time < $0.time.milliseconds }) ?? true { first = example }
+        if last.map({ candidate.time >= $0.time.milliseconds }) ?? true { last = example }
     }
 }
 

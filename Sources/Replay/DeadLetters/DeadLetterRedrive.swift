@@ -87,7 +87,7 @@ package struct DeadLetterRedrive: ~Copyable {
             let home = partitions[candidate.source]?.home(
                 of: candidate.key, stood: candidate.event.partition.number, at: candidate.timestamp)
             if index.isDone(candidate) {
-                plan.select(candidate, of: topic)
+                plan.select(candidate, of: topic, in: configuration.topics.deadLetters)
                 plan.done += 1
             } else if index.isPutBack(candidate) {
                 plan.leave(.putBack)
@@ -97,7 +97,7 @@ package struct DeadLetterRedrive: ~Copyable {
                 plan.leave(.passed)
             } else if let home {
                 candidate.home = home
-                plan.select(candidate, of: topic)
+                plan.select(candidate, of: topic, in: configuration.topics.deadLetters)
                 left.append(candidate)
             } else {
                 plan.leave(.moved)
@@ -154,7 +154,7 @@ package struct DeadLetterRedrive: ~Copyable {
                     let verdict = trial.judge(record, headers: records.headers[record.headers].map { EventHeader($0) })
                 else { continue }
                 named.remove(place)
-                found.found += 1
+                found.deadLetters += 1
                 switch verdict {
                 case .left(let why, let reason, let letter):
                     if let reason { found.find(reason.code, of: reason.topic) }
@@ -163,7 +163,7 @@ package struct DeadLetterRedrive: ~Copyable {
                     // Time that passes is no mistake in the file.
                     guard request.repaired != nil, why != .tooOld, why != .expired else { continue }
                     let sentence = letter.map { "still \($0.code.label), \($0.message)" } ?? why.rawValue
-                    problems.append("\(topic)/\(place.partition)/\(place.offset): \(sentence)")
+                    problems.append("\(place.position(in: topic)): \(sentence)")
                 case .candidate(let candidate, let event):
                     found.find(candidate.code, of: configuration.topics.topic(of: candidate.source))
                     try store.append(event, at: place)

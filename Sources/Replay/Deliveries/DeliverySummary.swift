@@ -4,7 +4,7 @@ import Subscriptions
 /// What became of pushes, counted. A pure value; its size does not depend on the number of outcomes.
 package struct DeliverySummary: Sendable {
     /// What outcomes are told apart by.
-    package struct Group: Hashable, Sendable {
+    package struct Group: Hashable, Sendable, Encodable {
         package var lane: String
         package var credential: String?
         package var platform: Platform
@@ -14,11 +14,21 @@ package struct DeliverySummary: Sendable {
         package var reason: String?
     }
 
-    package struct Tally: Equatable, Sendable {
+    package struct Tally: Equatable, Sendable, Encodable {
         package var count = 0
         package var attempts = 0
         /// From the first to the last request, of those that had one.
         package var time = DeliveryHistogram()
+
+        private enum CodingKeys: String, CodingKey { case outcomes, requests, p50Ms, p99Ms }
+
+        package func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(count, forKey: .outcomes)
+            try members.encode(attempts, forKey: .requests)
+            try members.encodeIfPresent(time.quantile(0.5), forKey: .p50Ms)
+            try members.encodeIfPresent(time.quantile(0.99), forKey: .p99Ms)
+        }
 
         mutating func note(_ record: DeliveryRecord) {
             count += 1

@@ -124,7 +124,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
 }
 
 /// The result of a comparison. "There" is the topic, or the output of the other rules.
-package struct DiffReport {
+package struct DiffReport: Encodable {
     /// A record without a counterpart.
     package struct Example: Equatable, Sendable {
         package var source: String
@@ -169,6 +169,11 @@ package struct DiffReport {
     package var fields = FieldDifferences()
     package var missingExamples: [Example] = []
     package var extraExamples: [Example] = []
+
+    /// The examples are written by the report, with their topic.
+    private enum CodingKeys: CodingKey {
+        case rendered, equal, redriven, redrives, unequal, missing, refused, extra, duplicates, fields
+    }
 
     package init() {}
 

@@ -1,8 +1,8 @@
 import Digests
 
 /// What differs between records that are the same push, by field. Memory is bounded.
-package struct FieldDifferences {
-    package struct Field {
+package struct FieldDifferences: Encodable {
+    package struct Field: Encodable {
         package var name: String
         /// The number of records with it, and of the events that they come from.
         package var records = 0
@@ -10,11 +10,35 @@ package struct FieldDifferences {
         /// How often one value became another; the first thousand pairs only.
         package var changes: [Change: Int] = [:]
         fileprivate var lastEvent: [UInt8] = []
+
+        /// Most frequent first.
+        package var sortedChanges: [(change: Change, records: Int)] {
+            changes.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }.map { ($0.key, $0.value) }
+        }
+
+        private enum CodingKeys: CodingKey { case name, events, records, changes }
+        private enum ChangeKeys: CodingKey { case then, now, records }
+
+        package func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(name, forKey: .name)
+            try members.encode(events, forKey: .events)
+            try members.encode(records, forKey: .records)
+            var list = members.nestedUnkeyedContainer(forKey: .changes)
+            for (change, records) in sortedChanges.prefix(20) {
+                var members = list.nestedContainer(keyedBy: ChangeKeys.self)
+                try members.encodeIfPresent(change.then, forKey: .then)
+                try members.encodeIfPresent(change.now, forKey: .now)
+                try members.encode(records, forKey: .records)
+            }
+        }
     }
 
     package struct Change: Hashable {
         package var then: String?
         package var now: String?
+
+        package var text: String { "\(then ?? "nothing") → \(now ?? "nothing")" }
     }
 
     private static let mostChanges = 1_000
@@ -28,7 +52,12 @@ package struct FieldDifferences {
         byName.values.sorted { ($1.events, $1.records, $0.name) < ($0.events, $0.records, $1.name) }
     }
 
-    /// - Parameter event: the place of the event; the records of one event come together.
+    package func encode(to encoder: any Encoder) throws {
+        var list = encoder.singleValueContainer()
+        try list.encode(fields)
+    }
+
+    /// - Parameter event: the position of the event; the records of one event come together.
     mutating func note(_ then: RenderedRecord, _ now: RenderedRecord, of event: [UInt8]) {
         var isTold = false
         for (name, values) in Self.compare(then, now) {

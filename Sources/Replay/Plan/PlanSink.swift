@@ -44,25 +44,25 @@ package struct PlanSink: ~Copyable, ReplaySink {
 }
 
 /// What a replay would write.
-package struct ReplayPlan: Equatable, Sendable {
-    package struct Count: Equatable, Sendable {
+package struct ReplayPlan: Equatable, Sendable, Encodable {
+    package struct Count: Equatable, Sendable, Encodable {
         package var notifications = 0
         package var devices = 0
     }
 
     /// One record.
-    package struct Example: Equatable, Sendable {
-        /// Of its event, or the due time of its timer; in milliseconds since 1970.
-        package var time: Int64
-        package var type: String
+    package struct Example: Equatable, Sendable, Encodable {
+        /// The time of its event, or the due time of its timer.
+        package var time: WallTime
+        package var eventType: String
         package var source = ""
         package var messageID = ""
         /// The SHA-256 of the device's token.
         package var device: String
 
         init(_ time: Int64, _ type: String, _ record: DispatchRecord) {
-            self.time = time
-            self.type = type
+            self.time = WallTime(milliseconds: time)
+            eventType = type
             device = String(decoding: record.key, as: UTF8.self)
             source = record.text(.source) ?? ""
             messageID = record.text(.messageID) ?? ""
@@ -83,6 +83,11 @@ package struct ReplayPlan: Equatable, Sendable {
     package var first: Example?
     package var last: Example?
 
+    /// The hours are written by the report, as texts.
+    private enum CodingKeys: CodingKey {
+        case notifications, devices, bytes, byType, suppressed, deadLetters, droppedTimers, first, last
+    }
+
     package init() {}
 
     /// Counts a record.
@@ -101,7 +106,7 @@ package struct ReplayPlan: Equatable, Sendable {
         byType[type, default: Count()].devices += 1
         self.bytes += bytes
         devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
-        if first.map({ time < $0.time }) ?? true { first = example() }
-        if last.map({ time >= $0.time }) ?? true { last = example() }
+        if first.map({ time < $0.time.milliseconds }) ?? true { first = example() }
+        if last.map({ time >= $0.time.milliseconds }) ?? true { last = example() }
     }
 }

@@ -49,7 +49,7 @@ package enum RedriveChoice: Sendable {
 }
 
 /// Why a re-drive does not send a push.
-package enum RedriveOmission: String, CaseIterable, Sendable {
+package enum RedriveOmission: String, CaseIterable, Sendable, Encodable, CodingKeyRepresentable {
     /// Its event is older than `--max-age`.
     case tooOld = "too_old"
     /// Its `expires-at` has passed.

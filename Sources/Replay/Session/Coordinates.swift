@@ -1,4 +1,5 @@
 import Events
+import KafkaClient
 import Pipeline
 
 /// The coordinates of a record in a topic that the context names. Those of an event or a request are
@@ -11,6 +12,8 @@ package struct Coordinates: Hashable, Sendable {
         self.partition = partition
         self.offset = offset
     }
+
+    package func position(in topic: String) -> RecordPosition { RecordPosition(topic, partition, offset) }
 }
 
 extension SourcePartition {

@@ -1,6 +1,6 @@
 /// The provider that a device's token belongs to. The raw value is the one in a subscription and in the header
 /// `platform`.
-public enum Platform: String, CaseIterable, Sendable {
+public enum Platform: String, CaseIterable, Sendable, Encodable {
     /// Firebase Cloud Messaging: Android, and iOS through Firebase.
     case fcm
     /// Apple's push service, directly.

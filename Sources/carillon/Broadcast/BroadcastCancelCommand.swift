@@ -28,9 +28,9 @@ struct BroadcastCancelCommand: ParsableCommand {
         if log.isCancelled(id) { return Terminal.write("The broadcast \(id) is cancelled already.\n") }
         let entry = try log.found(id, configuration)
         let progress = try BroadcastGroup.read(configuration).journaledProgress(of: entry, configuration)
-        let status = BroadcastStatusText(entry: entry, progress: progress, topic: topic, now: WallClock.now)
+        let status = BroadcastStatus(entry: entry, progress: progress, topic: topic, now: WallClock.now)
         if confirmation.dryRun {
-            Terminal.write(json ? try JSONOutput.text(status.document) : status.text)
+            try Output.print(status, json: json)
             return Terminal.complain("Nothing was cancelled.\n")
         }
         if !confirmation.yes { Terminal.complain(status.text) }
@@ -41,21 +41,20 @@ struct BroadcastCancelCommand: ParsableCommand {
         let outcome = BroadcastCancellation(
             id: id, reached: progress.reached, joinedLater: progress.late, partitionsDone: progress.stages.over,
             partitions: progress.partitions)
-        Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
+        try Output.print(outcome, json: json)
     }
 }
 
-/// What was cancelled, and how far it had got a moment before.
-struct BroadcastCancellation: Encodable {
+/// A cancelled broadcast, and its progress a moment before.
+struct BroadcastCancellation: Report {
     var id: String
     var reached: Int
     var joinedLater: Int
     var partitionsDone: Int
     var partitions: Int
 
-    var text: String {
-        let count = reached + joinedLater
-        let devices = count == 1 ? "1 device" : "\(ProgressLine.grouped(count)) devices"
-        return "cancelled \(id): it had reached \(devices), \(partitionsDone) of \(partitions) partitions\n"
+    var rows: [Row] {
+        let devices = ProgressLine.counted(reached + joinedLater, "device")
+        return [.line("cancelled \(id): it had reached \(devices), \(partitionsDone) of \(partitions) partitions")]
     }
 }

@@ -21,55 +21,58 @@ struct BroadcastListCommand: ParsableCommand {
         let configuration = try options.checkedForBroadcasts()
         let log = try BroadcastLog.read(configuration)
         let group = try BroadcastGroup.read(configuration)
-        let list = BroadcastList(log, group, all: all, now: WallClock.now)
-        Terminal.write(json ? try list.rows.map { try JSONOutput.text($0) }.joined() : list.text)
+        let rows = BroadcastRow.list(log, group, all: all, now: WallClock.now)
+        try Output.print(lines: rows, json: json, footer: ProgressLine.counted(rows.count, "broadcast"))
     }
 }
 
-/// Broadcasts in the order of their log.
-struct BroadcastList {
-    struct Row: Encodable {
-        var id: String
-        var audience: String?
-        var kind: String?
-        var publishedAt: String?
-        var expiresAt: String?
-        var state: String
-        /// The partitions that are over, and all.
-        var partitionsDone: Int
-        var partitions: Int
+/// A broadcast in a list.
+struct BroadcastRow: TableRow {
+    var id: String
+    var audience: String?
+    var kind: String?
+    var publishedAt: WallTime?
+    var expiresAt: WallTime?
+    var state: BroadcastState
+    /// The partitions that are over, and all.
+    var partitionsDone: Int
+    var partitions: Int
+
+    init(_ entry: BroadcastLog.Entry, _ progress: BroadcastProgress, now: Int64) {
+        let stages = progress.stages
+        id = entry.id
+        audience = entry.broadcast?.audience
+        kind = entry.broadcast?.kind
+        publishedAt = entry.broadcast?.publishedAt
+        expiresAt = entry.broadcast?.expiresAt
+        state = BroadcastState(entry, stages, now: now)
+        partitionsDone = stages.over
+        partitions = progress.partitions
     }
 
-    private(set) var rows: [Row] = []
-    private var states: [String] = []
+    static let heading = ["ID", "AUDIENCE", "KIND", "PUBLISHED", "EXPIRES", "STATE"]
 
+    var cells: [String] {
+        let state =
+            switch state {
+            case .waiting, .done, .cancelled, .replaced, .expired: state.rawValue
+            case .underWay: "under way, \(partitionsDone) of \(partitions) partitions"
+            case .failed: "cannot be sent"
+            }
+        return [
+            id, audience ?? "-", kind ?? "-", publishedAt?.description ?? "-", expiresAt?.description ?? "-", state,
+        ]
+    }
+
+    /// Broadcasts in the order of their log.
+    ///
     /// - Parameters:
     ///   - all: also those that are not valid.
     ///   - now: milliseconds since 1970.
-    init(_ log: BroadcastLog, _ group: BroadcastGroup, all: Bool, now: Int64) {
-        for entry in log.entries {
-            let broadcast = entry.broadcast
-            let isValid = entry.end == nil && broadcast.map { $0.expiresAt.milliseconds > now } ?? false
-            guard all || isValid else { continue }
-            let stages = group.progress(of: entry).stages
-            let state = BroadcastState(entry, stages, now: now)
-            rows.append(
-                Row(
-                    id: entry.id, audience: broadcast?.audience, kind: broadcast?.kind,
-                    publishedAt: (broadcast?.publishedAt.milliseconds).map(TimeText.iso8601),
-                    expiresAt: (broadcast?.expiresAt.milliseconds).map(TimeText.iso8601), state: state.rawValue,
-                    partitionsDone: stages.over, partitions: group.partitions))
-            states.append(state.text(stages, of: group.partitions))
+    static func list(_ log: BroadcastLog, _ group: BroadcastGroup, all: Bool, now: Int64) -> [BroadcastRow] {
+        let entries = log.entries.filter { entry in
+            all || entry.end == nil && entry.broadcast.map { $0.expiresAt.milliseconds > now } ?? false
         }
-    }
-
-    var text: String {
-        var table = TextTable(["ID", "AUDIENCE", "KIND", "PUBLISHED", "EXPIRES", "STATE"])
-        for (row, state) in zip(rows, states) {
-            table.append([
-                row.id, row.audience ?? "-", row.kind ?? "-", row.publishedAt ?? "-", row.expiresAt ?? "-", state,
-            ])
-        }
-        return table.text + (rows.count == 1 ? "1 broadcast\n" : "\(rows.count) broadcasts\n")
+        return entries.map { BroadcastRow($0, group.progress(of: $0), now: now) }
     }
 }

@@ -1,8 +1,14 @@
 import Events
+import KafkaClient
 import Subscriptions
 
-/// What sending a broadcast would do, for a person, and as JSON.
-struct BroadcastPlan {
+/// What sending a broadcast would do, or has done.
+struct BroadcastPlan: Report {
+    private struct Replaced: Encodable {
+        var messageID: String?
+        var writtenAt: WallTime?
+    }
+
     var broadcast: BroadcastNotification
     /// The live broadcast with its id; nil if there is none.
     var replaced: BroadcastLog.Entry?
@@ -10,24 +16,65 @@ struct BroadcastPlan {
     var reach: BroadcastReach?
     /// In milliseconds since 1970.
     var now: Int64
+    /// Its topic, once it is written.
+    var topic: String?
+    /// Its position there; nil if the broker did not report it.
+    var position: RecordPosition?
 
-    var text: String {
-        let expiry = broadcast.expiresAt.milliseconds
-        var rows = [
-            ("broadcast", "\(broadcast.notificationID) (\(broadcast.kind))"), ("message", broadcast.messageID),
-            ("audience", broadcast.audience), ("published", TimeText.iso8601(broadcast.publishedAt.milliseconds)),
-            ("expires", "\(TimeText.iso8601(expiry)), in \(ProgressLine.time(Double(expiry - now) / 1_000))"),
-        ]
-        if !broadcast.languages.isEmpty { rows.append(("languages", broadcast.languages.joined(separator: ", "))) }
-        if let replacement { rows.append(("replaces", replacement)) }
-        if let reach {
-            rows.append(("devices", Self.numbers(of: reach, language: nil)))
-            rows += broadcast.languages.map { ("  \($0)", Self.numbers(of: reach, language: $0)) }
-            if reach.stale > 0 {
-                rows.append(("stale", "\(ProgressLine.grouped(reach.stale)) more were last seen too long ago"))
-            }
+    private enum CodingKeys: String, CodingKey {
+        case id, messageID, audience, kind, publishedAt, expiresAt, languages, replaces, devices, devicesByPlatform
+        case devicesByLanguage, stale, record
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(broadcast.notificationID, forKey: .id)
+        try members.encode(broadcast.messageID, forKey: .messageID)
+        try members.encode(broadcast.audience, forKey: .audience)
+        try members.encode(broadcast.kind, forKey: .kind)
+        try members.encode(broadcast.publishedAt, forKey: .publishedAt)
+        try members.encode(broadcast.expiresAt, forKey: .expiresAt)
+        try members.encode(broadcast.languages, forKey: .languages)
+        let replaces = replaced.map {
+            Replaced(messageID: $0.broadcast?.messageID, writtenAt: $0.time.map(WallTime.init(milliseconds:)))
         }
-        return TextRows.text(rows)
+        try members.encodeIfPresent(replaces, forKey: .replaces)
+        try members.encodeIfPresent(record, forKey: .record)
+        guard let reach else { return }
+        let platforms = Platform.allCases.map { ($0.rawValue, reach.count(platform: $0)) }
+        let languages = broadcast.languages.map { ($0, reach.count(language: $0)) }
+        try members.encode(reach.count, forKey: .devices)
+        try members.encode(Dictionary(uniqueKeysWithValues: platforms), forKey: .devicesByPlatform)
+        try members.encode(Dictionary(uniqueKeysWithValues: languages), forKey: .devicesByLanguage)
+        try members.encode(reach.stale, forKey: .stale)
+    }
+
+    private var record: String? { topic.map { position?.description ?? $0 } }
+
+    var rows: [Row] {
+        if let record {
+            return [
+                .pair("broadcast", broadcast.notificationID), .pair("message", broadcast.messageID),
+                .pair("record", record),
+            ]
+        }
+        let left = ProgressLine.time(Double(broadcast.expiresAt.milliseconds - now) / 1_000)
+        var rows: [Row] = [
+            .pair("broadcast", "\(broadcast.notificationID) (\(broadcast.kind))"),
+            .pair("message", broadcast.messageID), .pair("audience", broadcast.audience),
+            .pair("published", "\(broadcast.publishedAt)"), .pair("expires", "\(broadcast.expiresAt), in \(left)"),
+        ]
+        if !broadcast.languages.isEmpty {
+            rows.append(.pair("languages", broadcast.languages.joined(separator: ", ")))
+        }
+        if let replacement { rows.append(.pair("replaces", replacement)) }
+        guard let reach else { return rows }
+        rows.append(.pair("devices", Self.numbers(of: reach, language: nil)))
+        rows += broadcast.languages.map { .pair("  \($0)", Self.numbers(of: reach, language: $0)) }
+        if reach.stale > 0 {
+            rows.append(.pair("stale", "\(ProgressLine.grouped(reach.stale)) more were last seen too long ago"))
+        }
+        return rows
     }
 
     /// Who sees a broadcast that replaces another: an app shows a message id once.
@@ -48,59 +95,5 @@ struct BroadcastPlan {
         }
         let total = ProgressLine.grouped(reach.count(language: language))
         return parts.isEmpty ? total : "\(total): \(parts.joined(separator: ", "))"
-    }
-
-    // MARK: JSON
-
-    struct Document: Encodable {
-        struct Replaced: Encodable {
-            var messageID: String?
-            var writtenAt: String?
-        }
-
-        var id: String
-        var messageID: String
-        var audience: String
-        var kind: String
-        var publishedAt: String
-        var expiresAt: String
-        var languages: [String]
-        var replaces: Replaced?
-        /// Absent if they were not counted, as the two below.
-        var devices: Int?
-        var devicesByPlatform: [String: Int]?
-        var devicesByLanguage: [String: Int]?
-        var stale: Int?
-        /// Absent if nothing was written.
-        var record: String?
-    }
-
-    /// - Parameter record: where it was written.
-    func document(record: String?) -> Document {
-        var document = Document(
-            id: broadcast.notificationID, messageID: broadcast.messageID, audience: broadcast.audience,
-            kind: broadcast.kind, publishedAt: TimeText.iso8601(broadcast.publishedAt.milliseconds),
-            expiresAt: TimeText.iso8601(broadcast.expiresAt.milliseconds), languages: broadcast.languages,
-            replaces: replaced.map {
-                .init(messageID: $0.broadcast?.messageID, writtenAt: $0.time.map(TimeText.iso8601))
-            }, record: record)
-        guard let reach else { return document }
-        document.devices = reach.count
-        document.devicesByPlatform = Dictionary(
-            uniqueKeysWithValues: Platform.allCases.map { ($0.rawValue, reach.count(platform: $0)) })
-        document.devicesByLanguage = Dictionary(
-            uniqueKeysWithValues: broadcast.languages.map { ($0, reach.count(language: $0)) })
-        document.stale = reach.stale
-        return document
-    }
-}
-
-/// Names and values, one a line, the values aligned.
-enum TextRows {
-    static func text(_ rows: [(name: String, value: String)]) -> String {
-        let width = (rows.map(\.name.count).max() ?? 0) + 2
-        return rows.map { name, value in
-            name + String(repeating: " ", count: width - name.count) + value + "\n"
-        }.joined()
     }
 }

@@ -32,11 +32,12 @@ struct BroadcastSendCommand: ParsableCommand {
         var reader = BroadcastReader(configuration)
         let broadcast = try draft.check(&reader, now: now)
         let newest = try BroadcastLog.read(configuration).newest(broadcast.notificationID)
-        let plan = BroadcastPlan(
+        var plan = BroadcastPlan(
             broadcast: broadcast, replaced: newest.flatMap { $0.end == nil ? $0 : nil },
-            reach: confirmation.needsCount ? try BroadcastReach.count(broadcast, configuration, now: now) : nil, now: now)
+            reach: confirmation.needsCount ? try BroadcastReach.count(broadcast, configuration, now: now) : nil,
+            now: now)
         if confirmation.dryRun {
-            Terminal.write(json ? try JSONOutput.text(plan.document(record: nil)) : plan.text)
+            try Output.print(plan, json: json)
             return Terminal.complain("Nothing was sent.\n")
         }
         if let reach = plan.reach {
@@ -44,10 +45,9 @@ struct BroadcastSendCommand: ParsableCommand {
             try confirmation.confirmation(of: .send).judge(reach.count, of: "devices")
         }
         var writer = try TopicWriter(topic, configuration)
-        let place = try writer.writeAndLocate(key: draft.key, value: draft.value)
-        let record = topic + (place.map { "/\($0.partition)/\($0.offset)" } ?? "")
-        let rows = [("broadcast", broadcast.notificationID), ("message", broadcast.messageID), ("record", record)]
-        Terminal.write(json ? try JSONOutput.text(plan.document(record: record)) : TextRows.text(rows))
+        plan.position = try writer.writeAndLocate(key: draft.key, value: draft.value)
+        plan.topic = topic
+        try Output.print(plan, json: json)
         try warnIfNobodySends(configuration)
     }
 

@@ -1,5 +1,5 @@
-/// Where a broadcast is as a whole.
-enum BroadcastState: String, CaseIterable, Sendable {
+/// The state of a broadcast as a whole.
+enum BroadcastState: String, CaseIterable, Sendable, Encodable {
     case waiting
     case underWay = "under_way"
     case done
@@ -27,15 +27,6 @@ enum BroadcastState: String, CaseIterable, Sendable {
             } else {
                 self = stages.over + stages.underWay > 0 ? .underWay : .waiting
             }
-        }
-    }
-
-    /// `under way, 5 of 12 partitions`.
-    func text(_ stages: BroadcastProgress.Stages, of partitions: Int) -> String {
-        switch self {
-        case .waiting, .done, .cancelled, .replaced, .expired: rawValue
-        case .underWay: "under way, \(stages.over) of \(partitions) partitions"
-        case .failed: "cannot be sent"
         }
     }
 }

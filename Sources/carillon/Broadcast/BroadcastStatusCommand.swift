@@ -24,9 +24,9 @@ struct BroadcastStatusCommand: ParsableCommand {
         let configuration = try options.checkedForBroadcasts()
         let entry = try BroadcastLog.read(configuration).found(id, configuration)
         let progress = try BroadcastGroup.read(configuration).journaledProgress(of: entry, configuration)
-        let text = BroadcastStatusText(
+        let status = BroadcastStatus(
             entry: entry, progress: progress, topic: configuration.topics.broadcasts, now: WallClock.now)
-        Terminal.write(json ? try JSONOutput.text(text.document) : text.text)
+        try Output.print(status, json: json)
     }
 }
 

@@ -1,4 +1,5 @@
 import Arguments
+import Foundation
 import Pipeline
 
 /// `carillon check-config`
@@ -26,28 +27,16 @@ struct CheckConfigCommand: ParsableCommand {
         let credentials = (try? loaded.checked()).map { CredentialsCheck($0) }
         let problems = loaded.problems + (credentials?.problems ?? [])
         let warnings = credentials?.warnings ?? []
-        if json {
-            let report = ConfigurationReport(loaded, problems, warnings)
-            Terminal.write(try JSONOutput.text(report, keys: .useDefaultKeys))
-        } else {
-            Terminal.write(Self.text(loaded))
-            for warning in warnings { Terminal.warn("warning: \(warning)") }
-        }
+        try Output.print(ConfigurationReport(loaded, problems, warnings), json: json)
+        if !json { for warning in warnings { Terminal.warn("warning: \(warning)") } }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
-    }
-
-    static func text(_ loaded: LoadedConfiguration) -> String {
-        var table = TextTable(["SETTING", "VALUE", "SOURCE"])
-        for setting in loaded.settings {
-            table.append([setting.key, setting.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "-", "\(setting.source)"])
-        }
-        let ignored = loaded.ignoredVariables.joined(separator: ", ")
-        return table.text + (ignored.isEmpty ? "" : "\nIgnored environment variables: \(ignored)\n")
     }
 }
 
-/// The document of `check-config --json`. Scripts rely on its member names: `ignoredVariables`.
-private struct ConfigurationReport: Encodable {
+/// Every setting, its value and its source. Scripts rely on its member names: `ignoredVariables`.
+struct ConfigurationReport: Report {
+    static let keys = JSONEncoder.KeyEncodingStrategy.useDefaultKeys
+
     struct Entry: Encodable {
         var key: String
         var value: String?
@@ -64,5 +53,15 @@ private struct ConfigurationReport: Encodable {
         ignoredVariables = loaded.ignoredVariables
         self.problems = problems.map(\.description)
         self.warnings = warnings
+    }
+
+    var rows: [Row] {
+        var table = TextTable(["SETTING", "VALUE", "SOURCE"])
+        for setting in settings {
+            table.append([setting.key, setting.value.map { $0.isEmpty ? "\"\"" : $0 } ?? "-", setting.source])
+        }
+        let ignored = ignoredVariables.joined(separator: ", ")
+        return [.table(table)]
+            + (ignored.isEmpty ? [] : [.line(""), .line("Ignored environment variables: \(ignored)")])
     }
 }

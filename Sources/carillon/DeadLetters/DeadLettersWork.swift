@@ -81,58 +81,16 @@ struct DeadLettersWork {
     // MARK: What is said
 
     private func show(_ plan: DeadLetterPlan) throws {
-        let text = DeadLettersText(plan: plan, configuration: configuration, id: id)
-        Terminal.write(isJSON ? try JSONOutput.text(text.document) : text.text)
+        try Output.print(DeadLettersReport(id: id, plan: plan, topics: configuration.topics), json: isJSON)
     }
 
     private func finish(_ result: DeadLetterResult, _ confirmed: Int, isNew: Bool) throws {
-        let topic = configuration.topics.deadLetters
-        let outcome = DeadLettersOutcome(id: id, confirmed: confirmed, result, topic: topic)
-        if isJSON { return Terminal.write(try JSONOutput.text(outcome)) }
-        if confirmed == 0 { return Terminal.write("Nothing is to be put back.\n") }
-        let events = outcome.putBack == 1 ? "1 event" : "\(Self.count(outcome.putBack)) events"
-        Terminal.write(
-            isNew
-                ? "Put \(events) back into \(DeadLettersText.targets(configuration.topics)), by \(id).\n"
-                : "\(id) was finished before. Nothing was put back now.\n")
-        for reason in DeadLetterLeft.allCases {
-            guard let count = result.tally.left[reason] else { continue }
-            let sentence = DeadLettersText.sentence(of: reason, [:], configuration)
-            Terminal.write("left when their turn came: \(Self.count(count)) \(sentence)\n")
-        }
-        for refusal in outcome.refused { Terminal.write("  \(refusal.at): \(refusal.reason)\n") }
+        let outcome = DeadLettersOutcome(
+            id: id, confirmed: confirmed, result, topics: configuration.topics, isNew: isNew)
+        try Output.print(outcome, json: isJSON)
     }
 
     private var resumingLine: String { ResumingLine.make(newID: isNewID ? id : nil) }
 
     private static func count(_ number: Int) -> String { ProgressLine.grouped(number) }
-}
-
-/// The result, as JSON.
-struct DeadLettersOutcome: Encodable {
-    var id: String
-    /// The number of events that a person confirmed.
-    var confirmed: Int
-    /// The number of events put back, including earlier runs.
-    var putBack: Int
-    /// By reason, the planned events that were skipped when their turn came.
-    var left: [String: Int]
-    /// The first events that the broker rejected in this run.
-    var refused: [Refusal]
-
-    struct Refusal: Encodable {
-        var at: String
-        var reason: String
-    }
-
-    /// - Parameter topic: of the dead letters.
-    init(id: String, confirmed: Int, _ result: DeadLetterResult, topic: String) {
-        self.id = id
-        self.confirmed = confirmed
-        putBack = result.tally.putBack
-        left = Dictionary(uniqueKeysWithValues: result.tally.left.map { ($0.key.rawValue, $0.value) })
-        refused = result.refusals.map {
-            Refusal(at: "\(topic)/\($0.place.partition)/\($0.place.offset)", reason: $0.message)
-        }
-    }
 }

@@ -33,7 +33,8 @@ struct DeliverLanesCommand: ParsableCommand {
         let ends = try lanes.ends()
         guard cut else {
             let rows = groups.map { LaneRow($0, ends: ends, hash: configuration.delivery.lanesHash) }
-            return Terminal.write(json ? try JSONOutput.text(rows, keys: .convertToSnakeCase) : Self.text(rows))
+            if rows.isEmpty, !json { return Terminal.write("No lane has committed anything yet.\n") }
+            return try Output.print(rows, json: json)
         }
         let hash = configuration.delivery.lanesHash
         switch LaneCutPlan.judge(groups, lanes: hash, last: try lanes.lastCut(), ends: ends) {
@@ -55,23 +56,12 @@ struct DeliverLanesCommand: ParsableCommand {
                     + "settings until they end")
         }
     }
-
-    private static func text(_ rows: [LaneRow]) -> String {
-        guard !rows.isEmpty else { return "No lane has committed anything yet.\n" }
-        var table = TextTable(["LANE", "MEMBERS", "PARTITIONS", "UNFINISHED", "BROADCASTS", "RETRIES", "SETTINGS"])
-        for row in rows {
-            table.append([
-                row.lane, "\(row.members)", "\(row.partitions)", "\(row.unfinished)", "\(row.broadcasts)",
-                "\(row.retries)",
-                row.hasTheseSettings ? "these" : "others",
-            ])
-        }
-        return table.text
-    }
 }
 
 /// Scripts rely on its member names.
-private struct LaneRow: Encodable {
+private struct LaneRow: TableRow {
+    static let heading = ["LANE", "MEMBERS", "PARTITIONS", "UNFINISHED", "BROADCASTS", "RETRIES", "SETTINGS"]
+
     var lane: String
     var members: Int
     var partitions: Int
@@ -82,6 +72,11 @@ private struct LaneRow: Encodable {
     /// The same of its retry topics, all together.
     var retries: Int64
     var hasTheseSettings: Bool
+
+    var cells: [String] {
+        [lane, "\(members)", "\(partitions)", "\(unfinished)", "\(broadcasts)", "\(retries)"]
+            + [hasTheseSettings ? "these" : "others"]
+    }
 
     init(_ group: LaneCutPlan.Group, ends: [Int32: LaneEdge], hash: String) {
         lane = group.lane

@@ -13,8 +13,7 @@ struct ReapWork {
         defer { lines.clear() }
         let plan = try reaper.plan(until: isStopped) { lines.show("records", $0, $1) }
         lines.clear()
-        let text = ReapText(plan: plan)
-        Terminal.write(isJSON ? try JSONOutput.text(text.document) : text.text)
+        try Output.print(plan, json: isJSON)
         return plan
     }
 
@@ -22,7 +21,7 @@ struct ReapWork {
         let plan = try plan()
         let approval = try approval(of: plan)
         let report = try reaper.perform(plan, approval, until: isStopped)
-        Terminal.write(isJSON ? try JSONOutput.text(ReapOutcome(report)) : ReapText.sentence(report))
+        try Output.print(report, json: isJSON)
         guard report.held.isEmpty else {
             // What was deleted now is not in the next plan.
             let left = plan.devices(.everything) - report.devices
@@ -38,22 +37,5 @@ struct ReapWork {
         if count == 0, plan.held.isEmpty, options.confirm == nil { return .withinLimit }
         try options.confirmation(of: .delete, isStopped: isStopped).judge(count, of: "devices")
         return options.yes ? .withinLimit : .everything
-    }
-}
-
-/// What a run has deleted, as JSON.
-struct ReapOutcome: Encodable {
-    var devices: Int
-    var subscriptions: Int
-    var restored: Int
-    var held: [String]
-    var hasMore: Bool
-
-    init(_ report: ReapReport) {
-        devices = report.devices
-        subscriptions = report.subscriptions
-        restored = report.restored
-        held = report.held
-        hasMore = report.hasMore
     }
 }

@@ -37,8 +37,10 @@ struct DeliveriesSummaryCommand: ParsableCommand {
             var log = try KafkaLog(context)
             return try log.summarize(topic, from: from, to: to) { context.progress(.outcomes, $0, $1) }
         }
-        let text = DeliverySummaryText(summary: summary, topic: topic, from: from, to: to)
-        Terminal.write(json ? try JSONOutput.text(text.document) : text.text)
+        try Output.print(
+            DeliverySummaryReport(
+                summary, topic: topic, from: WallTime(milliseconds: from), to: to.map(WallTime.init(milliseconds:))),
+            json: json)
         if summary.unreadable > 0 {
             let count = ProgressLine.grouped(summary.unreadable)
             Terminal.warn("\(count) records of \(topic) are no outcomes and were skipped")

@@ -103,7 +103,7 @@ struct DemoStory {
         try session.prepare()
         let explanations = try session.explain(.message(id: messageID))
         guard let first = explanations.first else { throw CommandFailure(.defect, "demo: explain found nothing") }
-        let text = ExplanationText(first, topics, demo.configuration.deepLinks).text
+        let text = ExplanationReport(first, topics, demo.configuration.deepLinks).text
         for line in text.split(separator: "\n") { say("   \(line)") }
     }
 

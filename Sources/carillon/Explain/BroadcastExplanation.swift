@@ -1,13 +1,12 @@
 import Broadcasts
-import Deliveries
 import Digests
 import KafkaClient
 import Pipeline
 import Replay
 import Subscriptions
 
-/// Why one device got a broadcast, or did not, for a person, and as JSON.
-struct BroadcastExplanation {
+/// Why one device got a broadcast, or did not.
+struct BroadcastExplanation: Report {
     var entry: BroadcastLog.Entry
     var broadcast: BroadcastNotification
     /// The SHA-256 of the device's token, in hex.
@@ -16,7 +15,7 @@ struct BroadcastExplanation {
     var partition: Int32
     var fates: [BroadcastTrace.Fate]
     /// What became of its pushes at the provider; nil: not known.
-    var outcomes: [Coordinates: DeliveryRecord]?
+    var outcomes: [PushOutcome]?
     var topics: PipelineConfiguration.Topics
 
     /// - Parameter device: the SHA-256 of its token, in hex.
@@ -49,8 +48,8 @@ struct BroadcastExplanation {
                 of: broadcast.messageID, device: device, writtenTo: topics.broadcastDispatch, in: topics.deliveries,
                 since: entry.time) : nil
         return BroadcastExplanation(
-            entry: entry, broadcast: broadcast, device: device, partition: partition, fates: fates, outcomes: outcomes,
-            topics: topics)
+            entry: entry, broadcast: broadcast, device: device, partition: partition, fates: fates,
+            outcomes: outcomes?.values.map(PushOutcome.init).sorted { $0.at < $1.at }, topics: topics)
     }
 
     /// - Parameter hash: 64 hex digits.
@@ -86,43 +85,36 @@ struct BroadcastExplanation {
         return versions
     }
 
-    var text: String {
-        var rows = [
-            (
-                "broadcast",
-                "\(entry.id) (\(broadcast.kind)) to \(broadcast.audience), \(topics.broadcasts)/0/\(entry.offset)"
-            ),
-            ("device", "\(device.prefix(12))…, \(topics.subscriptions)/\(partition)"),
-        ]
-        rows += fates.map { ("outcome", $0.sentence) }
-        rows += PushOutcomeText(outcomes, ofBroadcast: topics).lines.map { ("provider", $0) }
-        return TextRows.text(rows)
+    private struct FateRow: Encodable {
+        var outcome: String
+        var message: String
     }
 
-    struct Document: Encodable {
-        struct Fate: Encodable {
-            var outcome: String
-            var message: String
-        }
-
-        var broadcast: String
-        var messageID: String
-        var audience: String
-        var record: String
-        var device: String
-        var partition: Int32
-        var sent: Bool
-        var fates: [Fate]
-        /// At the provider; absent if that is not known.
-        var outcomes: [PushOutcomeText.Document]?
+    private enum CodingKeys: String, CodingKey {
+        case broadcast, messageID, audience, record, device, partition, sent, fates, outcomes
     }
 
-    var document: Document {
-        Document(
-            broadcast: entry.id, messageID: broadcast.messageID, audience: broadcast.audience,
-            record: "\(topics.broadcasts)/0/\(entry.offset)", device: device, partition: partition,
-            sent: fates.contains { $0.isSent }, fates: fates.map { .init(outcome: $0.label, message: $0.sentence) },
-            outcomes: PushOutcomeText(outcomes, ofBroadcast: topics).documents)
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(entry.id, forKey: .broadcast)
+        try members.encode(broadcast.messageID, forKey: .messageID)
+        try members.encode(broadcast.audience, forKey: .audience)
+        try members.encode(record, forKey: .record)
+        try members.encode(device, forKey: .device)
+        try members.encode(partition, forKey: .partition)
+        try members.encode(fates.contains { $0.isSent }, forKey: .sent)
+        try members.encode(fates.map { FateRow(outcome: $0.label, message: $0.sentence) }, forKey: .fates)
+        try members.encodeIfPresent(outcomes, forKey: .outcomes)
+    }
+
+    private var record: RecordPosition { RecordPosition(topics.broadcasts, 0, entry.offset) }
+
+    var rows: [Row] {
+        let lines = outcomes.map { PushOutcome.lines($0, at: $0.map(\.at), in: topics.deliveries) } ?? []
+        return [
+            .pair("broadcast", "\(entry.id) (\(broadcast.kind)) to \(broadcast.audience), \(record)"),
+            .pair("device", "\(device.prefix(12))…, \(topics.subscriptions)/\(partition)"),
+        ] + fates.map { .pair("outcome", $0.sentence) } + lines.map { .pair("provider", $0) }
     }
 }
 

@@ -68,7 +68,7 @@ struct ExplainCommand: ParsableCommand {
             let token = try TokenOptions.read(deviceTokenFile, of: "--device-token-file")
             let configuration = try options.checkedForBroadcasts()
             let found = try BroadcastExplanation.find(broadcast, SubscriptionKey.tokenHash(of: token), configuration)
-            return Terminal.write(json ? try JSONOutput.text(found.document) : found.text)
+            return try Output.print(found, json: json)
         }
         let configuration = try options.checked()
         let now = WallClock.now
@@ -83,13 +83,11 @@ struct ExplainCommand: ParsableCommand {
             return (session.input, explanations)
         }
         input.tell()
-        let texts = explanations.map { ExplanationText($0, configuration.topics, configuration.deepLinks) }
+        let reports = explanations.map { ExplanationReport($0, configuration.topics, configuration.deepLinks) }
         Terminal.write(
-            json
-                ? try texts.map { try JSONOutput.text($0.document) }.joined()
-                : texts.map(\.text).joined(separator: "\n"))
+            json ? try reports.map { try $0.json() }.joined() : reports.map(\.text).joined(separator: "\n"))
         let range = SearchedRange(request, input.selected, configuration.topics).text
-        guard !texts.isEmpty else { throw CommandFailure(.difference, "nothing of it is in \(range)") }
+        guard !reports.isEmpty else { throw CommandFailure(.difference, "nothing of it is in \(range)") }
         Terminal.complain("carillon: searched \(range)\n")
     }
 

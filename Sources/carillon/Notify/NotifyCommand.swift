@@ -60,11 +60,11 @@ struct NotifyCommand: ParsableCommand {
         if confirmation.dryRun { return try show(draft, trial, reach) }
         if let reach { try confirm(reach) }
         var writer = try TopicWriter(configuration.topics.requests, configuration)
-        let place = try writer.writeAndLocate(key: draft.key, value: trial.value)
+        let position = try writer.writeAndLocate(key: draft.key, value: trial.value)
         let outcome = NotifyOutcome(
             requestID: draft.id, messageID: unsent.messageID, topic: configuration.topics.requests,
-            partition: place?.partition, offset: place?.offset, devices: reach?.count)
-        Terminal.write(json ? try JSONOutput.text(outcome) : outcome.text)
+            partition: position?.partition.partition, offset: position?.offset, devices: reach?.count)
+        try Output.print(outcome, json: json)
         let topic = configuration.topics.requests
         if GroupCommits.areMissing(of: configuration.groupID, in: topic, configuration) {
             Terminal.warn(
@@ -106,7 +106,7 @@ struct NotifyCommand: ParsableCommand {
 }
 
 /// What was written, and under which ids it can be found.
-private struct NotifyOutcome: Encodable {
+private struct NotifyOutcome: Report {
     var requestID: String
     var messageID: String
     var topic: String
@@ -115,12 +115,9 @@ private struct NotifyOutcome: Encodable {
     /// Nil if they were not counted.
     var devices: Int?
 
-    var text: String {
-        var lines = [
-            "request   \(requestID)", "message   \(messageID)",
-            "record    \(topic)" + (partition.map { "/\($0)" } ?? "") + (offset.map { "/\($0)" } ?? ""),
-        ]
-        if let devices { lines.append("devices   \(ProgressLine.grouped(devices))") }
-        return lines.joined(separator: "\n") + "\n"
+    var rows: [Row] {
+        let record = topic + (partition.map { "/\($0)" } ?? "") + (offset.map { "/\($0)" } ?? "")
+        return [.pair("request", requestID), .pair("message", messageID), .pair("record", record)]
+            + (devices.map { [.pair("devices", ProgressLine.grouped($0))] } ?? [])
     }
 }

@@ -1,5 +1,6 @@
 import Arguments
 import Events
+import Foundation
 import KafkaClient
 import Pipeline
 
@@ -32,11 +33,7 @@ struct OffsetsShowCommand: ParsableCommand {
             rows += positions.partitions.map { PositionRow($0, of: source) }
         }
         let isKnown = rows.contains { $0.committed != nil }
-        if json {
-            Terminal.write(try JSONOutput.text(rows, keys: .useDefaultKeys))
-        } else if isKnown {
-            Terminal.write(Self.text(rows))
-        }
+        if json || isKnown { try Output.print(rows, json: json) }
         guard isKnown else {
             let topics = configuration.topics.sources.map { configuration.topics.topic(of: $0) }
             throw CommandFailure(
@@ -45,24 +42,13 @@ struct OffsetsShowCommand: ParsableCommand {
                     + "has not worked in it yet, or --group names another one")
         }
     }
-
-    private static func text(_ rows: [PositionRow]) -> String {
-        var table = TextTable([
-            "PARTITION", "START", "COMMITTED", "END", "LAG", "WATERMARK", "PARTITIONS", "NEWEST RECORD",
-        ])
-        for row in rows {
-            table.append([
-                "\(row.topic)/\(row.partition)", "\(row.start)", row.committed.map(String.init) ?? "-", "\(row.end)",
-                row.lag.map(String.init) ?? "-", row.watermark ?? "-", row.partitions.map(String.init) ?? "-",
-                row.newestRecord ?? "-",
-            ])
-        }
-        return table.text
-    }
 }
 
 /// Scripts rely on its member names: `newestRecord`.
-private struct PositionRow: Encodable {
+private struct PositionRow: TableRow {
+    static let keys = JSONEncoder.KeyEncodingStrategy.useDefaultKeys
+    static let heading = ["PARTITION", "START", "COMMITTED", "END", "LAG", "WATERMARK", "PARTITIONS", "NEWEST RECORD"]
+
     var topic: String
     var partition: Int32
     var start: Int64
@@ -71,7 +57,15 @@ private struct PositionRow: Encodable {
     var lag: Int64?
     var watermark: String?
     var partitions: Int32?
-    var newestRecord: String?
+    var newestRecord: WallTime?
+
+    var cells: [String] {
+        [
+            "\(topic)/\(partition)", "\(start)", committed.map(String.init) ?? "-", "\(end)",
+            lag.map(String.init) ?? "-", watermark ?? "-", partitions.map(String.init) ?? "-",
+            newestRecord?.description ?? "-",
+        ]
+    }
 
     init(_ position: GroupPositions.Partition, of source: SourceKind) {
         topic = position.id.topic
@@ -87,6 +81,6 @@ private struct PositionRow: Encodable {
         case .requests: watermark = nil
         }
         partitions = metadata?.partitions
-        newestRecord = metadata.flatMap { $0.newestTimestamp > 0 ? TimeText.iso8601($0.newestTimestamp) : nil }
+        newestRecord = metadata.flatMap { $0.newestTimestamp > 0 ? WallTime(milliseconds: $0.newestTimestamp) : nil }
     }
 }

@@ -75,53 +75,15 @@ struct RedriveWork {
     // MARK: What is said
 
     private func show(_ plan: RedrivePlan, _ resume: RedriveResume?) throws {
-        let text = RedriveText(plan: plan, resume: resume, id: id)
-        if isJSON { return Terminal.write(try JSONOutput.text(text.document)) }
-        plan.input.tell()
-        Terminal.write(text.text)
+        if !isJSON { plan.input.tell() }
+        try Output.print(RedriveReport(plan, resume, id: id), json: isJSON)
     }
 
     private func finish(_ cursor: RedriveCursor, isNew: Bool) throws {
-        if isJSON { return Terminal.write(try JSONOutput.text(RedriveOutcome(id: id, cursor))) }
-        let refused = cursor.refused > 0 ? "; \(Self.count(cursor.refused)) were rejected by the broker" : ""
-        let numbers = "\(Self.count(cursor.sent)) of \(Self.count(cursor.devices)) devices"
-        if cursor.devices == 0 { return Terminal.write("There is nothing to send.\n") }
-        Terminal.write(
-            isNew
-                ? "Sent to \(numbers)\(refused), by \(id).\n"
-                : "Re-drive \(id) was finished before: sent to \(numbers)\(refused). Nothing was sent now.\n")
-        for reason in RedriveOmission.allCases {
-            guard let count = cursor.leftOut[reason], count > 0 else { continue }
-            Terminal.write("left out when their turn came: \(Self.count(count)) \(reason.sentence)\n")
-        }
-        if cursor.dropped > 0 {
-            Terminal.write(
-                "left out after an interruption: \(Self.count(cursor.dropped)) that a new plan no longer has\n")
-        }
+        try Output.print(RedriveOutcome(id: id, cursor, isNew: isNew), json: isJSON)
     }
 
     private var resumingLine: String { ResumingLine.make(newID: options.id == nil ? id : nil) }
 
     private static func count(_ number: Int) -> String { ProgressLine.grouped(number) }
-}
-
-/// The result of a re-drive, as JSON.
-struct RedriveOutcome: Encodable {
-    var id: String
-    var devices: Int
-    var sent: Int
-    var refused: Int
-    /// By reason, the planned pushes that were left out when their turn came.
-    var leftOut: [String: Int]
-    /// Confirmed pushes that are missing from the plan of the resumed run.
-    var dropped: Int
-
-    init(id: String, _ cursor: RedriveCursor) {
-        self.id = id
-        devices = cursor.devices
-        sent = cursor.sent
-        refused = cursor.refused
-        leftOut = Dictionary(uniqueKeysWithValues: cursor.leftOut.map { ($0.key.rawValue, $0.value) })
-        dropped = cursor.dropped
-    }
 }

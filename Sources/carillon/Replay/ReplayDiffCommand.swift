@@ -57,15 +57,11 @@ struct ReplayDiffCommand: ParsableCommand {
                     return (session.input, found.report)
                 }
             }
-        let text = DiffText(
-            input: input, report: report, foreign: foreign,
-            there: other == nil ? topic : "the present rules")
-        if json {
-            Terminal.write(try JSONOutput.text(text.document))
-        } else {
-            input.tell()
-            Terminal.write(text.text)
-        }
+        if !json { input.tell() }
+        try Output.print(
+            DifferencesReport(
+                input: input, report: report, foreign: foreign, there: other == nil ? topic : "the present rules"),
+            json: json)
         if !report.isZero { throw CommandFailure(.difference, lines: []) }
         if input.isApproximate { throw CommandFailure(.approximate, lines: []) }
     }

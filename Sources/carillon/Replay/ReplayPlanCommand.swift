@@ -20,11 +20,10 @@ struct ReplayPlanCommand: ParsableCommand, ReplayUse {
         let configuration = try options.checked(needsBroker: selection.source.isEmpty)
         let request = try selection.request(view: .both, now: WallClock.now, configuration.topics)
         let (input, plan) = try ReplayWork.perform(self, configuration, request, from: selection)
-        var text = PlanText(input: input, plan: plan)
-        if selection.source.isEmpty { text.broadcasts = try BroadcastTally.read(configuration, request) }
-        if json { return Terminal.write(try JSONOutput.text(text.document)) }
-        input.tell()
-        Terminal.write(text.text)
+        var report = PlanReport(input: input, plan: plan)
+        if selection.source.isEmpty { report.broadcasts = try BroadcastTally.read(configuration, request) }
+        if !json { input.tell() }
+        try Output.print(report, json: json)
     }
 
     func use(_ source: inout some ReplaySource & ~Copyable) throws -> ReplayPlan {

@@ -50,11 +50,8 @@ struct ScheduleCommand: ParsableCommand {
         let past = timers.filter { !$0.isPending }
         let pending = timers.filter(\.isPending)
         let shown = past + (limit == 0 ? pending : Array(pending.prefix(limit)))
-        if json {
-            Terminal.write(try shown.map { try JSONOutput.text($0) }.joined())
-        } else {
-            Terminal.write(TimerRow.table(shown) + "\(ProgressLine.grouped(pending.count)) timers to come\n")
-        }
+        try Output.print(
+            lines: shown, json: json, footer: "\(ProgressLine.counted(pending.count, "timer")) to come")
         let lacking = positions.partitions.filter { $0.metadata == nil }.count
         if lacking > 0 {
             Terminal.warn(
@@ -91,8 +88,8 @@ struct ScheduleCommand: ParsableCommand {
     }
 }
 
-private struct TimerRow: Encodable {
-    var due: String
+private struct TimerRow: TableRow {
+    var due: WallTime
     var eventType: String
     var reminder: Int?
     var orderID: String
@@ -104,7 +101,7 @@ private struct TimerRow: Encodable {
     var isPending: Bool { state == ScheduleReader.Timer.State.pending.rawValue }
 
     init(_ timer: ScheduleReader.Timer) {
-        due = TimeText.iso8601(timer.due)
+        due = WallTime(milliseconds: timer.due)
         eventType = timer.kind.type.rawValue
         reminder = timer.kind.reminder
         orderID = timer.orderID
@@ -114,14 +111,11 @@ private struct TimerRow: Encodable {
         reason = timer.reason
     }
 
-    static func table(_ rows: [TimerRow]) -> String {
-        var table = TextTable(["DUE", "EVENT", "ORDER", "PLACE", "PARTITION", "STATE"])
-        for row in rows {
-            let event =
-                row.eventType.replacingOccurrences(of: "event_", with: "") + (row.reminder.map { " \($0)" } ?? "")
-            let state = row.state + (row.reason.map { (row.isPending ? ", as it stands: " : ": ") + $0 } ?? "")
-            table.append([row.due, event, row.orderID, row.placeID, "\(row.partition)", state])
-        }
-        return table.text
+    static let heading = ["DUE", "EVENT", "ORDER", "PLACE", "PARTITION", "STATE"]
+
+    var cells: [String] {
+        let event = String(eventType.trimmingPrefix("event_")) + (reminder.map { " \($0)" } ?? "")
+        let told = state + (reason.map { (isPending ? ", as it stands: " : ": ") + $0 } ?? "")
+        return ["\(due)", event, orderID, placeID, "\(partition)", told]
     }
 }

@@ -5,10 +5,12 @@ import Pipeline
 struct TopicWriter: ~Copyable {
     private var producer: Producer
     private let topic: ProducerTopic
+    private let name: String
 
     init(_ name: String, _ configuration: PipelineConfiguration) throws(KafkaError) {
         var producer = try Producer(settings: configuration.kafka, logger: configuration.clientSink)
         topic = try Self.topic(name, of: &producer)
+        self.name = name
         self.producer = producer
     }
 
@@ -34,13 +36,13 @@ struct TopicWriter: ~Copyable {
 
     /// Writes a record, and waits until it is written.
     ///
-    /// - Returns: where it is; nil if the broker did not say.
+    /// - Returns: its position; nil if the broker did not report it.
     mutating func writeAndLocate(
         key: String, value: [UInt8]
-    ) throws(KafkaError) -> (partition: Int32, offset: Int64)? {
+    ) throws(KafkaError) -> RecordPosition? {
         try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic, tag: Producer.timedTag)
         try finish()
-        return producer.takeAppendPlace()
+        return producer.takeAppendPlace().map { RecordPosition(name, $0.partition, $0.offset) }
     }
 
     /// Waits until everything is written.

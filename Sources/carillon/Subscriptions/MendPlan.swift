@@ -1,5 +1,5 @@
-/// What `carillon subscriptions mend` would write, for a person and as JSON.
-struct MendPlan: Encodable {
+/// What `carillon subscriptions mend` would write.
+struct MendPlan: Report {
     /// The keys that need something.
     let places: [KeyPlaces]
     /// The records in wrong partitions that have not been ended.
@@ -37,29 +37,28 @@ struct MendPlan: Encodable {
     /// Keys about which the right partition already has the newest word.
     private var onlyEnded: Int { places.count - subscribes - unsubscribes }
 
-    var text: String {
-        guard !isEmpty else { return "Nothing is misplaced.\n" }
-        var text = ""
+    var rows: [Row] {
+        guard !isEmpty else { return [.line("Nothing is misplaced.")] }
+        var rows: [Row] = []
         if !partitions.isEmpty {
             var table = TextTable(["PARTITION", "MISPLACED RECORDS"])
             for (partition, count) in partitions.sorted(by: { $0.key < $1.key }) {
                 table.append(["\(partition)", ProgressLine.grouped(count)])
             }
-            text += table.text
+            rows.append(.table(table))
         }
-        return text
-            + """
-            \(ProgressLine.counted(misplaced, "misplaced record")) of \(ProgressLine.counted(places.count, "key")):
-              \(ProgressLine.grouped(subscribes)) subscribed again, in the partition of the key
-              \(ProgressLine.grouped(unsubscribes)) unsubscribed there
-              \(ProgressLine.grouped(onlyEnded)) only ended: the partition of the key has newer or the same
-
-            """
+        let keys = ProgressLine.counted(places.count, "key")
+        return rows + [
+            .line("\(ProgressLine.counted(misplaced, "misplaced record")) of \(keys):"),
+            .line("  \(ProgressLine.grouped(subscribes)) subscribed again, in the partition of the key"),
+            .line("  \(ProgressLine.grouped(unsubscribes)) unsubscribed there"),
+            .line("  \(ProgressLine.grouped(onlyEnded)) only ended: the partition of the key has newer or the same"),
+        ]
     }
 }
 
-/// What was written, for a person and as JSON.
-struct MendOutcome: Encodable {
+/// What was written.
+struct MendOutcome: Report {
     private(set) var ended = 0
     private(set) var subscribed = 0
     private(set) var unsubscribed = 0
@@ -70,8 +69,12 @@ struct MendOutcome: Encodable {
         unsubscribed += plan.unsubscribes
     }
 
-    var text: String {
-        "Ended \(ProgressLine.counted(ended, "misplaced record")); in the partitions of their keys "
-            + "\(ProgressLine.grouped(subscribed)) subscribed and \(ProgressLine.grouped(unsubscribed)) unsubscribed.\n"
+    var rows: [Row] {
+        [
+            .line(
+                "Ended \(ProgressLine.counted(ended, "misplaced record")); in the partitions of their keys "
+                    + "\(ProgressLine.grouped(subscribed)) subscribed and \(ProgressLine.grouped(unsubscribed)) unsubscribed."
+            )
+        ]
     }
 }

@@ -51,7 +51,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
         try writer.finish()
         progress.clear()
         summary.seconds = (ContinuousClock.now - start) / .seconds(1)
-        Terminal.write(json ? try JSONOutput.text(summary) : summary.text)
+        try Output.print(summary, json: json)
         if summary.malformed > 0 {
             throw CommandFailure(
                 .difference,
@@ -60,15 +60,15 @@ struct SubscriptionsImportCommand: ParsableCommand {
     }
 }
 
-private struct ImportSummary: Encodable {
+private struct ImportSummary: Report {
     var imported = 0
     var malformed = 0
     var seconds = 0.0
 
-    var text: String {
+    var rows: [Row] {
         // Of a few the rate says nothing but how long it took to connect.
         let rate = seconds >= 1 && imported >= 1_000 ? Int(Double(imported) / seconds) : 0
-        return "\(ProgressLine.counted(imported, "subscription")) written in \(ProgressLine.time(seconds))"
-            + (rate > 0 ? ", \(ProgressLine.grouped(rate))/s\n" : "\n")
+        let written = "\(ProgressLine.counted(imported, "subscription")) written in \(ProgressLine.time(seconds))"
+        return [.line(written + (rate > 0 ? ", \(ProgressLine.grouped(rate))/s" : ""))]
     }
 }

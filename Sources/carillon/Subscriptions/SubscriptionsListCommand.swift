@@ -44,10 +44,18 @@ struct SubscriptionsListCommand: ParsableCommand {
         }
         .filter { $0.matches(platform, app) }
         .sorted { ($0.audience, $0.tokenSHA256, $0.partition) < ($1.audience, $1.tokenSHA256, $1.partition) }
-        Terminal.write(try text(found.sorted { $0.key < $1.key }.map(\.value), misplaced))
+        let rows = found.sorted { $0.key < $1.key }.map(\.value)
+        try Output.print(lines: rows, json: json, footer: ProgressLine.counted(rows.count, "subscription"))
+        if !misplaced.isEmpty {
+            if !json { Terminal.write("\n") }
+            try Output.print(
+                lines: misplaced, json: json,
+                footer: ProgressLine.counted(misplaced.count, "misplaced record")
+                    + " without effect: 'carillon subscriptions mend' moves what is in a wrong partition")
+        }
         guard let first = malformed.first else { return }
         Terminal.warn(
-            "skipped \(ProgressLine.counted(malformed.count, "record")), no subscriptions: \(Self.list(malformed))"
+            "skipped \(ProgressLine.counted(malformed.count, "malformed record")): \(Self.list(malformed))"
                 + "\nLook at one: kcat -C -t \(configuration.topics.subscriptions) -p \(first.partition) -o \(first.offset) "
                 + "-c 1 -f '%k\\n'")
     }
@@ -58,43 +66,24 @@ struct SubscriptionsListCommand: ParsableCommand {
         let rest = malformed.count - shown.count
         return shown.joined(separator: ", ") + (rest > 0 ? ", and \(ProgressLine.grouped(rest)) more" : "")
     }
-
-    private func text(_ rows: [SubscriptionRow], _ misplaced: [MisplacedRow]) throws -> String {
-        if json {
-            return try rows.map { try JSONOutput.text($0) }.joined()
-                + misplaced.map { try JSONOutput.text($0) }.joined()
-        }
-        var table = TextTable(["AUDIENCE", "PLATFORM", "APP", "ENVIRONMENT", "LAST SEEN", "TOKEN HASH"])
-        for row in rows {
-            table.append([
-                row.audience, row.platform, row.app, row.environment, row.lastSeenAt ?? "-", row.tokenSHA256,
-            ])
-        }
-        let text = table.text + ProgressLine.counted(rows.count, "subscription") + "\n"
-        guard !misplaced.isEmpty else { return text }
-        var strays = TextTable(["AUDIENCE", "RECORD", "PARTITION", "BELONGS IN", "THERE", "TOKEN HASH"])
-        for row in misplaced {
-            strays.append([
-                row.audience, row.unsubscribes ? "unsubscription" : "subscription", "\(row.partition)",
-                "\(row.belongsIn)", row.isSubscribed ? "subscribed" : "nothing", row.tokenSHA256,
-            ])
-        }
-        return text + "\n" + strays.text
-            + "\(ProgressLine.counted(misplaced.count, "misplaced record")) without effect: 'carillon subscriptions mend' "
-            + "moves what is in a wrong partition\n"
-    }
 }
 
 /// A subscription in its partition. Its members are what is shown: everything except the token.
-private struct SubscriptionRow: Encodable {
+private struct SubscriptionRow: TableRow {
     var audience: String
     var tokenSHA256: String
     var platform: String
     var app: String
     var environment: String
     var locale: String?
-    var lastSeenAt: String?
+    var lastSeenAt: WallTime?
     var partition: Int32
+
+    static let heading = ["AUDIENCE", "PLATFORM", "APP", "ENVIRONMENT", "LAST SEEN", "TOKEN HASH"]
+
+    var cells: [String] {
+        [audience, platform, app, environment, lastSeenAt?.description ?? "-", tokenSHA256]
+    }
 
     /// Nil for an unsubscription.
     init?(_ record: ConsumerRecord, _ key: SubscriptionKey) {
@@ -105,7 +94,7 @@ private struct SubscriptionRow: Encodable {
         app = subscription.app
         environment = subscription.environment.rawValue
         locale = subscription.locale
-        lastSeenAt = subscription.lastSeenAt.map { TimeText.iso8601($0.milliseconds) }
+        lastSeenAt = subscription.lastSeenAt
         partition = record.partition
     }
 
@@ -115,7 +104,7 @@ private struct SubscriptionRow: Encodable {
 }
 
 /// A subscription or an unsubscription in a wrong partition, where it has no effect.
-private struct MisplacedRow: Encodable {
+private struct MisplacedRow: TableRow {
     var audience: String
     var tokenSHA256: String
     var platform: String?
@@ -126,6 +115,15 @@ private struct MisplacedRow: Encodable {
     var isSubscribed: Bool
     /// Whether it is a null.
     var unsubscribes: Bool
+
+    static let heading = ["AUDIENCE", "RECORD", "PARTITION", "BELONGS IN", "THERE", "TOKEN HASH"]
+
+    var cells: [String] {
+        [
+            audience, unsubscribes ? "unsubscription" : "subscription", "\(partition)", "\(belongsIn)",
+            isSubscribed ? "subscribed" : "nothing", tokenSHA256,
+        ]
+    }
 
     init(_ key: SubscriptionKey, _ said: KeyPlaces.Said, home: Int32, isBoth: Bool) {
         let subscription = said.value.flatMap { try? Subscription.decode(value: $0) }

@@ -32,7 +32,7 @@ struct SubscriptionsMendCommand: ParsableCommand {
         let configuration = try options.checked()
         let topic = SubscriptionsTopic(configuration: configuration)
         var plan = MendPlan(try topic.places())
-        Terminal.write(json ? try JSONOutput.text(plan) : plan.text)
+        try Output.print(plan, json: json)
         guard !confirmation.dryRun else { return }
         if plan.misplaced > 0 || confirmation.confirm != nil {
             try confirmation.confirmation(of: .move).judge(plan.misplaced, of: "records")
@@ -46,7 +46,7 @@ struct SubscriptionsMendCommand: ParsableCommand {
             plan = MendPlan(try topic.places())
             rounds += 1
         }
-        if json || rounds > 0 { Terminal.write(json ? try JSONOutput.text(written) : written.text) }
+        if json || rounds > 0 { try Output.print(written, json: json) }
         guard plan.isEmpty else {
             throw CommandFailure(
                 .difference,

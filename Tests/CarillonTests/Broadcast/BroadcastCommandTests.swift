@@ -147,7 +147,9 @@ private func document(_ members: String = "") -> String {
         let asked = try trial.broadcast("cancel", "1235")
         #expect(asked.status == 64, "\(asked.errors)")
         #expect(asked.errors.contains("partitions    0 of 4 done, 4 waiting\n"))
-        #expect(asked.errors.contains("devices that it has reached, which is 0: give --yes or --confirm 0; nothing was cancelled"))
+        #expect(
+            asked.errors.contains(
+                "devices that it has reached, which is 0: give --yes or --confirm 0; nothing was cancelled"))
         let shown = try trial.broadcast("cancel", "1235", "--dry-run")
         #expect(shown.status == 0 && shown.errors == "Nothing was cancelled.\n")
         #expect(try trial.written().count == 1)

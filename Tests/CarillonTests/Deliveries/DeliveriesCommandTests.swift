@@ -1,4 +1,5 @@
 import Deliveries
+import Events
 import Foundation
 import Testing
 
@@ -40,17 +41,16 @@ struct DeliveriesCommandTests {
         refused.firstSentAt = 0
         refused.lastSentAt = 0
         for each in [record(.expired), refused, refused] { summary.note(each) }
-        let text = DeliverySummaryText(
-            summary: summary, topic: "notifications.deliveries", from: 0, to: nil)
+        let report = DeliverySummaryReport(summary, topic: "notifications.deliveries", from: .epoch, to: nil)
         #expect(
-            text.text == """
+            report.text == """
                 OUTCOMES  REQUESTS  P50   P99   LANE                               CREDENTIAL  PLATFORM  OUTCOME  STATUS  REASON            APP
                 2         2         0 ms  0 ms  fcm                                shop        fcm       refused  400     INVALID_ARGUMENT  com.example.shop
                 1         1         -     -     fcm                                -           fcm       expired  -       -                 -
                 3         3         0 ms  0 ms  all from 1970-01-01T00:00:00.000Z
 
                 """)
-        let found = try object(try JSONOutput.text(text.document))
+        let found = try object(try report.json())
         #expect(found["total"] as? NSDictionary == ["outcomes": 3, "requests": 3, "p50_ms": 0, "p99_ms": 0])
         let groups = try #require(found["groups"] as? [NSDictionary])
         #expect(
@@ -62,8 +62,8 @@ struct DeliveriesCommandTests {
                 ],
                 ["lane": "fcm", "platform": "fcm", "outcome": "expired", "tally": ["outcomes": 1, "requests": 1]],
             ])
-        let none = DeliverySummaryText(
-            summary: DeliverySummary(), topic: "notifications.deliveries", from: 0, to: 1_000)
+        let none = DeliverySummaryReport(
+            DeliverySummary(), topic: "notifications.deliveries", from: .epoch, to: WallTime(milliseconds: 1_000))
         #expect(
             none.text
                 == "notifications.deliveries has no outcomes from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:01.000Z.\n"
@@ -73,7 +73,7 @@ struct DeliveriesCommandTests {
     @Test("times are written in milliseconds, then in seconds, then in minutes")
     func times() {
         #expect(
-            [0, 999, 1_000, 12_345, 59_999, 60_000].map(DeliverySummaryText.time) == [
+            [0, 999, 1_000, 12_345, 59_999, 60_000].map(DeliverySummaryReport.time) == [
                 "0 ms", "999 ms", "1.0 s", "12.3 s", "59.9 s", "1m00s",
             ])
     }

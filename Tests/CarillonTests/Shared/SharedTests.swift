@@ -59,6 +59,19 @@ import Testing
         #expect(try JSONOutput.text(Document.Count(putBack: 1), keys: .useDefaultKeys) == "{\"putBack\":1}\n")
     }
 
+    private struct Sample: Report {
+        var id = "a"
+        var rows: [Row] {
+            [.pair("id", id), .pair("number", "1"), .line("then"), .pair("id", id), .table(TextTable(["A", "B"]))]
+        }
+    }
+
+    @Test("a report's pairs are aligned with those beside them, and its JSON is of the same value")
+    func report() throws {
+        #expect(Sample().text == "id      a\nnumber  1\nthen\nid  a\nA  B\n")
+        #expect(try Sample().json() == "{\"id\":\"a\"}\n")
+    }
+
     @Test("columns are aligned, the last one is not padded")
     func table() {
         var table = TextTable(["A", "LONG"])

@@ -185,7 +185,7 @@ import Testing
         let listed = try CommandProcess.run(["subscriptions", "list"], environment: environment)
         #expect(listed.output.hasSuffix("\n1 subscription\n"))
         #expect(
-            listed.errors.contains("skipped 1 record, no subscriptions: partition \(home) offset 1\n"),
+            listed.errors.contains("skipped 1 malformed record: partition \(home) offset 1\n"),
             "\(listed.errors)")
     }
 

@@ -204,11 +204,11 @@ struct RequestDeadLetterTests {
         for (topic, code) in [
             ("orders.events", "bad_request"), ("notifications.requests", "bad_request"), ("schedule", "record_refused"),
         ] { plan.find(code, of: topic) }
-        plan.found = 3
-        plan.select(try #require(candidate(judge())), of: "notifications.requests")
-        var text = DeadLettersText(plan: plan, configuration: configuration, id: "i")
+        plan.deadLetters = 3
+        plan.select(try #require(candidate(judge())), of: "notifications.requests", in: "notifications.dead-letters")
+        var report = DeadLettersReport(id: "i", plan: plan, topics: configuration.topics)
         #expect(
-            text.text.hasPrefix(
+            report.text.hasPrefix(
                 """
                 3 dead letters in notifications.dead-letters → 1 event to put back into orders.events and \
                 notifications.requests
@@ -221,10 +221,10 @@ struct RequestDeadLetterTests {
                 to put back: 1 app
 
                 """))
-        let json = try JSONOutput.text(text.document)
+        let json = try report.json()
         #expect(json.contains(#""by_code":{"bad_request":{"dead_letters":2,"put_back":1},"#))
         #expect(json.contains(#""notifications.requests":{"bad_request":{"dead_letters":1,"put_back":1}}"#))
-        text.configuration.topics.requests = ""
-        #expect(text.text.contains("\nCODE            DEAD LETTERS  PUT BACK\nbad_request     2             1\n"))
+        report.topics.requests = ""
+        #expect(report.text.contains("\nCODE            DEAD LETTERS  PUT BACK\nbad_request     2             1\n"))
     }
 }

@@ -45,7 +45,7 @@ struct DeepLinkTests {
             refusals: Refusals(topics: toy.configuration.topics),
             history: try run.history.makeReader(.asOfEvent))
         let told = try run.perform(toy, try run.plan(toy), into: sink).finish().filter { !$0.isTimer }
-            .map { ExplanationText($0, toy.configuration.topics, toy.configuration.deepLinks) }
+            .map { ExplanationReport($0, toy.configuration.topics, toy.configuration.deepLinks) }
         let opened = told.map { text in
             text.text.split(separator: "\n").filter { $0.hasPrefix("  a tap opens  ") }.map { $0.dropFirst(15) }
         }
@@ -53,7 +53,7 @@ struct DeepLinkTests {
             ["https://shop.example/track/a%2Bb"], [], [],
         ]
         #expect(opened.map { $0.map(String.init) } == links)
-        #expect(told.map { $0.document.pushes.map(\.opens) } == links.map { [$0.first, $0.first] })
+        #expect(told.map { $0.pushes.map(\.opens) } == links.map { [$0.first, $0.first] })
     }
 
     @Test(

@@ -33,11 +33,11 @@ struct PushOutcomesTests {
     }
 
     private func lines(_ explanation: Explanation) -> [String] {
-        ExplanationText(explanation, PipelineConfiguration.Topics()).text.split(separator: "\n").map(String.init)
+        ExplanationReport(explanation, PipelineConfiguration.Topics()).text.split(separator: "\n").map(String.init)
     }
 
     private func document(_ explanation: Explanation) throws -> [[String: Any]] {
-        let text = try JSONOutput.text(ExplanationText(explanation, PipelineConfiguration.Topics()).document)
+        let text = try ExplanationReport(explanation, PipelineConfiguration.Topics()).json()
         let found = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         return try #require(found?["pushes"] as? [[String: Any]])
     }

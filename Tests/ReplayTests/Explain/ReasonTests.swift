@@ -35,7 +35,7 @@ struct ReasonTests {
             let found = told.all.filter { $0.explanation.outcome == .notSent(reason) }
             #expect(!found.isEmpty, "no event is \(reason.label)")
             for each in found {
-                #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.text.text)")
+                #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.report.text)")
                 #expect(each.json["outcome"] == "not_sent" && each.json["reason"] == reason.label, "\(each.json)")
                 #expect(each.json["message"] == sentence && each.json["transaction"] != nil, "\(each.json)")
             }
@@ -62,13 +62,13 @@ struct ReasonTests {
             let settling = told.all.filter { $0.explanation.settled[drop] != nil }
             #expect(isSettledOnly ? !settling.isEmpty : !dropped.isEmpty, "no timer is \(drop.label)")
             for each in dropped {
-                #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.text.text)")
+                #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.report.text)")
                 #expect(each.json["reason"] == drop.label && each.json["message"] == sentence, "\(each.json)")
-                #expect(each.json["timer"] == "true" && each.text.text.contains("timer at     schedule/0/"))
+                #expect(each.json["timer"] == "true" && each.report.text.contains("timer at     schedule/0/"))
             }
             for each in settling {
                 let count = drop == .noSlot ? "none will go" : "\(each.explanation.settled[drop] ?? 0) will not go"
-                #expect(each.text.text.contains("  timers       \(count): \(sentence)\n"), "\(each.text.text)")
+                #expect(each.report.text.contains("  timers       \(count): \(sentence)\n"), "\(each.report.text)")
                 #expect(each.json["settled_timers"]?.contains("\"\(drop.label)\"") == true, "\(each.json)")
             }
         }
@@ -98,13 +98,13 @@ struct ReasonTests {
                 if code == .recordRefused {
                     let sentence =
                         "not sent to 1 device: record_refused, \(message); dead letter at notifications.dead-letters/1/7"
-                    #expect(each.firstLine.hasSuffix(sentence) && message.contains("TOO_LARGE"), "\(each.text.text)")
+                    #expect(each.firstLine.hasSuffix(sentence) && message.contains("TOO_LARGE"), "\(each.report.text)")
                     #expect(each.json["dead_letter"] == "notifications.dead-letters/1/7")
                 } else {
                     #expect(each.firstLine.hasSuffix("not sent: a dead letter, \(code.label): \(message)"))
                     let cure = "'carillon replay dead-letters --code \(code.label) --dry-run'"
-                    #expect(each.explanation.isTimer || each.text.text.contains("  what to do   "))
-                    #expect(each.explanation.isTimer || each.text.text.contains(cure))
+                    #expect(each.explanation.isTimer || each.report.text.contains("  what to do   "))
+                    #expect(each.explanation.isTimer || each.report.text.contains(cure))
                 }
             }
         }
@@ -126,11 +126,11 @@ struct ReasonTests {
             rules.orders = [order]
             let event = EventCoordinates(0, offset: Int64(offset))
             let told = try Told(found, refusing: [event: "m"], code: code, filter: rules).all
-            #expect(told.count == 1, "\(order): \(told.map(\.text.text))")
+            #expect(told.count == 1, "\(order): \(told.map(\.report.text))")
             let json = told.first?.json ?? [:]
             #expect(json["reason"] == code && json["source"] == "orders.events/0/\(offset)", "\(json)")
             #expect(json["dead_letter"] == "notifications.dead-letters/1/7", "\(json)")
-            #expect(told.first?.text.text.contains("  dead letter  notifications.dead-letters/1/7\n") == true)
+            #expect(told.first?.report.text.contains("  dead letter  notifications.dead-letters/1/7\n") == true)
         }
         var other = FilterRules()
         other.orders = ["nobody"]
@@ -177,7 +177,7 @@ struct ReasonTests {
             #expect(each.json["outcome"] == outcome && each.json["reason"] == reason, "\(each.json)")
             #expect(each.json["audiences"] == "[\"\(audience.replacing("/", with: "\\/"))\"]", "\(each.json)")
             let source = "notifications.requests/1/\(each.explanation.event.offset)"
-            #expect(each.json["source"] == source && each.text.text.contains("  request      \(source)\n"))
+            #expect(each.json["source"] == source && each.report.text.contains("  request      \(source)\n"))
             #expect(each.json["transaction"] != nil && each.json["order_id"] == nil)
         }
         // What cannot be read has no id, and is explained all the same.
@@ -208,8 +208,8 @@ struct ReasonTests {
         let told = try Told(toy, .device(tokenHash: SHA256.hex(of: "late")))
         let first = try #require(told.all.first { $0.explanation.order == "sent" })
         let time = TimeText.iso8601(ToyPipeline.morning + 3 * 3_600_000)
-        #expect(first.firstLine.hasSuffix(": sent to 1 device, not to this one"), "\(first.text.text)")
-        #expect(first.text.text.contains("  subscribed   not until \(time)\n") && !first.text.text.contains("more"))
+        #expect(first.firstLine.hasSuffix(": sent to 1 device, not to this one"), "\(first.report.text)")
+        #expect(first.report.text.contains("  subscribed   not until \(time)\n") && !first.report.text.contains("more"))
         #expect(first.json["subscribed"] == "not until \(time)")
         let crowd = try #require(
             try Told(toy).all.first { $0.explanation.order == "unpicked" && $0.explanation.devices > 0 })
@@ -222,10 +222,10 @@ struct ReasonTests {
     private struct Told {
         struct Each {
             var explanation: Explanation
-            var text: ExplanationText
+            var report: ExplanationReport
             /// Of the document; what is no text as JSON.
             var json: [String: String]
-            var firstLine: String { text.text.split(separator: "\n").first.map(String.init) ?? "" }
+            var firstLine: String { report.text.split(separator: "\n").first.map(String.init) ?? "" }
         }
 
         var all: [Each] = []
@@ -248,8 +248,8 @@ struct ReasonTests {
                 subject, toy.configuration, index: index, refusals: refusals,
                 history: try run.history.makeReader(.asOfEvent))
             for explanation in try run.perform(toy, try run.plan(toy), filter: filter, into: sink).finish() {
-                let text = ExplanationText(explanation, toy.configuration.topics)
-                let document = try JSONSerialization.jsonObject(with: Data(JSONOutput.text(text.document).utf8))
+                let report = ExplanationReport(explanation, toy.configuration.topics)
+                let document = try JSONSerialization.jsonObject(with: Data(report.json().utf8))
                 var members: [String: String] = [:]
                 for (name, value) in try #require(document as? [String: Any]) {
                     if let value = value as? String {
@@ -261,7 +261,7 @@ struct ReasonTests {
                             decoding: try JSONSerialization.data(withJSONObject: value), as: UTF8.self)
                     }
                 }
-                all.append(Each(explanation: explanation, text: text, json: members))
+                all.append(Each(explanation: explanation, report: report, json: members))
             }
         }
     }

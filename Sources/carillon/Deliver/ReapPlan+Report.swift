@@ -1,0 +1,67 @@
+import Delivery
+import Subscriptions
+
+extension ReapPlan: Report {
+    /// The share of a credential's answers that were about dead devices.
+    private struct Share: Encodable {
+        var credential: String
+        var answers: Int
+        var dead: Int
+        /// Nothing of it is deleted until a person confirms the number.
+        var held: Bool
+    }
+
+    private enum CodingKeys: CodingKey { case devices, subscriptions, rows, credentials, hasMore }
+
+    package func encode(to encoder: any Encoder) throws {
+        let held = held
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(devices(.everything), forKey: .devices)
+        try members.encode(dead(.everything).count, forKey: .subscriptions)
+        try members.encode(groups, forKey: .rows)
+        let shares = answers.sorted { $0.key < $1.key }.map {
+            Share(credential: $0.key, answers: $0.value.all, dead: $0.value.dead, held: held.contains($0.key))
+        }
+        try members.encode(shares, forKey: .credentials)
+        try members.encode(hasMore, forKey: .hasMore)
+    }
+
+    var rows: [Row] {
+        var rows: [Row] = []
+        let groups = groups
+        if !groups.isEmpty {
+            var table = TextTable(["PLATFORM", "APP", "CREDENTIAL", "DEVICES", "SUBSCRIPTIONS", "OF ITS ANSWERS"])
+            for group in groups {
+                table.append([
+                    group.platform.rawValue, group.app.isEmpty ? "-" : group.app, group.credential,
+                    ProgressLine.grouped(group.devices), ProgressLine.grouped(group.subscriptions),
+                    share(of: group.credential),
+                ])
+            }
+            rows.append(.table(table))
+        }
+        let devices = ProgressLine.counted(devices(.everything), "dead device")
+        rows.append(.line("\(devices) with \(ProgressLine.counted(dead(.everything).count, "subscription"))"))
+        rows += held.sorted().map { .line("\($0) waits for a person: \(share(of: $0)) were about dead devices") }
+        if hasMore { rows.append(.line("there is more evidence than one run takes: run it again")) }
+        return rows
+    }
+
+    /// `1.2 % of 4,000`
+    private func share(of credential: String) -> String {
+        let answers = answers[credential] ?? DeadEvidence.Answers()
+        let permille = answers.all > 0 ? (answers.dead * 1_000 + answers.all / 2) / answers.all : 0
+        return "\(permille / 10).\(permille % 10) % of \(ProgressLine.grouped(answers.all))"
+    }
+}
+
+extension ReapReport: Report {
+    var rows: [Row] {
+        let audiences = ProgressLine.counted(subscriptions, "audience")
+        var rows = [Row.line("Unsubscribed \(ProgressLine.counted(devices, "device")) from \(audiences).")]
+        if restored > 0 {
+            rows.append(.line("\(ProgressLine.grouped(restored)) had changed meanwhile and were written again."))
+        }
+        return rows
+    }
+}

@@ -1,0 +1,76 @@
+import Deliveries
+import Pipeline
+import Replay
+
+/// The outcome of `carillon deliveries summary`.
+struct DeliverySummaryReport: Report {
+    private struct Group: Encodable {
+        var group: DeliverySummary.Group
+        var tally: DeliverySummary.Tally
+
+        private enum CodingKeys: CodingKey { case tally }
+
+        func encode(to encoder: any Encoder) throws {
+            try group.encode(to: encoder)
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(tally, forKey: .tally)
+        }
+
+        var cells: [String] {
+            [
+                group.lane, group.credential ?? "-", group.platform.rawValue, group.outcome.rawValue,
+                group.status.map(String.init) ?? "-", group.reason ?? "-", group.app ?? "-",
+            ]
+        }
+    }
+
+    var topic: String
+    var from: WallTime
+    var to: WallTime?
+    private var total: DeliverySummary.Tally
+    /// The largest first.
+    private var groups: [Group]
+    /// Those of more kinds than are told apart.
+    private var others: DeliverySummary.Tally?
+    private var unreadable: Int
+
+    init(_ summary: DeliverySummary, topic: String, from: WallTime, to: WallTime?) {
+        self.topic = topic
+        self.from = from
+        self.to = to
+        total = summary.total
+        groups = summary.groups.map(Group.init).sorted { left, right in
+            left.tally.count == right.tally.count
+                ? left.cells.lexicographicallyPrecedes(right.cells) : left.tally.count > right.tally.count
+        }
+        others = summary.others.count > 0 ? summary.others : nil
+        unreadable = summary.unreadable
+    }
+
+    var rows: [Row] {
+        let range = "from \(from)" + (to.map { " to \($0)" } ?? "")
+        guard total.count > 0 else { return [.line("\(topic) has no outcomes \(range).")] }
+        var table = TextTable([
+            "OUTCOMES", "REQUESTS", "P50", "P99", "LANE", "CREDENTIAL", "PLATFORM", "OUTCOME", "STATUS", "REASON",
+            "APP",
+        ])
+        for group in groups { table.append(Self.numbers(group.tally) + group.cells) }
+        if let others {
+            table.append(Self.numbers(others) + ["of more kinds than \(DeliverySummary.mostGroups)"])
+        }
+        table.append(Self.numbers(total) + ["all \(range)"])
+        return [.table(table)]
+    }
+
+    private static func numbers(_ tally: DeliverySummary.Tally) -> [String] {
+        [ProgressLine.grouped(tally.count), ProgressLine.grouped(tally.attempts)]
+            + [0.5, 0.99].map { tally.time.quantile($0).map(time) ?? "-" }
+    }
+
+    /// `12 ms`, `4.2 s`, `15m00s`.
+    static func time(_ milliseconds: Int64) -> String {
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s" }
+        return ProgressLine.time(Double(milliseconds) / 1_000)
+    }
+}

@@ -1,0 +1,73 @@
+import Deliveries
+import KafkaClient
+import Replay
+import Subscriptions
+
+/// What became of a record of a push at its provider.
+struct PushOutcome: Encodable {
+    /// The position of the dispatch record.
+    var at: RecordPosition
+    var outcome: DeliveryOutcome
+    var status: Int?
+    var reason: String?
+    var providerID: String?
+    var lane: String
+    var credential: String?
+    var attempts: Int
+    var firstSentAt: WallTime?
+    var lastSentAt: WallTime?
+    private var platform: Platform
+
+    private enum CodingKeys: CodingKey {
+        case at, outcome, status, reason, providerID, lane, credential, attempts, firstSentAt, lastSentAt
+    }
+
+    init(_ record: DeliveryRecord) {
+        at = RecordPosition(record.topic, record.partition, record.offset)
+        outcome = record.outcome
+        status = record.status
+        reason = record.reason
+        providerID = record.providerID
+        lane = record.lane
+        credential = record.credential
+        attempts = record.attempts
+        firstSentAt = record.firstSentAt.map(WallTime.init(milliseconds:))
+        lastSentAt = record.lastSentAt.map(WallTime.init(milliseconds:))
+        platform = record.platform
+    }
+
+    /// `accepted by fcm (200), 2 requests from … to …, lane fcm, credential shop, id …`.
+    var sentence: String {
+        let meaning =
+            switch outcome {
+            case .accepted: "accepted by \(platform.rawValue)"
+            case .expired: "expired before it was sent"
+            case .deadDevice: "its token is dead, says \(platform.rawValue)"
+            case .refused: "refused"
+            case .gaveUp: "given up"
+            case .cancelled: "cancelled with its broadcast"
+            }
+        let answer = [status.map(String.init), reason].compactMap(\.self).joined(separator: " ")
+        var parts = [answer.isEmpty ? meaning : "\(meaning) (\(answer))", requests, "lane \(lane)"]
+        if let credential { parts.append("credential \(credential)") }
+        if let providerID { parts.append("id \(providerID)") }
+        return parts.joined(separator: ", ")
+    }
+
+    private var requests: String {
+        guard let firstSentAt, attempts > 0 else { return "no request" }
+        guard attempts > 1, let lastSentAt else { return "1 request at \(firstSentAt)" }
+        return "\(attempts) requests from \(firstSentAt) to \(lastSentAt)"
+    }
+
+    /// A line for each position, with the position where there are several.
+    ///
+    /// - Parameter deliveries: the topic of outcomes, for positions without one.
+    static func lines(_ outcomes: [PushOutcome], at positions: [RecordPosition], in deliveries: String) -> [String] {
+        positions.map { position in
+            let outcome = outcomes.first { $0.at == position }
+            return (positions.count > 1 ? "\(position): " : "")
+                + (outcome?.sentence ?? "no outcome in \(deliveries)")
+        }
+    }
+}
