@@ -45,8 +45,7 @@ package struct LaneGroups {
         let reader = try makeReader()
         var edges: [Int32: LaneEdge] = [:]
         for topic in configuration.topics.dispatchTopics {
-            let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
-            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            let partitions = try reader.partitions(of: topic, timeout: .seconds(10))
             for (partition, end) in try reader.endOffsets(partitions, timeout: .seconds(10)) {
                 if topic == configuration.topics.dispatch {
                     edges[partition.partition] = LaneEdge(orders: end.value)

@@ -40,9 +40,8 @@ package final class KafkaReapLog: ReapLog {
         let topic = configuration.topics.deliveries
         let patience = configuration.transactionTimeout + .seconds(10)
         let found = try asker.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            return try consumer.committedWhenStable(partitions, timeout: patience)
+            try consumer.committedWhenStable(
+                consumer.partitions(of: topic, timeout: Self.patience), timeout: patience)
         }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
     }
@@ -64,7 +63,7 @@ package final class KafkaReapLog: ReapLog {
         }
         var malformed = 0
         var reader = JSONReader()
-        try read(bounds, of: topic, headers: false) { records, index in
+        try read(bounds, of: topic) { records, index in
             let view = records[index]
             let record = view.value.flatMap { value in
                 (try? reader.parse(value)).flatMap { try? DeliveryRecord($0) }
@@ -96,7 +95,7 @@ package final class KafkaReapLog: ReapLog {
             }
         }
         let name = Array(ReapMark.header.utf8)
-        try read(bounds, of: topic, headers: true) { records, index in
+        try read(bounds, of: topic) { records, index in
             let view = records[index]
             guard let key = view.key, view.partition == Murmur2.partition(of: key, count: partitions) else { return }
             let isWanted =
@@ -128,43 +127,21 @@ package final class KafkaReapLog: ReapLog {
     /// The first offset and the last stable offset of each partition.
     private func bounds(of topic: String) throws(KafkaError) -> [Int32: Range<Int64>] {
         try asker.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            let starts = try consumer.startOffsets(partitions, timeout: Self.patience)
-            let ends = try consumer.endOffsets(partitions, timeout: Self.patience)
-            var bounds: [Int32: Range<Int64>] = [:]
-            for partition in partitions {
-                let start = starts[partition]?.value ?? 0
-                bounds[partition.partition] = start..<max(start, ends[partition]?.value ?? start)
-            }
-            return bounds
+            try consumer.bounds(of: topic, timeout: Self.patience)
         }
     }
 
     private func read(
-        _ bounds: [Int32: Range<Int64>], of topic: String, headers: Bool,
+        _ bounds: [Int32: Range<Int64>], of topic: String,
         take: (borrowing RecordBatch, Int) throws -> Void
     ) throws {
-        var starts: [TopicPartition: Offset] = [:]
-        var ends: [TopicPartition: Offset] = [:]
-        for (partition, range) in bounds where !range.isEmpty {
-            let partition = TopicPartition(topic: topic, partition: partition)
-            starts[partition] = Offset(range.lowerBound)
-            ends[partition] = Offset(range.upperBound)
-        }
-        guard !starts.isEmpty else { return }
+        guard bounds.contains(where: { !$0.value.isEmpty }) else { return }
         var consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
-        var count = 0
-        try TopicReader.read(from: starts, to: ends, with: &consumer) { records in
+        try TopicReader.read(bounds, of: topic, with: &consumer) { records, indices in
             if isStopped() { throw ReaperStopped() }
-            for index in 0..<records.count {
-                let record = records[index]
-                guard let range = bounds[record.partition], range.contains(record.offset) else { continue }
-                count += 1
-                try take(records, index)
-            }
+            for index in indices { try take(records, index) }
         } progress: {
-            progress(count, $0)
+            progress($0, $1)
         }
     }
 

@@ -185,6 +185,25 @@ extension Consumer {
         try handle.topicMetadata(topic, timeout: timeout).partitions
     }
 
+    /// The partitions of a topic, in their order.
+    package func partitions(of topic: String, timeout: Duration) throws(KafkaError) -> [TopicPartition] {
+        let count = try partitionCount(of: topic, timeout: timeout)
+        return (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+    }
+
+    /// The first offset and the last stable offset of each partition of a topic.
+    package func bounds(of topic: String, timeout: Duration) throws(KafkaError) -> [Int32: Range<Int64>] {
+        let ids = try partitions(of: topic, timeout: timeout)
+        let starts = try startOffsets(ids, timeout: timeout)
+        let ends = try endOffsets(ids, timeout: timeout)
+        var bounds: [Int32: Range<Int64>] = [:]
+        for id in ids {
+            let start = starts[id]?.value ?? 0
+            bounds[id.partition] = start..<max(start, ends[id]?.value ?? start)
+        }
+        return bounds
+    }
+
     /// The cluster's id; nil if no broker answers in time.
     public func clusterID(timeout: Duration) -> String? { handle.clusterID(timeout: timeout) }
 }

@@ -10,22 +10,45 @@ package enum TopicReader {
         take: (_ record: ConsumerRecord, _ partitions: Int) throws -> Void, progress: (Double) -> Void = { _ in }
     ) throws {
         var consumer = try Consumer(assigning: settings, logger: sink)
-        let (starts, ends) = try consumer.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: .seconds(30))
-            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            return (
-                try consumer.startOffsets(partitions, timeout: .seconds(30)),
-                try consumer.endOffsets(partitions, timeout: .seconds(30))
-            )
+        let bounds = try consumer.explaining { consumer throws(KafkaError) in
+            try consumer.bounds(of: topic, timeout: .seconds(30))
         }
+        try read(bounds, of: topic, with: &consumer) { batch, indices in
+            for index in indices { try take(batch.record(at: index), bounds.count) }
+        } progress: { _, fraction in
+            progress(fraction)
+        }
+    }
+
+    /// Reads ranges of a topic.
+    ///
+    /// - Parameters:
+    ///   - take: receives a batch and the indices of its records that lie in the ranges, in offset order of each
+    ///     partition; none if none arrive for a second. An error that it throws ends the read.
+    ///   - progress: receives the number of records so far, and the fraction read.
+    package static func read(
+        _ ranges: [Int32: Range<Int64>], of topic: String, with consumer: inout Consumer,
+        take: (borrowing RecordBatch, [Int]) throws -> Void, progress: (Int, Double) -> Void = { _, _ in }
+    ) throws {
+        var starts: [TopicPartition: Offset] = [:]
+        var ends: [TopicPartition: Offset] = [:]
+        for (partition, range) in ranges {
+            let id = TopicPartition(topic: topic, partition: partition)
+            starts[id] = Offset(range.lowerBound)
+            ends[id] = Offset(range.upperBound)
+        }
+        var count = 0
+        var indices: [Int] = []
         try read(from: starts, to: ends, with: &consumer) { batch in
+            indices.removeAll(keepingCapacity: true)
             for index in 0..<batch.count {
-                let record = batch.record(at: index)
-                let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                if let end = ends[partition], record.offset < end { try take(record, ends.count) }
+                let record = batch[index]
+                if let end = ranges[record.partition]?.upperBound, record.offset < end { indices.append(index) }
             }
+            count += indices.count
+            try take(batch, indices)
         } progress: {
-            progress($0)
+            progress(count, $0)
         }
     }
 
@@ -105,9 +128,7 @@ package enum TopicReader {
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         var consumer = try Consumer(assigning: settings, logger: sink)
         return try consumer.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: .seconds(30))
-            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            return try consumer.endOffsets(partitions, timeout: .seconds(30))
+            try consumer.endOffsets(consumer.partitions(of: topic, timeout: .seconds(30)), timeout: .seconds(30))
         }
     }
 

@@ -69,8 +69,7 @@ struct BrokerProbe: ~Copyable {
         let settings = context.configuration.kafka
         let consumer = try Consumer(assigning: settings, logger: logger.clientSink)
         let (starts, ends) = try context.untilItWorks(logger) { () throws(KafkaError) -> ([Int64], [Int64]) in
-            let count = try consumer.partitionCount(of: name, timeout: .seconds(5))
-            let partitions = (0..<count).map { TopicPartition(topic: name, partition: Int32($0)) }
+            let partitions = try consumer.partitions(of: name, timeout: .seconds(5))
             let starts = try consumer.startOffsets(partitions, timeout: .seconds(5))
             let ends = try consumer.endOffsets(partitions, timeout: .seconds(5))
             return (partitions.map { starts[$0]?.value ?? 0 }, partitions.map { ends[$0]?.value ?? 0 })

@@ -123,18 +123,9 @@ package struct DeadLetterRedrive: ~Copyable {
         if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
             throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
         }
-        var ranges = bounds.filter { request.partitions?.contains($0.key) ?? true }
-        if let from = request.from {
-            for (partition, start) in try log.offsets(of: topic, at: ranges.mapValues { _ in from }) {
-                ranges[partition] = ranges[partition]?.clamped(to: start..<Int64.max)
-            }
-        }
-        if let to = request.to {
-            for (partition, end) in try log.offsets(of: topic, at: ranges.mapValues { _ in to }) {
-                ranges[partition] = ranges[partition]?.clamped(to: 0..<max(0, end))
-            }
-        }
-        return ranges
+        return try log.range(
+            of: topic, in: bounds.filter { request.partitions?.contains($0.key) ?? true }, from: request.from,
+            to: request.to)
     }
 
     private mutating func readDeadLetters(_ plan: inout DeadLetterPlan) throws -> (

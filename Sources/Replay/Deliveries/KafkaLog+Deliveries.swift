@@ -17,7 +17,7 @@ extension KafkaLog {
     ) throws -> Int {
         var reader = JSONReader()
         var unreadable = 0
-        try read(ranges, of: topic, headers: false) { records, indices in
+        try read(ranges, of: topic) { records, indices in
             for index in indices {
                 let record = records[index]
                 guard isWanted(record) else { continue }
@@ -43,16 +43,8 @@ extension KafkaLog {
     package mutating func summarize(
         _ topic: String, from: Int64, to: Int64?, progress: (Int, Double) -> Void
     ) throws -> DeliverySummary {
-        let bounds = try bounds(of: topic)
-        let starts = try offsets(of: topic, at: bounds.mapValues { _ in from })
-        let ends = try to.map { time in try offsets(of: topic, at: bounds.mapValues { _ in time }) }
-        var ranges: [Int32: Range<Int64>] = [:]
-        for (partition, bound) in bounds {
-            let end = min(ends?[partition] ?? bound.upperBound, bound.upperBound)
-            ranges[partition] = min(starts[partition] ?? bound.lowerBound, end)..<end
-        }
         var summary = DeliverySummary()
-        summary.unreadable = try readDeliveries(ranges, of: topic) { outcome, _ in
+        summary.unreadable = try readDeliveries(try range(of: topic, from: from, to: to), of: topic) { outcome, _ in
             summary.note(outcome)
         } progress: {
             progress($0, $1)

@@ -77,13 +77,9 @@ extension KafkaLog {
         of messageID: String, device: String, writtenTo topic: String, in deliveries: String, since time: Int64?
     ) throws -> [Coordinates: DeliveryRecord]? {
         do {
-            var ranges = try bounds(of: deliveries)
-            let partition = Murmur2.partition(of: Array(device.utf8), count: Int32(ranges.count))
-            ranges = ranges.filter { $0.key == partition }
-            if let time, let range = ranges[partition] {
-                let start = try offsets(of: deliveries, at: [partition: time])[partition] ?? range.lowerBound
-                ranges[partition] = min(max(start, range.lowerBound), range.upperBound)..<range.upperBound
-            }
+            let bounds = try bounds(of: deliveries)
+            let partition = Murmur2.partition(of: Array(device.utf8), count: Int32(bounds.count))
+            let ranges = try range(of: deliveries, in: bounds.filter { $0.key == partition }, from: time)
             var found: [Coordinates: DeliveryRecord] = [:]
             try readDeliveries(ranges, of: deliveries) { record in
                 record.key.map { $0.elementsEqual(device.utf8) } ?? false

@@ -35,10 +35,7 @@ struct RedriveClient: ~Copyable {
         of topics: [String], _ reader: borrowing Consumer, _ id: String
     ) throws -> [TopicPartition: OwnedPosition] {
         var ids: [TopicPartition] = []
-        for topic in topics {
-            let count = try reader.partitionCount(of: topic, timeout: .seconds(10))
-            ids += (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-        }
+        for topic in topics { ids += try reader.partitions(of: topic, timeout: .seconds(10)) }
         var found: [TopicPartition: OwnedPosition] = [:]
         for (partition, committed) in try reader.committed(ids, timeout: .seconds(10)) {
             found[partition] = try OwnedPosition(committed, group: name(id))

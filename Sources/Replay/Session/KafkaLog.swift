@@ -28,16 +28,7 @@ package struct KafkaLog: ~Copyable {
     /// The first offset and the last stable offset of each partition of a topic.
     package mutating func bounds(of topic: String) throws(KafkaError) -> [Int32: Range<Int64>] {
         try asker.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            let starts = try consumer.startOffsets(ids, timeout: Self.patience)
-            let ends = try consumer.endOffsets(ids, timeout: Self.patience)
-            var bounds: [Int32: Range<Int64>] = [:]
-            for id in ids {
-                let start = starts[id]?.value ?? 0
-                bounds[id.partition] = start..<max(start, ends[id]?.value ?? start)
-            }
-            return bounds
+            try consumer.bounds(of: topic, timeout: Self.patience)
         }
     }
 
@@ -58,9 +49,8 @@ package struct KafkaLog: ~Copyable {
         var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)
         let patience = configuration.transactionTimeout + .seconds(10)
         let found = try reader.explaining { consumer throws(KafkaError) in
-            let count = try consumer.partitionCount(of: topic, timeout: Self.patience)
-            let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
-            return try consumer.committedWhenStable(ids, timeout: patience)
+            try consumer.committedWhenStable(
+                consumer.partitions(of: topic, timeout: Self.patience), timeout: patience)
         }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
     }
@@ -73,7 +63,7 @@ package struct KafkaLog: ~Copyable {
         var found: [Int32: Int64] = [:]
         // Transaction markers take offsets, too.
         let starts = ranges.mapValues { $0.clamped(to: $0.lowerBound..<$0.lowerBound + 1_000) }
-        try read(starts, of: topic, headers: false) { records, indices in
+        try read(starts, of: topic) { records, indices in
             for index in indices where found[records[index].partition] == nil {
                 found[records[index].partition] = records[index].timestamp ?? 0
             }
@@ -93,17 +83,27 @@ package struct KafkaLog: ~Copyable {
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
     }
 
-    /// The same for partitions of sources.
-    package mutating func offsets(
-        at times: [SourcePartition: Int64]
-    ) throws(KafkaError) -> [SourcePartition: Int64] {
-        var found: [SourcePartition: Int64] = [:]
-        for source in configuration.topics.sources {
-            let asked = times.numbers(of: source)
-            guard !asked.isEmpty else { continue }
-            found.merge(try offsets(of: configuration.topics.topic(of: source), at: asked).keyed(by: source)) { $1 }
+    /// The part of a topic between two times: from the first record at or after the one, to the first record at or after
+    /// the other.
+    ///
+    /// - Parameters:
+    ///   - bounds: what to choose from; nil: all that can be read now.
+    ///   - from: in milliseconds since 1970, as `to`; nil: no limit.
+    package mutating func range(
+        of topic: String, in bounds: [Int32: Range<Int64>]? = nil, from: Int64?, to: Int64? = nil
+    ) throws(KafkaError) -> [Int32: Range<Int64>] {
+        var ranges = if let bounds { bounds } else { try self.bounds(of: topic) }
+        if let from {
+            for (partition, start) in try offsets(of: topic, at: ranges.mapValues { _ in from }) {
+                ranges[partition] = ranges[partition]?.clamped(to: start..<Int64.max)
+            }
         }
-        return found
+        if let to {
+            for (partition, end) in try offsets(of: topic, at: ranges.mapValues { _ in to }) {
+                ranges[partition] = ranges[partition]?.clamped(to: 0..<end)
+            }
+        }
+        return ranges
     }
 
     /// Reads ranges of a topic.
@@ -112,33 +112,18 @@ package struct KafkaLog: ~Copyable {
     ///   - take: receives the records of the ranges, in offset order of each partition.
     ///   - progress: the number of records so far, and the fraction that was read.
     package func read(
-        _ ranges: [Int32: Range<Int64>], of topic: String, headers: Bool = true,
+        _ ranges: [Int32: Range<Int64>], of topic: String,
         take: (borrowing RecordBatch, [Int]) throws -> Void, progress: (Int, Double) -> Void = { _, _ in }
     ) throws {
-        var starts: [TopicPartition: Offset] = [:]
-        var ends: [TopicPartition: Offset] = [:]
-        for (partition, range) in ranges where !range.isEmpty {
-            let id = TopicPartition(topic: topic, partition: partition)
-            starts[id] = Offset(range.lowerBound)
-            ends[id] = Offset(range.upperBound)
-        }
-        guard !starts.isEmpty else { return }
+        guard ranges.contains(where: { !$0.value.isEmpty }) else { return }
         var settings = configuration.kafka
         settings["auto.offset.reset"] = "error"
         var consumer = try Consumer(assigning: settings, logger: sink)
-        var count = 0
-        var indices: [Int] = []
-        try TopicReader.read(from: starts, to: ends, with: &consumer) { records in
+        try TopicReader.read(ranges, of: topic, with: &consumer) { records, indices in
             if isStopped() { throw ReplayStopped() }
-            indices.removeAll(keepingCapacity: true)
-            for index in 0..<records.count {
-                let record = records[index]
-                if let end = ranges[record.partition]?.upperBound, record.offset < end { indices.append(index) }
-            }
-            count += indices.count
             try take(records, indices)
         } progress: {
-            progress(count, $0)
+            progress($0, $1)
         }
     }
 
@@ -162,7 +147,7 @@ package struct KafkaLog: ~Copyable {
                 ranges[partition] = max(start, offset - window)..<max(start, offset)
             }
             var latest: [Int32: Int64] = [:]
-            try read(ranges, of: topic, headers: false) { records, indices in
+            try read(ranges, of: topic) { records, indices in
                 for index in indices { latest[records[index].partition] = records[index].timestamp ?? 0 }
             }
             for (partition, offset) in open {

@@ -51,13 +51,11 @@ extension ReplaySession {
         if let offsets = request.offsets {
             ranges = chosen.mapValues { $0.clamped(to: offsets) }
         }
-        if let from = request.from {
-            let starts = try log.offsets(at: chosen.mapValues { _ in from })
-            for (partition, start) in starts { ranges[partition] = ranges[partition]?.clamped(to: start..<Int64.max) }
-        }
-        if let to = request.to {
-            let ends = try log.offsets(at: chosen.mapValues { _ in to })
-            for (partition, end) in ends { ranges[partition] = ranges[partition]?.clamped(to: 0..<max(0, end)) }
+        for source in sources {
+            let found = try log.range(
+                of: configuration.topics.topic(of: source), in: ranges.numbers(of: source), from: request.from,
+                to: request.to)
+            ranges.merge(found.keyed(by: source)) { $1 }
         }
         return ranges
     }
@@ -70,7 +68,7 @@ extension ReplaySession {
         journalRead =
             try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
         var parser = JournalParser(topics: configuration.topics)
-        try log.read(journalRead, of: topic, headers: false) { records, indices in
+        try log.read(journalRead, of: topic) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
                 try journal.append(parser.read(records[at].value, at: place))
@@ -111,7 +109,7 @@ extension ReplaySession {
         let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
         let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .min
         var state = SubscriptionLog(bounds: bounds, youngFrom: youngFrom)
-        try log.read(bounds, of: topic, headers: false) { records, indices in
+        try log.read(bounds, of: topic) { records, indices in
             for at in indices {
                 let record = records[at]
                 state.note(partition: record.partition, offset: record.offset, timestamp: record.timestamp)

@@ -87,14 +87,9 @@ extension ReplaySession {
         to topic: String
     ) throws -> (bounds: [Int32: Range<Int64>], range: [Int32: Range<Int64>]) {
         let bounds = try log.settledBounds(of: topic, timeout: settling)
-        guard let from = request.from else { return (bounds, bounds) }
-        var ranges = bounds
         // The output of an event is written after it, by a clock that its timestamp may be ahead of.
-        let starts = try log.offsets(of: topic, at: bounds.mapValues { _ in from - Self.mostAhead - Self.skew })
-        for (partition, range) in bounds {
-            ranges[partition] = min(starts[partition] ?? range.lowerBound, range.upperBound)..<range.upperBound
-        }
-        return (bounds, ranges)
+        let from = request.from.map { $0 - Self.mostAhead - Self.skew }
+        return (bounds, try log.range(of: topic, in: bounds, from: from))
     }
 
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
@@ -128,7 +123,7 @@ extension ReplaySession {
         }
         var parser = JournalParser(topics: configuration.topics)
         var found: Set<EventCoordinates> = []
-        try log.read(ranges, of: topic, headers: false) { records, indices in
+        try log.read(ranges, of: topic) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
                 guard case .steps(let steps) = parser.read(records[at].value, at: place) else { continue }

@@ -54,17 +54,11 @@ struct BroadcastGroup {
     ) throws {
         let topic = configuration.topics.broadcastJournal
         var log = try KafkaLog(configuration, logger: configuration.clientSink, isStopped: { false })
-        var ranges = try log.bounds(of: topic)
-        if let time {
-            for (partition, start) in try log.offsets(of: topic, at: ranges.mapValues { _ in time - clockDifference }) {
-                guard let range = ranges[partition] else { continue }
-                ranges[partition] = min(max(start, range.lowerBound), range.upperBound)..<range.upperBound
-            }
-        }
+        let ranges = try log.range(of: topic, from: time.map { $0 - clockDifference })
         var reader = JSONReader()
         var line = ProgressLine(unit: "transactions")
         defer { line.clear() }
-        try log.read(ranges, of: topic, headers: false) { records, indices in
+        try log.read(ranges, of: topic) { records, indices in
             for index in indices {
                 guard let value = records[index].value.flatMap({ try? reader.parse($0) }),
                     let entry = BroadcastJournalEntry(value)

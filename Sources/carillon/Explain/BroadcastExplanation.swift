@@ -68,7 +68,7 @@ struct BroadcastExplanation: Report {
         var versions: [BroadcastTrace.Version] = []
         var line = ProgressLine(unit: "subscriptions")
         defer { line.clear() }
-        try log.read(bounds, of: topic, headers: false) { records, indices in
+        try log.read(bounds, of: topic) { records, indices in
             for index in indices where records[index].key.map({ $0.elementsEqual(key) }) ?? false {
                 let record = records[index]
                 guard let value = record.value else {

@@ -18,8 +18,7 @@ struct GroupPositions: Sendable {
 
     /// - Parameter consumer: queries on behalf of the group without joining it.
     init(of topic: String, _ consumer: borrowing Consumer, timeout: Duration) throws(KafkaError) {
-        let count = try consumer.partitionCount(of: topic, timeout: timeout)
-        let ids = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+        let ids = try consumer.partitions(of: topic, timeout: timeout)
         let starts = try consumer.startOffsets(ids, timeout: timeout)
         let ends = try consumer.endOffsets(ids, timeout: timeout)
         let committed = try consumer.committedWhenStable(ids, timeout: timeout)

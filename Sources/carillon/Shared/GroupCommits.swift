@@ -10,8 +10,7 @@ enum GroupCommits {
     ) -> Bool {
         do {
             let consumer = try Consumer(assigning: configuration.kafka, group: group, logger: configuration.clientSink)
-            let count = try consumer.partitionCount(of: topic, timeout: patience)
-            let partitions = (0..<count).map { TopicPartition(topic: topic, partition: Int32($0)) }
+            let partitions = try consumer.partitions(of: topic, timeout: patience)
             return try consumer.committed(partitions, timeout: patience).isEmpty
         } catch {
             return false
