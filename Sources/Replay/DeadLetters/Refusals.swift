@@ -8,8 +8,8 @@ import Pipeline
 package struct Refusals {
     package struct Refusal: Equatable, Sendable {
         package var message: String
-        /// The place of the dead letter.
-        package var place: Coordinates
+        /// The position of the dead letter.
+        package var position: Coordinates
     }
 
     private struct Source: Hashable {
@@ -20,10 +20,10 @@ package struct Refusals {
 
     private let topics: PipelineConfiguration.Topics
     private var found: [Source: Refusal] = [:]
-    /// Where the dead letters of events and requests are, of all codes.
-    private var places: [EventCoordinates: Coordinates] = [:]
-    /// A person does not look at more; a place that is left out is not told.
-    private static let mostPlaces = 1_000_000
+    /// The positions of the dead letters of events and requests, of all codes.
+    private var positions: [EventCoordinates: Coordinates] = [:]
+    /// A person does not look at more; a position that is left out is not told.
+    private static let mostPositions = 1_000_000
 
     package init(topics: PipelineConfiguration.Topics) {
         self.topics = topics
@@ -33,21 +33,23 @@ package struct Refusals {
 
     /// Takes a dead letter, whatever its code.
     package mutating func note(
-        key: UnsafeRawBufferPointer?, headers: some RandomAccessCollection<EventHeader>, at place: Coordinates
+        key: UnsafeRawBufferPointer?, headers: some RandomAccessCollection<EventHeader>, at position: Coordinates
     ) {
         guard let reason = DeadLetterReason(headers) else { return }
-        if let original = reason.original(topics), places.count < Self.mostPlaces { places[original] = place }
+        if let original = reason.original(topics), positions.count < Self.mostPositions {
+            positions[original] = position
+        }
         guard reason.code == DeadLetter.Code.recordRefused.label else { return }
         let isTimer = reason.topic == EventBatch.scheduleTopic
         guard let kind = isTimer ? .orders : topics.source(of: reason.topic) else { return }
         let event = EventCoordinates(SourcePartition(kind, reason.place.partition), offset: reason.place.offset)
         let source = Source(event: event, timerOf: isTimer ? key.map { Array($0) } ?? [] : nil)
-        found[source] = Refusal(message: reason.message, place: place)
+        found[source] = Refusal(message: reason.message, position: position)
     }
 
-    /// The place of an event's or a request's own dead letter; nil if it is not known.
-    func place(of record: EventRecord, from source: SourceKind) -> Coordinates? {
-        places[EventCoordinates(SourcePartition(source, record.partition), offset: record.offset)]
+    /// The position of an event's or a request's own dead letter; nil if it is not known.
+    func position(of record: EventRecord, from source: SourceKind) -> Coordinates? {
+        positions[EventCoordinates(SourcePartition(source, record.partition), offset: record.offset)]
     }
 
     /// The dead letter that the pushes of an event or timer became; nil: the broker accepted them.

@@ -81,14 +81,14 @@ package struct ExplainSink: ~Copyable, ReplaySink {
             case .device(let hash): hash == device
             }
         guard isAsked, current?.pushes.count ?? 0 < Self.mostPushes else { return }
-        var push = Explanation.Push(messageID: messageID, device: device, places: [])
+        var push = Explanation.Push(messageID: messageID, device: device, positions: [])
         push.deepLink = record.deepLinkKeys
         if let identity = index.identity(of: record) {
             for entry in try index.entries(of: identity) {
                 if let id = entry.replay {
-                    push.redriven.append(Explanation.Redriven(id: id, place: entry.place))
+                    push.redriven.append(Explanation.Redriven(id: id, position: entry.place))
                 } else {
-                    push.places.append(entry.place)
+                    push.positions.append(entry.place)
                 }
             }
         }
@@ -101,7 +101,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     ) {
         if areTimers { openTimer(event, nil) }
         current?.outcome = .deadLetter(letter)
-        if !areTimers { current?.deadLetter = refusals.place(of: event, from: source) }
+        if !areTimers { current?.deadLetter = refusals.position(of: event, from: source) }
     }
 
     package mutating func suppress(_ event: EventRecord, because reason: SuppressionReason) {

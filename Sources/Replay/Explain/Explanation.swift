@@ -31,23 +31,23 @@ package struct Explanation: Equatable, Sendable {
         package var messageID: String
         /// The SHA-256 of the device's token.
         package var device: String
-        /// Its places in the dispatch topic; empty if it is not there.
-        package var places: [Coordinates]
-        /// The places of the copies that re-drives sent.
+        /// Its positions in the dispatch topic; empty if it is not there.
+        package var positions: [Coordinates]
+        /// The positions of the copies that re-drives sent.
         package var redriven: [Redriven] = []
-        /// What became of its records and of their copies at the provider, by place; nil: not known.
+        /// What became of its records and of their copies at the provider, by position; nil: not known.
         package var outcomes: [Coordinates: DeliveryRecord]?
         /// From which the app makes the URL that a tap opens; nil if it has none (docs/rules.md §5.5).
         package var deepLink: DeepLinkKeys?
 
         /// With those of the copies, in the order in which they are told.
-        package var allPlaces: [Coordinates] { places + redriven.map(\.place) }
+        package var allPositions: [Coordinates] { positions + redriven.map(\.position) }
     }
 
     /// A record that a re-drive has sent.
     package struct Redriven: Equatable, Sendable {
         package var id: String
-        package var place: Coordinates
+        package var position: Coordinates
     }
 
     /// The subscription of the device in question, in the table that the transaction used.
@@ -70,7 +70,7 @@ package struct Explanation: Equatable, Sendable {
     package var order: String?
     package var reading = EventReading()
     package var outcome: Outcome?
-    /// Where the dead letter of an event or a request is; nil if there is none, or it is not known where.
+    /// The position of the dead letter of an event or a request; nil if there is none, or it is not known where.
     package var deadLetter: Coordinates?
     /// Only those of the device in question, if there is one.
     package var pushes: [Push] = []

@@ -5,20 +5,20 @@ import KafkaClient
 struct PushOutcomes {
     private let topic: String
     private var devices: Set<String> = []
-    private var places: Set<Coordinates> = []
+    private var positions: Set<Coordinates> = []
     private var found: [Coordinates: DeliveryRecord] = [:]
 
     /// - Parameter topic: the dispatch topic, where the pushes are.
     init(of explanations: [Explanation], in topic: String) {
         self.topic = topic
-        for push in explanations.flatMap(\.pushes) where !push.allPlaces.isEmpty {
+        for push in explanations.flatMap(\.pushes) where !push.allPositions.isEmpty {
             devices.insert(push.device)
-            places.formUnion(push.allPlaces)
+            positions.formUnion(push.allPositions)
         }
     }
 
     /// The partitions of their outcomes: those of the dispatch topic with the same numbers.
-    var partitions: Set<Int32> { Set(places.map(\.partition)) }
+    var partitions: Set<Int32> { Set(positions.map(\.partition)) }
 
     /// Whether an outcome with this key may be of one of them; cheaper than to parse its value.
     func wants(_ key: UnsafeRawBufferPointer?) -> Bool {
@@ -26,16 +26,16 @@ struct PushOutcomes {
     }
 
     mutating func note(_ outcome: DeliveryRecord) {
-        let place = Coordinates(partition: outcome.partition, offset: outcome.offset)
-        if outcome.topic == topic, places.contains(place) { found[place] = outcome }
+        let position = Coordinates(partition: outcome.partition, offset: outcome.offset)
+        if outcome.topic == topic, positions.contains(position) { found[position] = outcome }
     }
 
     /// Call it when all outcomes were noted.
     func add(to explanations: inout [Explanation]) {
         for index in explanations.indices {
             for push in explanations[index].pushes.indices {
-                let places = explanations[index].pushes[push].allPlaces
-                explanations[index].pushes[push].outcomes = places.reduce(into: [:]) { $0[$1] = found[$1] }
+                let positions = explanations[index].pushes[push].allPositions
+                explanations[index].pushes[push].outcomes = positions.reduce(into: [:]) { $0[$1] = found[$1] }
             }
         }
     }
@@ -66,7 +66,7 @@ extension ReplaySession {
 }
 
 extension KafkaLog {
-    /// What became of a device's pushes with a message id at its provider, by the place of the dispatch record.
+    /// What became of a device's pushes with a message id at its provider, by the position of the dispatch record.
     ///
     /// - Parameters:
     ///   - device: the SHA-256 of its token, in hex.

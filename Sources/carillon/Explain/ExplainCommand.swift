@@ -11,7 +11,7 @@ struct ExplainCommand: ParsableCommand {
             Replays events and requests with the orders and the subscriptions as they were, and explains for each what \
             became of it, by which rules, in which transaction, and where its records are. Needs the settings of 'carillon run'; writes \
             nothing. --at selects an hour before and after the time. A dead letter is found by --order with its record's \
-            key or an id in its value, and by --offsets with its place. Ends with 1 if it finds nothing.
+            key or an id in its value, and by --offsets with its position. Ends with 1 if it finds nothing.
             """,
         examples: [
             ("carillon explain --order 4711", "Everything that an order gave, and why some of it gave nothing."),

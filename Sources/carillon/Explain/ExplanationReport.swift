@@ -83,9 +83,10 @@ struct ExplanationReport: Report {
         pushes = explanation.pushes.map { push in
             Push(
                 messageID: push.messageID, device: push.device,
-                at: push.places.map { $0.position(in: topics.dispatch) },
-                redriven: push.redriven.map { .init(id: $0.id, at: $0.place.position(in: topics.dispatch)) },
-                outcomes: push.outcomes.map { found in push.allPlaces.compactMap { found[$0].map(PushOutcome.init) } },
+                at: push.positions.map { $0.position(in: topics.dispatch) },
+                redriven: push.redriven.map { .init(id: $0.id, at: $0.position.position(in: topics.dispatch)) },
+                outcomes: push.outcomes.map { found in push.allPositions.compactMap { found[$0].map(PushOutcome.init) }
+                },
                 opens: push.deepLink.flatMap { links.url(for: $0) })
         }
         fields = explanation.sources
@@ -106,7 +107,7 @@ struct ExplanationReport: Report {
             deadLetter = explanation.deadLetter?.position(in: topics.deadLetters)
         case .refused(let refusal):
             (outcome, reason, message) = ("dead_letter", DeadLetter.Code.recordRefused.label, refusal.message)
-            deadLetter = refusal.place.position(in: topics.deadLetters)
+            deadLetter = refusal.position.position(in: topics.deadLetters)
         case nil: break
         }
     }
@@ -114,8 +115,8 @@ struct ExplanationReport: Report {
     var rows: [Row] {
         let kind = audiences != nil ? "request      " : timer ? "timer at     " : "event        "
         var lines = ["\(time?.description ?? "?")  \(subject): \(told)", "  \(kind)\(source)"]
-        if let place = explanation.deadLetter {
-            lines.append("  dead letter  \(place.position(in: topics.deadLetters))")
+        if let position = explanation.deadLetter {
+            lines.append("  dead letter  \(position.position(in: topics.deadLetters))")
         }
         if case .deadLetter(let letter) = explanation.outcome, !timer {
             lines.append(
@@ -182,7 +183,7 @@ struct ExplanationReport: Report {
         case .notSent, .dropped: return "not sent: \(message ?? "")"
         case .deadLetter: return "not sent: a dead letter, \(reason ?? ""): \(message ?? "")"
         case .refused(let refusal):
-            let position = refusal.place.position(in: topics.deadLetters)
+            let position = refusal.position.position(in: topics.deadLetters)
             return "not sent to \(devices): record_refused, \(refusal.message); dead letter at \(position)"
         case nil: return "not sent"
         }

@@ -47,8 +47,8 @@ struct ExplainTests {
         #expect(events.count == toy.logs.reduce(0) { $0 + $1.count })
         #expect(all.reduce(0) { $0 + $1.devices } == toy.pushes.count)
         for push in all.flatMap({ explanation in explanation.pushes.map { ($0, explanation) } }) {
-            let place = try #require(push.0.places.first)
-            let record = toy.pushes[Int(place.offset)]
+            let position = try #require(push.0.positions.first)
+            let record = toy.pushes[Int(position.offset)]
             #expect(
                 record.header("message-id") == push.0.messageID
                     && String(decoding: record.key, as: UTF8.self) == push.0.device)
@@ -91,7 +91,7 @@ struct ExplainTests {
             #expect(found.allSatisfy { [$0.reading.requestID, $0.reading.messageID].contains(id) }, "\(found)")
         }
         let push = try #require(asked.pushes.first)
-        #expect(push.places.count == 1)
+        #expect(push.positions.count == 1)
         let device = try explain(toy, .device(tokenHash: push.device)).filter { $0.event == asked.event }
         #expect(device.map(\.subscribed) == [.yes])
         let message = try explain(toy, .message(id: push.messageID))

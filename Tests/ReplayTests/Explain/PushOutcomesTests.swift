@@ -11,16 +11,16 @@ import Testing
 struct PushOutcomesTests {
     private static let device = String(repeating: "0a", count: 32)
 
-    private func place(_ offset: Int64) -> Coordinates { Coordinates(partition: 0, offset: offset) }
+    private func position(_ offset: Int64) -> Coordinates { Coordinates(partition: 0, offset: offset) }
 
     /// An order's push at 5, sent again to 9; of another one nothing is in the dispatch topic.
     private var explanations: [Explanation] {
         var explanation = Explanation(event: EventCoordinates(0, offset: 1), isTimer: false)
         explanation.outcome = .sent
         explanation.devices = 2
-        var push = Explanation.Push(messageID: "msg-1", device: Self.device, places: [place(5)])
-        push.redriven = [.init(id: "r1", place: place(9))]
-        explanation.pushes = [push, .init(messageID: "msg-2", device: Self.device, places: [])]
+        var push = Explanation.Push(messageID: "msg-1", device: Self.device, positions: [position(5)])
+        push.redriven = [.init(id: "r1", position: position(9))]
+        explanation.pushes = [push, .init(messageID: "msg-2", device: Self.device, positions: [])]
         return [explanation]
     }
 
@@ -50,7 +50,7 @@ struct PushOutcomesTests {
             DeliveryRecord.sample(.refused, at: 5), .sample(at: 6), .sample(at: 9), .sample(at: 5, partition: 1), other,
         ]
         let push = told(records).pushes[0]
-        #expect(push.outcomes == [place(5): records[0], place(9): records[2]])
+        #expect(push.outcomes == [position(5): records[0], position(9): records[2]])
         let outcomes = PushOutcomes(of: explanations, in: "notifications.dispatch")
         #expect(outcomes.partitions == [0])
         Array(Self.device.utf8).withUnsafeBytes { #expect(outcomes.wants($0)) }
