@@ -1,4 +1,4 @@
-/// Why a file cannot be used: every problem at once.
+/// The problems of a file that cannot be used, all at once.
 public struct InvalidForm: Error, Equatable {
     public let problems: [String]
 }
@@ -6,7 +6,7 @@ public struct InvalidForm: Error, Equatable {
 /// An object of a JSON file that a person writes. Whatever is wrong with it becomes a problem, and reading goes on, so
 /// that all problems are told at once.
 package struct Form {
-    /// What a sentence calls the object.
+    /// The object's name in sentences.
     package var name: String
     /// In the order of the file.
     package let members: [(name: String, value: JSONValue)]
@@ -20,7 +20,7 @@ package struct Form {
         self.members = members
     }
 
-    /// Reads a file. `body` gets its value, and a form that the problems go to.
+    /// Reads a file. `body` gets its value, and a form that collects the problems.
     package static func read<Content>(
         _ json: [UInt8], _ body: (JSONValue, inout Form) -> Content?
     ) throws(InvalidForm) -> Content {
@@ -36,7 +36,7 @@ package struct Form {
         return try result.get()
     }
 
-    /// Reads an object inside of this one, or this one itself.
+    /// Reads this object or one inside it, and takes over its problems.
     package mutating func object<Content>(
         _ value: JSONValue, as name: String, _ body: (inout Form) -> Content?
     ) -> Content? {
@@ -51,8 +51,8 @@ package struct Form {
     }
 
     /// - Parameters:
-    ///   - sentence: without the name at its beginning.
-    ///   - member: that it is about; nil: the object.
+    ///   - sentence: the sentence without its subject.
+    ///   - member: the member that it is about; nil for the object itself.
     package mutating func problem(_ sentence: String, of member: String? = nil) {
         problems.append("\(member.map { path(of: $0) } ?? name) \(sentence)")
     }
@@ -62,7 +62,7 @@ package struct Form {
     /// The value of a member; if it occurs twice, the last one.
     package subscript(member: String) -> JSONValue? { members.last { $0.name == member }?.value }
 
-    /// Refuses other members than these, and one that occurs twice.
+    /// Notes members other than these, and those that occur twice.
     package mutating func only(_ allowed: String...) {
         var seen: Set<String> = []
         for (member, _) in members {
@@ -74,14 +74,14 @@ package struct Form {
         }
     }
 
-    /// A text that must be there.
+    /// A required text.
     package mutating func text(_ member: String, mayBeEmpty: Bool = false) -> String? {
         if let text = self[member]?.string, mayBeEmpty || text.count > 0 { return String(text) }
         problem("needs \(member), a text\(mayBeEmpty ? "" : " that is not empty")")
         return nil
     }
 
-    /// A list of texts; empty if it is not there.
+    /// An optional list of texts; empty if it is missing.
     package mutating func texts(_ member: String, mayBeEmpty: Bool = false) -> [String] {
         guard let value = self[member] else { return [] }
         var texts: [String] = []
@@ -96,9 +96,9 @@ package struct Form {
         return texts
     }
 
-    /// One of the type's values.
+    /// The value of a type with this text.
     ///
-    /// - Parameter member: what the sentence calls it.
+    /// - Parameter member: its name in the sentence.
     package mutating func one<Value: RawRepresentable<String> & CaseIterable>(
         of type: Value.Type, _ text: String, _ member: String
     ) -> Value? {

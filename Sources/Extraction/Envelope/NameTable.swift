@@ -24,12 +24,12 @@ struct NameTable: @unchecked Sendable {
     private let multiplier: UInt64
     /// By member of an envelope, its index; never freed.
     private let envelope: UnsafeMutablePointer<Int>
-    /// How many names are the object's own. They come first, then those that only envelopes have.
+    /// The number of the object's own names. They come first, then those that only envelopes have.
     let ownCount: Int
 
     /// The names differ in their length or their first eight bytes, and are at most 32.
     ///
-    /// - Parameter isInEnvelope: whether the object may be an envelope, too; a name that both have is one member.
+    /// - Parameter isInEnvelope: whether the object may also be an envelope; a name that both have is one member.
     init<Name: MemberName>(_ type: Name.Type, isInEnvelope: Bool = false) {
         var names = Name.allCases.map(\.rawValue)
         precondition(Name.allCases.enumerated().allSatisfy { Self.index(of: $1) == $0 })
