@@ -56,4 +56,12 @@ import Testing
         #expect(both.status == 64)
         #expect(both.errors.contains("--small and --partitions: only one of the two"))
     }
+
+    @Test(
+        "a problem of shared options is said once", arguments: [["render"], ["schedule"], ["replay", "dead-letters"]])
+    func once(command: [String]) throws {
+        let errors = try CommandProcess.run(command + ["--set", "x"]).errors
+        #expect(
+            errors.split(separator: "\n").count { $0.hasSuffix(" --set x: it must be key=value") } == 1, "\(errors)")
+    }
 }

@@ -26,7 +26,7 @@ package enum RepairedFile {
                 continue
             }
             if repaired.updateValue(Array(value), forKey: place) != nil {
-                problems.append("line \(number) names \(topic)/\(place.partition)/\(place.offset) again")
+                problems.append("line \(number) names \(place.position(in: topic)) again")
             }
         }
         guard problems.isEmpty else { throw UnfitRepairs(problems: problems) }

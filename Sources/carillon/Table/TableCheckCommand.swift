@@ -26,7 +26,7 @@ struct TableCheckCommand: ParsableCommand {
         }
         let folder = try StateFolder(path: path)
         let report = TableReport(try SubscriptionTable.inspect(directory: folder.table), path: folder.table)
-        Terminal.write(json ? try JSONOutput.text(report) : report.text)
+        try Output.print(report, json: json)
         if let reason = report.wiped {
             throw CommandFailure(.difference, "\(folder.table) has been wiped: \(reason)")
         }
@@ -34,11 +34,11 @@ struct TableCheckCommand: ParsableCommand {
 }
 
 /// The contents of the stored table.
-private struct TableReport: Encodable {
+private struct TableReport: Report {
     var path: String
     var devices: Int
     var topic: String
-    var checkpoint: String?
+    var checkpoint: WallTime?
     /// Whether it was read to its topic's end.
     var complete: Bool
     /// The next offset to read, by partition.
@@ -51,21 +51,21 @@ private struct TableReport: Encodable {
         self.path = path
         devices = inspection.devices
         topic = inspection.topic
-        checkpoint = inspection.checkpointTime.map { TimeText.iso8601($0.milliseconds) }
+        checkpoint = inspection.checkpointTime
         complete = inspection.isComplete
         offsets = inspection.offsets
         digest = inspection.digest
         wiped = inspection.wiped
     }
 
-    var text: String {
+    var rows: [Row] {
         var table = TextTable(["TABLE", path])
         table.append(["devices", ProgressLine.grouped(devices) + ", every one read and sound"])
         table.append(["topic", topic.isEmpty ? "-" : topic])
-        table.append(["checkpoint", checkpoint ?? "-"])
+        table.append(["checkpoint", checkpoint?.description ?? "-"])
         table.append(["complete", complete ? "yes" : "no: the next start fills it again"])
         table.append(["next offsets", offsets.isEmpty ? "-" : offsets.map(String.init).joined(separator: " ")])
         table.append(["digest", digest])
-        return table.text
+        return [.table(table)]
     }
 }
