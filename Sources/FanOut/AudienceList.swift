@@ -17,8 +17,6 @@ public struct AudienceList: ~Copyable {
     /// Costs about 60 ns per notification, and saves a lookup of at least 2 µs for each one that repeats an audience.
     private var index = AudienceIndex()
 
-    package init() {}
-
     /// The number of audiences to resolve.
     public var count: Int { ends.count }
 

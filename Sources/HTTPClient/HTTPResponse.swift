@@ -26,9 +26,4 @@ package struct HTTPResponse: Sendable, Equatable {
 package struct HTTPResult: Sendable {
     package var tag: UInt64
     package var outcome: Result<HTTPResponse, HTTPFailure>
-
-    package init(tag: UInt64, outcome: Result<HTTPResponse, HTTPFailure>) {
-        self.tag = tag
-        self.outcome = outcome
-    }
 }

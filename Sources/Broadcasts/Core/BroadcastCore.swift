@@ -173,8 +173,6 @@ package struct OpenBroadcasts: Sendable {
     /// Whether a partition has passed what needs no pass.
     package var hasMoved = false
 
-    package init() {}
-
     /// Whether there is something to commit besides what was read.
     package var hasWork: Bool { hasMoved || !passes.isEmpty || !late.isEmpty || !skipped.isEmpty || planned > 0 }
 }

@@ -12,16 +12,4 @@ package struct BroadcastSettings: Sendable {
     package var mostLate: Int
     /// The most dispatch records of a transaction.
     package var mostRecords: Int
-
-    package init(
-        topic: String, subscriptionsTopic: String, rendering: RenderSettings, maxAge: Int64,
-        mostLate: Int, mostRecords: Int
-    ) {
-        self.topic = topic
-        self.subscriptionsTopic = subscriptionsTopic
-        self.rendering = rendering
-        self.maxAge = maxAge
-        self.mostLate = mostLate
-        self.mostRecords = mostRecords
-    }
 }

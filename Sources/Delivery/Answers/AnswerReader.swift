@@ -7,8 +7,6 @@ import Subscriptions
 package struct AnswerReader: ~Copyable {
     private var reader = JSONReader()
 
-    package init() {}
-
     /// What an answer means.
     ///
     /// - Parameter now: in milliseconds since 1970; for a `Retry-After` with a date, if the answer has no `date`.

@@ -11,8 +11,6 @@ package struct AccessToken: Sendable {
     private var isAsking = false
     private var failures = 0
 
-    package init() {}
-
     /// The token to send with; nil while there is none.
     package func current(now: Int64) -> BearerToken? { now < expiresAt ? token : nil }
 

@@ -26,8 +26,6 @@ package struct DeviceOrder: Sendable {
     private var devices: [Device: [Waiting]] = [:]
     package private(set) var count = 0
 
-    package init() {}
-
     package var isEmpty: Bool { devices.isEmpty }
 
     /// Adds a record, or moves it to another place.

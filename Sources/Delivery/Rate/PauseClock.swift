@@ -6,8 +6,6 @@ package struct PauseClock: Sendable {
     private var pauses: [Range<Int64>] = []
     private var began: Int64?
 
-    package init() {}
-
     package var isPaused: Bool { began != nil }
 
     package mutating func begin(now: Int64) {

@@ -8,8 +8,6 @@ package struct ProviderHealth: Sendable {
     private var answers = [Int](repeating: 0, count: seconds)
     private var failures = [Int](repeating: 0, count: seconds)
 
-    package init() {}
-
     /// An answer, or its absence.
     ///
     /// - Returns: whether the provider fails: over half of at least 20 were 5xx, time-outs or broken connections.

@@ -16,8 +16,6 @@ package struct Restorations {
 
     private var keys: [[UInt8]: Key] = [:]
 
-    package init() {}
-
     /// Takes a record, in offset order of its partition. What is no subscription changes nothing, as in the table.
     package mutating func note(_ record: ConsumerRecord) {
         guard let key = record.key else { return }

@@ -10,10 +10,6 @@ extension LaneWorker {
         /// What the group has, once it has answered, and the high watermarks after that.
         var found: Found?
 
-        init(partitions: [Int32]) {
-            self.partitions = partitions
-        }
-
         /// Whether it takes longer than a transaction can be open.
         func isLate(_ context: DeliveryContext) -> Bool {
             .now - began > context.configuration.transactionTimeout + .seconds(10)

@@ -17,8 +17,6 @@ struct LocaleChoices: ~Copyable {
     private var languages: [String] = []
     private var choices = [Choice](repeating: Choice(), count: places)
 
-    init() {}
-
     /// Begins another broadcast.
     mutating func begin(_ languages: [String]) {
         self.languages = languages

@@ -112,8 +112,6 @@ package struct BroadcastExtractor: ~Copyable {
 package struct BroadcastNotes: Equatable, Sendable {
     /// Display broadcasts whose `notificationtype` document 4 does not list; they are sent as `others`.
     package var unknownTypes = 0
-
-    package init() {}
 }
 
 enum BroadcastAudience {

@@ -16,8 +16,6 @@ struct EnvelopeReader: ~Copyable {
     /// For JSON inside a CloudEvents envelope that is itself in the document of ``innerReader``.
     private var innermostReader = JSONReader()
 
-    init() {}
-
     /// The members of the body inside the envelopes of a record's value, valid until the next call.
     ///
     /// The attributes of a structured CloudEvents envelope replace those of the headers and stay valid until the next

@@ -11,8 +11,6 @@ package struct RequestFacts: Equatable, Sendable {
     package var content: RequestNotification.Content?
     /// The order that it carries for a link.
     package var orderID: String?
-
-    package init() {}
 }
 
 extension RequestExtractor {

@@ -15,8 +15,6 @@ struct OrderArena: ~Copyable {
     /// The size of all blocks in use, in bytes.
     private(set) var usedBytes = 0
 
-    init() {}
-
     deinit {
         for chunk in chunks { chunk.deallocate() }
     }

@@ -24,8 +24,6 @@ struct UndoLog: ~Copyable {
     private var first = 0
     private var event = 0
 
-    init() {}
-
     var isEmpty: Bool { first == items.count }
 
     /// The following items belong to the next event.

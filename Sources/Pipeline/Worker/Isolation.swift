@@ -61,8 +61,6 @@ package struct Isolation {
     /// How a timer that is alone in its transaction is written: ``Treatment/asItIs`` or ``Treatment/deadLetter``.
     package private(set) var tickTreatment = Treatment.asItIs
 
-    package init() {}
-
     /// Whether every event of the next transaction is to run alone.
     package var isActive: Bool { !aloneBelow.isEmpty }
 

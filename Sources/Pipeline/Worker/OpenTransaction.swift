@@ -24,11 +24,6 @@ struct OpenTransaction: Equatable {
     var hasTick = false
     var tickLimit: Int?
 
-    init(began: ContinuousClock.Instant, clock: Int64) {
-        self.began = began
-        self.clock = clock
-    }
-
     func remaining(of interval: Duration) -> Duration {
         max(.zero, interval - (.now - began))
     }

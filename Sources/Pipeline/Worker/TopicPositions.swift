@@ -87,8 +87,6 @@ package struct TopicPositions {
     /// How many of them are being refolded.
     package private(set) var foldingCount = 0
 
-    package init() {}
-
     package var isEmpty: Bool { owned.isEmpty }
 
     package subscript(partition: Int32) -> Position? {

@@ -32,10 +32,6 @@ struct RecordKeeper {
     private(set) var rejected: [String: Int] = [:]
     private(set) var acceptedByToken: [String: Int] = [:]
 
-    init(limit: Int) {
-        self.limit = limit
-    }
-
     /// One that was reset is not kept: its sender is to send it again.
     mutating func add(
         token: String, status: Int, reason: String?, id: String?, collapseID: String?, lifetime: String?,

@@ -6,11 +6,6 @@ package struct RedrivePosition: Equatable, Sendable {
     package var offset: Int64
     /// What is needed to resume, as text defined by the sender; at most 3,900 bytes.
     package var text: String
-
-    package init(offset: Int64, text: String) {
-        self.offset = offset
-        self.text = text
-    }
 }
 
 /// A position as committed by the group, with the process that committed it.
@@ -52,10 +47,6 @@ struct OwnedPosition: Equatable {
 /// Another process was started with the same id: it continues, and this one sends nothing more.
 package struct RedriveTakenOver: Error, CustomStringConvertible {
     package var id: String
-
-    package init(id: String) {
-        self.id = id
-    }
 
     package var description: String {
         "replay \(id) is in use: another process was started with the same --id and continues it; this one sends nothing more"

@@ -11,25 +11,13 @@ package struct ReplaySpan: Equatable, Sendable {
     /// The selected offsets. Transactions that extend beyond them are replayed whole, but written only within them.
     package var range: Range<Int64>
     /// The lane of the journal; records without a journal belong to the first one.
-    package var lane: Int
+    package var lane = 0
     /// The first offset to read: two horizons before the first one to replay.
     package var foldFrom: Int64
     /// The end of what is replayed.
     package var end: Int64
     /// Records of the range below this offset have no journal entries.
-    package var approximateBelow: Int64
-
-    package init(
-        partition: SourcePartition, range: Range<Int64>, lane: Int = 0, foldFrom: Int64, end: Int64,
-        approximateBelow: Int64 = 0
-    ) {
-        self.partition = partition
-        self.range = range
-        self.lane = lane
-        self.foldFrom = foldFrom
-        self.end = end
-        self.approximateBelow = approximateBelow
-    }
+    package var approximateBelow: Int64 = 0
 }
 
 /// Replays the transactions of the journal: the same events, table and ticks, through the pipeline's own

@@ -13,13 +13,6 @@ package struct TablePosition: Equatable, Sendable {
     /// lacks devices, and fan-out does not use it.
     package var isWhole: Bool
 
-    package init(offsets: [Int64], records: [RecentFingerprints], time: WallTime, isWhole: Bool) {
-        self.offsets = offsets
-        self.records = records
-        self.time = time
-        self.isWhole = isWhole
-    }
-
     /// The position before the first record, of a table to be read from these offsets.
     package static func beginning(at offsets: [Int64], time: WallTime) -> TablePosition {
         TablePosition(
