@@ -53,6 +53,11 @@ extension BroadcastJournalEntry {
         String(decoding: Base64URL.encode(hash), as: UTF8.self)
     }
 
+    /// Whether another version wrote the entry.
+    package static func isForeign(_ document: JSONValue) -> Bool {
+        document.isObject && document.member("v")?.integer.map { $0 != version } ?? false
+    }
+
     /// Nil if it is not an entry of this version's journal.
     package init?(_ document: JSONValue) {
         guard document.isObject, document.member("v")?.integer == Self.version,

@@ -38,7 +38,7 @@ struct DeadLetterCursor: Equatable {
     /// The number of confirmed events, in all partitions.
     var confirmed: Int
     var digest: String
-    /// Outcome for this partition. Empty: none was reached, or an older version wrote the cursor.
+    /// Outcome for this partition.
     var tally: DeadLetterTally
 
     init(
@@ -54,16 +54,16 @@ struct DeadLetterCursor: Equatable {
     var position: RedrivePosition {
         RedrivePosition(
             offset: next,
-            text: "\(Self.version) \(range.lowerBound) \(range.upperBound) \(oldest) \(confirmed) \(digest)"
-                + (tally.isEmpty ? "" : " \(tally.text)"))
+            text: "\(Self.version) \(range.lowerBound) \(range.upperBound) \(oldest) \(confirmed) \(digest) "
+                + tally.text)
     }
 
     /// - Throws: ``ReplayRefusal`` for a cursor that this version did not write.
     init(_ position: RedrivePosition, id: String) throws(ReplayRefusal) {
         let words = position.text.split(separator: " ").map(String.init)
-        guard (6...7).contains(words.count), words[0] == Self.version, let start = Int64(words[1]),
+        guard words.count == 7, words[0] == Self.version, let start = Int64(words[1]),
             let end = Int64(words[2]), start <= end, let oldest = Int64(words[3]), let confirmed = Int(words[4]),
-            let tally = words.count == 7 ? DeadLetterTally(words[6]) : DeadLetterTally()
+            let tally = DeadLetterTally(words[6])
         else { throw ReplayRefusal("--id \(id) is that of another command; choose another one") }
         self.init(
             next: position.offset, range: start..<end, oldest: oldest, confirmed: confirmed, digest: words[5],

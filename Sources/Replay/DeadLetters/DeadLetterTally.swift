@@ -8,7 +8,6 @@ package struct DeadLetterTally: Equatable, Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { putBack == 0 && left.isEmpty }
     package var settled: Int { putBack + left.values.reduce(0, +) }
 
     static func + (first: DeadLetterTally, second: DeadLetterTally) -> DeadLetterTally {

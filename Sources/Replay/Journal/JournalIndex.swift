@@ -7,7 +7,8 @@ import StateStore
 package final class JournalIndex {
     private static let flushLimit = 20_000
 
-    package let selection: JournalSelection
+    /// The group whose steps are returned; those of others are indexed only to know that they exist.
+    package let group: String
     private let store: any OrderedStore
     private var pending: [JournalStep] = []
     /// One for each combination of group, topic, cluster and rules.
@@ -15,23 +16,21 @@ package final class JournalIndex {
     private var numbers: [StepOrigin: Int] = [:]
     /// Records in the journal's topic that are not entries.
     package private(set) var malformed = 0
-    /// Entries that a later version wrote.
-    package private(set) var newer = 0
+    /// Entries that another version wrote.
+    package private(set) var foreign = 0
     package private(set) var count = 0
 
-    /// - Parameters:
-    ///   - store: empty, and used by nobody else.
-    ///   - selection: the steps to return; those of other groups are indexed only to know that they exist.
-    package init(store: any OrderedStore, selection: JournalSelection) {
+    /// - Parameter store: empty, and used by nobody else.
+    package init(store: any OrderedStore, group: String) {
         self.store = store
-        self.selection = selection
+        self.group = group
     }
 
     package func append(_ reading: JournalReading) throws(StoreError) {
         switch reading {
         case .steps(let steps): try append(steps)
         case .unreadable: malformed += 1
-        case .newer: newer += 1
+        case .anotherVersion: foreign += 1
         }
     }
 
@@ -61,24 +60,16 @@ package final class JournalIndex {
 
     /// The steps of a partition that overlap a range of offsets, in offset order.
     package func cursor(of partition: SourcePartition, in range: Range<Int64>) throws(StoreError) -> JournalCursor {
-        JournalCursor(try store.makeReader(), origins, selection, partition: partition, range: range)
+        JournalCursor(try store.makeReader(), origins, group: group, partition: partition, range: range)
     }
 
     /// What the journal says of a range of a partition.
     package func survey(of partition: SourcePartition, in range: Range<Int64>) throws(StoreError) -> JournalSurvey {
         var cursor = try cursor(of: partition, in: range)
         var survey = JournalSurvey()
-        var doubt = UngroupedDoubt(group: selection.group)
         while let (step, lane) = try cursor.nextOfAnyGroup() {
-            doubt.note(step)
-            if step.group == nil { survey.ungrouped += 1 }
-            if let lane {
-                survey.note(step, lane: lane)
-            } else if let group = step.group {
-                survey.noteNeighbour(group, step)
-            }
+            if let lane { survey.note(step, lane: lane) } else { survey.noteNeighbour(step) }
         }
-        survey.isContested = doubt.isOpen
         return survey
     }
 }
@@ -92,7 +83,7 @@ package struct JournalCursor: ~Copyable {
 
     private let reader: any StoreReader
     private let origins: [StepOrigin]
-    private let selection: JournalSelection
+    private let group: String
     private let range: Range<Int64>
     private let prefix: [UInt8]
     private var nextKey: [UInt8]?
@@ -102,12 +93,12 @@ package struct JournalCursor: ~Copyable {
     private var isAtEnd = false
 
     init(
-        _ reader: any StoreReader, _ origins: [StepOrigin], _ selection: JournalSelection, partition: SourcePartition,
+        _ reader: any StoreReader, _ origins: [StepOrigin], group: String, partition: SourcePartition,
         range: Range<Int64>
     ) {
         self.reader = reader
         self.origins = origins
-        self.selection = selection
+        self.group = group
         self.range = range
         prefix = StepCoding.prefix(of: partition)
     }
@@ -120,7 +111,7 @@ package struct JournalCursor: ~Copyable {
         return nil
     }
 
-    /// The next step, and its lane; a nil lane: it is not the selected group's.
+    /// The next step, and its lane; a nil lane: it is another group's.
     mutating func nextOfAnyGroup() throws(StoreError) -> (step: JournalStep, lane: Int?)? {
         while true {
             if position == block.count {
@@ -136,7 +127,7 @@ package struct JournalCursor: ~Copyable {
                 return nil
             }
             guard step.touches(range) else { continue }
-            guard selection.includes(step) else { return (step, nil) }
+            guard step.group == group else { return (step, nil) }
             let lane = ends.firstIndex { $0 <= step.from } ?? ends.count
             if lane == ends.count { ends.append(step.to) } else { ends[lane] = step.to }
             return (step, lane)

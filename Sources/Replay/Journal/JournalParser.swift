@@ -9,14 +9,12 @@ package enum JournalReading: Equatable, Sendable {
     case steps([JournalStep])
     /// Not an entry of a journal.
     case unreadable
-    /// A later version of Carillon wrote it.
-    case newer
+    /// An entry that another version of Carillon wrote.
+    case anotherVersion
 }
 
-/// Parses journal entries of the first and the second version (ADR 30). One owner; reuses its memory.
+/// Parses journal entries (ADR 30). One owner; reuses its memory.
 package struct JournalParser: ~Copyable {
-    private static let newestVersion: Int64 = 2
-
     private var reader = JSONReader()
     private let sources: SourceTopics
 
@@ -27,20 +25,18 @@ package struct JournalParser: ~Copyable {
 
     package mutating func read(_ value: UnsafeRawBufferPointer?, at place: Coordinates) -> JournalReading {
         guard let value, let document = try? reader.parse(value), document.isObject,
-            let version = document.member("v").map(\.integer) ?? 1, version >= 1
+            let version = document.member("v")?.integer
         else { return .unreadable }
-        guard version <= Self.newestVersion else { return .newer }
-        return steps(of: document, isFirstVersion: version == 1, at: place).map { .steps($0) } ?? .unreadable
+        guard version == JournalEntry.version else { return .anotherVersion }
+        return steps(of: document, at: place).map { .steps($0) } ?? .unreadable
     }
 
-    private func steps(of document: JSONValue, isFirstVersion: Bool, at place: Coordinates) -> [JournalStep]? {
+    private func steps(of document: JSONValue, at place: Coordinates) -> [JournalStep]? {
         guard let ranges = document.member("ranges"), ranges.isArray,
             let clock = document.member("clock")?.integer, let rules = Self.text(document.member("rules")),
-            let marks = document.member("watermarks").flatMap({ watermarks($0, isFirstVersion: isFirstVersion) })
+            let group = Self.text(document.member("group")), let dispatch = Self.text(document.member("dispatch")),
+            let marks = document.member("watermarks").flatMap({ watermarks($0) })
         else { return nil }
-        let group = Self.text(document.member("group"))
-        let dispatch = Self.text(document.member("dispatch"))
-        guard isFirstVersion || group != nil && dispatch != nil else { return nil }
         let cluster = Self.text(document.member("cluster"))
         let table = document.member("table").flatMap(Self.offsets)
         var steps: [JournalStep] = []
@@ -74,24 +70,20 @@ package struct JournalParser: ~Copyable {
         var until: Int64?
     }
 
-    /// By partition; the first version does not name the topic, and knew only orders.
-    private func watermarks(_ list: JSONValue, isFirstVersion: Bool) -> [SourcePartition: Watermarks]? {
+    private func watermarks(_ list: JSONValue) -> [SourcePartition: Watermarks]? {
         guard list.isArray else { return nil }
         var found: [SourcePartition: Watermarks] = [:]
         var elements = list.elements
         while let element = elements.next() {
             guard let number = element.member("partition")?.integer.flatMap(Int32.init(exactly:)),
                 let before = Self.watermark(element.member("before"), element.member("before_p")),
-                let after = Self.watermark(element.member("after"), element.member("after_p"))
+                let after = Self.watermark(element.member("after"), element.member("after_p")),
+                let name = element.member("topic")?.string
             else { return nil }
-            var source = SourceKind.orders
-            if !isFirstVersion {
-                guard let name = element.member("topic")?.string else { return nil }
-                guard let known = sources.source(of: name.bytes) else { continue }
-                source = known
-            }
-            found[SourcePartition(source, number)] = Watermarks(
-                before: before, after: after, until: element.member("until")?.integer)
+            guard let source = sources.source(of: name.bytes) else { continue }
+            let until = element.member("until")?.integer
+            guard until != nil || after <= before else { return nil }
+            found[SourcePartition(source, number)] = Watermarks(before: before, after: after, until: until)
         }
         return found
     }

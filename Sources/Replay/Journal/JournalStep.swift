@@ -10,8 +10,7 @@ package struct JournalStep: Equatable, Sendable {
     package var to: Int64
     package var watermarkBefore: TimerWatermark
     package var watermarkAfter: TimerWatermark
-    /// The time of its tick, T, in milliseconds since 1970. Nil if it had none, and in entries of the first version,
-    /// where T is the watermark after it.
+    /// The time of its tick, T, in milliseconds since 1970; nil if it had none.
     package var until: Int64?
     /// The transaction's clock, in milliseconds since 1970.
     package var clock: Int64
@@ -20,13 +19,13 @@ package struct JournalStep: Equatable, Sendable {
     package var table: [Int64]?
     /// The hash of the rules in effect.
     package var rules: String
-    /// The group that wrote it; nil in entries of the first version.
-    package var group: String?
+    /// The group that wrote it.
+    package var group: String
     /// The id of its cluster; nil if unknown.
     package var cluster: String?
-    /// The topic that its pushes were written to; nil in entries of the first version.
-    package var dispatch: String?
-    /// The first record of the range; nil for an empty range, and in entries of the first version.
+    /// The topic that its pushes were written to.
+    package var dispatch: String
+    /// The first record of the range; nil for an empty range.
     package var first: RecordFingerprint?
     /// The state of orders may have been incomplete (ADR 34).
     package var isIncomplete: Bool
@@ -35,9 +34,9 @@ package struct JournalStep: Equatable, Sendable {
 
     package init(
         partition: SourcePartition, from: Int64, to: Int64, watermarkBefore: TimerWatermark,
-        watermarkAfter: TimerWatermark,
-        until: Int64? = nil, clock: Int64, table: [Int64]?, rules: String, group: String? = nil, cluster: String? = nil,
-        dispatch: String? = nil, first: RecordFingerprint? = nil, isIncomplete: Bool = false, place: Coordinates
+        watermarkAfter: TimerWatermark, until: Int64? = nil, clock: Int64, table: [Int64]?, rules: String,
+        group: String, cluster: String? = nil, dispatch: String, first: RecordFingerprint? = nil,
+        isIncomplete: Bool = false, place: Coordinates
     ) {
         self.partition = partition
         self.from = from

@@ -21,14 +21,8 @@ package struct JournalSurvey: Equatable, Sendable {
     package var stepsByRules: [String: Int] = [:]
     package var stepsByCluster: [String: Int] = [:]
     package var stepsByDispatch: [String: Int] = [:]
-    /// Steps with events whose first record is not named, so that it cannot be compared with the log's.
-    package var unchecked = 0
     /// From the first step to the last one during which the state of orders may have been incomplete.
     package var incomplete: Lane?
-    /// Steps that name no group, whether they are selected or not.
-    package var ungrouped = 0
-    /// Whether those may belong to another group.
-    package var isContested = false
     /// By other group, the dispatch topics that its steps wrote to.
     package var neighbours: [String: Set<String>] = [:]
     private var reached: Int64?
@@ -43,8 +37,7 @@ package struct JournalSurvey: Equatable, Sendable {
         steps += 1
         stepsByRules[step.rules, default: 0] += 1
         if let cluster = step.cluster { stepsByCluster[cluster, default: 0] += 1 }
-        if let dispatch = step.dispatch { stepsByDispatch[dispatch, default: 0] += 1 }
-        if step.first == nil, step.from < step.to { unchecked += 1 }
+        stepsByDispatch[step.dispatch, default: 0] += 1
         if step.hasTick { ticks += 1 }
         if step.isIncomplete { noteIncomplete(step) }
         if lane == lanes.count {
@@ -82,7 +75,7 @@ package struct JournalSurvey: Equatable, Sendable {
     }
 
     /// Takes a step of another group.
-    mutating func noteNeighbour(_ group: String, _ step: JournalStep) {
-        neighbours[group, default: []].formUnion(step.dispatch.map { [$0] } ?? [])
+    mutating func noteNeighbour(_ step: JournalStep) {
+        neighbours[step.group, default: []].insert(step.dispatch)
     }
 }

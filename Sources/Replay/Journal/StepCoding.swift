@@ -6,9 +6,9 @@ import StateStore
 
 /// What many steps have in common.
 struct StepOrigin: Hashable {
-    var group: String?
+    var group: String
     var cluster: String?
-    var dispatch: String?
+    var dispatch: String
     var rules: String
 }
 

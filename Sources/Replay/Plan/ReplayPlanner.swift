@@ -14,45 +14,21 @@ package struct ReplayPlanner {
     }
 
     /// - Parameter ranges: by partition, the selected offsets.
-    /// - Throws: ``ReplayRefusal`` if it is undecided whose entries without a group are.
+    /// - Throws: ``ReplayRefusal`` if the journal has entries of another version.
     package func plan(_ ranges: [SourcePartition: Range<Int64>]) throws -> ReplayInput {
+        if journal.foreign > 0 {
+            throw ReplayRefusal(
+                "\(journal.foreign) records of the journal were written by another version of carillon, and may be about any "
+                    + "range: use that version, delete them with kafka-delete-records.sh, or take --no-journal")
+        }
         var input = ReplayInput()
         input.ranges = ranges
-        input.group = journal.selection.group
-        input.newerEntries = journal.newer
+        input.group = journal.group
         let asked = ranges.sorted { $0.key < $1.key }.filter { !$0.value.isEmpty }
         for (partition, range) in asked { input.surveys[partition] = try journal.survey(of: partition, in: range) }
-        try checkUngrouped(&input)
         for (partition, range) in asked { try plan(partition, range, &input) }
         if journal.malformed > 0 { input.notes.append("\(journal.malformed) records of the journal cannot be read") }
-        if journal.newer > 0 {
-            input.approximations.append(
-                "\(journal.newer) records of the journal were written by a newer version of carillon, and what they say is not "
-                    + "known")
-        }
-        let unchecked = input.surveys.values.reduce(0) { $0 + $1.unchecked }
-        if unchecked > 0 {
-            input.notes.append(
-                "\(unchecked) transactions have no fingerprint in the journal (an earlier version wrote it), so it was not "
-                    + "checked that this is the log that they read")
-        }
         return input
-    }
-
-    private func checkUngrouped(_ input: inout ReplayInput) throws(ReplayRefusal) {
-        let ungrouped = input.surveys.values.reduce(0) { $0 + $1.ungrouped }
-        guard ungrouped > 0 else { return }
-        switch journal.selection.ungrouped {
-        case .mine: return
-        case .skip:
-            input.notes.append("\(ungrouped) transactions name no group in the journal and are left out")
-        case nil:
-            guard input.surveys.values.contains(where: \.isContested) else { return }
-            throw ReplayRefusal(
-                "\(ungrouped) transactions of the range name no group (an earlier version wrote them), and more than one group "
-                    + "may have read it, or offsets were set back: --journal-v1 mine takes them as those of "
-                    + "\(journal.selection.group), --journal-v1 skip leaves them out")
-        }
     }
 
     private func plan(_ partition: SourcePartition, _ range: Range<Int64>, _ input: inout ReplayInput) throws {
@@ -106,7 +82,7 @@ package struct ReplayPlanner {
         let whole = try journal.survey(of: partition, in: 0..<Int64.max)
         guard let first = whole.first, let last = whole.last else {
             input.approximations.append(
-                "\(partition.name): there is no journal of it by group \(journal.selection.group)")
+                "\(partition.name): there is no journal of it by group \(journal.group)")
             return range.upperBound
         }
         if last <= range.lowerBound {
@@ -129,7 +105,7 @@ package struct ReplayPlanner {
         let known = min(first, range.upperBound)
         input.ranges[partition] = known..<range.upperBound
         input.approximations.append(
-            "\(partition.name): the journal begins at offset \(first), because group \(journal.selection.group) did or "
+            "\(partition.name): the journal begins at offset \(first), because group \(journal.group) did or "
                 + "because the journal is younger; the offsets from \(range.lowerBound) to \(known) are left out")
         return 0
     }

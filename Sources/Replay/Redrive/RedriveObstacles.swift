@@ -5,7 +5,7 @@ extension ReplayInput {
     ///
     /// - Throws: ``ReplayRefusal`` if it is not.
     func checkRedrive(to topic: String, includingSent: Bool) throws(ReplayRefusal) {
-        if lacksJournal || newerEntries > 0 {
+        if lacksJournal {
             throw ReplayRefusal(
                 approximations.joined(separator: "; ") + ": what was sent then is not known; choose a later --from")
         }

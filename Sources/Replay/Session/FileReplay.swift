@@ -41,8 +41,7 @@ package struct FileReplay: ~Copyable, ReplaySource {
         let configuration = context.configuration
         var pass = try Reexecution(
             other ?? configuration, spans: [],
-            journal: JournalIndex(
-                store: MemoryStore(), selection: JournalSelection(group: configuration.groupID)),
+            journal: JournalIndex(store: MemoryStore(), group: configuration.groupID),
             history: try subscriptions.makeReader(.now), filter: request.filter, until: context.now, sink: sink)
         let topics = configuration.topics
         // Like the lines of `carillon render`: a record of an unknown topic is an event.

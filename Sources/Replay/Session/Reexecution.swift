@@ -219,12 +219,12 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     }
 
     private mutating func finish(_ step: JournalStep, of run: PartitionRun) throws {
-        if step.hasTick {
+        if step.hasTick, let time = step.until {
             try enter(step, of: run, areTimers: true)
             // Timers at an offset come before the record there.
             sink.isMuted = !(run.span.range.lowerBound < step.to && step.to <= run.span.range.upperBound)
             let tick = Tick(
-                partition: run.span.partition.number, time: step.until ?? step.watermarkAfter.time, clock: step.clock,
+                partition: run.span.partition.number, time: time, clock: step.clock,
                 offset: step.to)
             _ = try core.fire(tick, .upTo(step.watermarkAfter), into: &sink)
             core.commit()

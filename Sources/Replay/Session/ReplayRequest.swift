@@ -18,8 +18,6 @@ package struct ReplayRequest: Sendable {
     package var view = SubscriptionHistory.View.both
     /// Ignore the journal.
     package var ignoresJournal = false
-    /// How to treat the journal's entries without a group; nil: see ``JournalSelection``.
-    package var ungrouped: UngroupedEntries?
     /// By partition, the selected offsets, if they are known already: instead of times, offsets and partitions.
     package var known: [SourcePartition: Range<Int64>]?
     /// By partition, the group's committed offsets: nothing from there on is selected, and everything between the
@@ -55,8 +53,6 @@ package struct ReplayInput: Sendable {
     package var surveys: [SourcePartition: JournalSurvey] = [:]
     /// The group whose steps are replayed.
     package var group = ""
-    /// Journal entries that a later version wrote.
-    package var newerEntries = 0
     /// Why the result may differ from what the pipeline did; empty: it is exact.
     package var approximations: [String] = []
     /// Further notes for a person.
@@ -67,9 +63,9 @@ package struct ReplayInput: Sendable {
     package var isApproximate: Bool { !approximations.isEmpty }
     /// The number of steps of the journal by the hash of their rules.
     package var stepsByRules: [String: Int] { sum(of: \.stepsByRules) }
-    /// The number of steps by cluster, if the journal names it.
+    /// The number of steps by cluster, where it is known.
     package var stepsByCluster: [String: Int] { sum(of: \.stepsByCluster) }
-    /// The number of steps by dispatch topic, if the journal names it.
+    /// The number of steps by dispatch topic.
     package var stepsByDispatch: [String: Int] { sum(of: \.stepsByDispatch) }
     /// Whether some selected records have no journal entries.
     package var lacksJournal: Bool {

@@ -127,7 +127,7 @@ extension ReplaySession {
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
                 guard case .steps(let steps) = parser.read(records[at].value, at: place) else { continue }
-                for step in steps where step.hasTick && journal.selection.includes(step) {
+                for step in steps where step.hasTick && step.group == journal.group {
                     found.insert(EventCoordinates(step.partition, offset: step.to))
                 }
             }

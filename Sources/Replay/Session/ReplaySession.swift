@@ -31,8 +31,7 @@ package struct ReplaySession: ~Copyable, ReplaySource {
 
     package init(_ context: ReplayContext, _ request: ReplayRequest) throws {
         let journal = JournalIndex(
-            store: try context.scratch.store("journal"),
-            selection: JournalSelection(group: context.configuration.groupID, ungrouped: request.ungrouped))
+            store: try context.scratch.store("journal"), group: context.configuration.groupID)
         let subscriptions = SubscriptionHistory(store: try context.scratch.store("subscriptions"))
         let log = try KafkaLog(context)
         self.context = context

@@ -46,9 +46,10 @@ struct BroadcastGroup {
     /// The clocks of two brokers may differ by so much, in milliseconds.
     private static let clockDifference: Int64 = 60_000
 
-    /// Reads the journal of broadcasts, with progress on a terminal. What is no entry is skipped.
+    /// Reads the journal of broadcasts, with progress on a terminal. Skips records that are no entries.
     ///
     /// - Parameter time: entries that the broker appended before are not read; nil: all are.
+    /// - Throws: ``ReplayRefusal`` for an entry of another version.
     static func readJournal(
         _ configuration: PipelineConfiguration, since time: Int64?, take: (BroadcastJournalEntry) -> Void
     ) throws {
@@ -60,10 +61,13 @@ struct BroadcastGroup {
         defer { line.clear() }
         try log.read(ranges, of: topic) { records, indices in
             for index in indices {
-                guard let value = records[index].value.flatMap({ try? reader.parse($0) }),
-                    let entry = BroadcastJournalEntry(value)
-                else { continue }
-                take(entry)
+                guard let value = records[index].value.flatMap({ try? reader.parse($0) }) else { continue }
+                if BroadcastJournalEntry.isForeign(value) {
+                    throw ReplayRefusal(
+                        "\(topic)/\(records[index].partition)/\(records[index].offset) was written by another version of carillon: "
+                            + "use that version, or delete it with kafka-delete-records.sh")
+                }
+                if let entry = BroadcastJournalEntry(value) { take(entry) }
             }
         } progress: {
             line.show($0, fraction: $1)

@@ -33,8 +33,6 @@ struct DeadLettersWork {
         if let before, before.isDone {
             var result = DeadLetterResult()
             result.tally = before.tally
-            // An earlier version did not count them.
-            if before.tally.isEmpty { result.tally.putBack = before.confirmed }
             return try finish(result, before.confirmed, isNew: false)
         }
         let plan = try run.plan()

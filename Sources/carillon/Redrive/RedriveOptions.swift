@@ -57,7 +57,6 @@ enum RedriveDigest {
         if !selection.topic.isEmpty { parts += list("topic", selection.topic) }
         if !selection.request.isEmpty { parts += list("request", selection.request) }
         if redrive.undelivered { parts += ["undelivered", configuration.topics.deliveries] }
-        if let ungrouped = selection.journalV1 { parts += ["journal-v1", ungrouped.rawValue] }
         return of(parts)
     }
 

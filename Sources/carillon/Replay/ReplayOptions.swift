@@ -34,11 +34,6 @@ struct ReplayOptions: ParsableArguments {
     var subscriptionsFile: String?
     @Flag(help: "Do without the journal: each record by itself; what comes out is approximate.") var noJournal: Bool
 
-    @Option(
-        help: "Journal entries that name no group, of an earlier version: this group's, or left out.",
-        completion: .list(UngroupedEntries.allCases.map(\.rawValue)))
-    var journalV1: UngroupedEntries?
-
     func validate() -> [String] {
         var problems: [String] = []
         problems += Self.problems(from: from, to: to, partition: partition)
@@ -88,7 +83,6 @@ struct ReplayOptions: ParsableArguments {
         request.filter.requests = Set(self.request)
         request.view = subscriptions ?? view
         request.ignoresJournal = noJournal
-        request.ungrouped = journalV1
         return request
     }
 
@@ -129,7 +123,6 @@ struct ReplayOptions: ParsableArguments {
 }
 
 extension SubscriptionHistory.View: ExpressibleByArgument {}
-extension UngroupedEntries: ExpressibleByArgument {}
 
 /// What a command does with past events, wherever they come from.
 protocol ReplayUse {

@@ -38,6 +38,11 @@ struct BroadcastJournalEntryTests {
         return try Array(text.utf8).withUnsafeBytes { bytes in BroadcastJournalEntry(try reader.parse(bytes)) }
     }
 
+    private func isForeign(_ text: String) throws -> Bool {
+        var reader = JSONReader()
+        return try Array(text.utf8).withUnsafeBytes { BroadcastJournalEntry.isForeign(try reader.parse($0)) }
+    }
+
     @Test("an entry has its members in a fixed order, without those that are absent")
     func bytes() {
         let hash = "__________________________________________8"
@@ -62,9 +67,16 @@ struct BroadcastJournalEntryTests {
         #expect(try read(text(entry)) == entry)
     }
 
-    @Test("an entry of another journal is none", arguments: [#"{"v":2}"#, #"{"v":3}"#, "[]"])
+    @Test("an entry of another journal is none", arguments: [#"{"v":2}"#, "{}", "[]"])
     func foreign(value: String) throws {
         #expect(try read(value) == nil)
+        #expect(try !isForeign(value))
+    }
+
+    @Test("another version's entry is recognized as such", arguments: [1, 3])
+    func version(number: Int) throws {
+        let value = text(Self.sample()).replacing(#""v":2"#, with: #""v":\#(number)"#)
+        #expect(try read(value) == nil && isForeign(value))
     }
 
     @Test("the schema's examples are read, and written as they are")

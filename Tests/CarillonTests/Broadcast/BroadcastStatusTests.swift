@@ -59,6 +59,10 @@ private struct StatusTrial {
         try write(Array(text.bytes), key: "a-\(entry.passes.count)", to: "\(topic).journal", at: time)
     }
 
+    func writeForeignEntry(at time: Int64) throws {
+        try write(Array(#"{"v":3}"#.utf8), key: "a-0", to: "\(topic).journal", at: time)
+    }
+
     private func write(_ value: [UInt8], key: String, to topic: String, at time: Int64) throws {
         var producer = try Producer(settings: settings)
         let topic = try producer.topic(topic, timeout: .seconds(20))
@@ -117,6 +121,22 @@ struct BroadcastStatusTests {
         #expect(listed.contains("under way, 1 of 4 partitions\n"), "\(listed)")
         #expect(
             try trial.run(["broadcast", "cancel", "1235", "--yes"]).output.contains("it had reached 5 devices, 1 of 4"))
+    }
+
+    @Test("a journal with an entry of another version is refused, with what to do: 78")
+    func version() throws {
+        let trial = StatusTrial()
+        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        try trial.create()
+        try trial.write("1235", at: now)
+        try trial.writeForeignEntry(at: now)
+        let refused = try trial.run(["broadcast", "status", "1235"])
+        #expect(refused.status == 78)
+        #expect(
+            refused.errors.contains(
+                " was written by another version of carillon: use that version, or delete it with kafka-delete-records.sh"
+            ),
+            "\(refused.errors)")
     }
 
     @Test("an explanation has what the pass did, and what became of the device's own push of this broadcast")

@@ -20,9 +20,8 @@ class Harness:
     def __init__(self, seed, variables, sizes=None):
         self.seed, self.sizes = seed, sizes
         self.carillon = variables.get("CARILLON", "carillon")
-        # A build with the hooks of CARILLON_FAULT, and one of another version, where there are any.
+        # A build with the hooks of CARILLON_FAULT, where there is one.
         self.debug_carillon = variables.get("CARILLON_DEBUG") or None
-        self.old_carillon = variables.get("CARILLON_OLD") or None
         # Both providers as a program.
         self.stand_in = variables.get("PROVIDER_STAND_IN") or None
         self.bootstrap = variables.get("KAFKA_BOOTSTRAP_SERVERS") or None

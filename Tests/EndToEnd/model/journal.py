@@ -64,18 +64,14 @@ def _spans(record, table_partitions, report):
     place = record.source
     try:
         value = json.loads(record.value)
-        missing = {"watermarks", "clock", "table", "rules"} - value.keys()
+        missing = {"v", "group", "cluster", "dispatch", "watermarks", "clock", "table", "rules"} - value.keys()
         table = value.get("table")
         if table is not None and len(table) < table_partitions:
             table = None
-        # The first version of the journal says less.
-        is_first_version = "v" not in value
-        if not is_first_version:
-            missing |= {"group", "cluster", "dispatch"} - value.keys()
-        watermarks = {(each.get("topic"), each["partition"]): watermarks_of(each) for each in value.get("watermarks", ())}
+        watermarks = {(each["topic"], each["partition"]): watermarks_of(each) for each in value.get("watermarks", ())}
         for each in value["ranges"]:
-            marks = watermarks.get((None if is_first_version else each["topic"], each["partition"]), ())
-            if not is_first_version and ("first" in each) != (each["to"] > each["from"]):
+            marks = watermarks.get((each["topic"], each["partition"]), ())
+            if ("first" in each) != (each["to"] > each["from"]):
                 missing |= {"first"}
             span = Span(each["from"], each["to"], table, value.get("clock", 0), place, *marks, fingerprint=each.get("first"))
             yield each["topic"], each["partition"], span

@@ -11,24 +11,6 @@ import Testing
 
 @Suite("The journal, read again")
 struct JournalTests {
-    @Test("a record is read as it is written, and another topic's ranges are passed over")
-    func roundTrip() throws {
-        let text = """
-            {"ranges":[{"topic":"orders.events","partition":3,"from":10,"to":12},{"topic":"other","partition":3,"from":1,"to":2},\
-            {"topic":"orders.events","partition":4,"from":7,"to":7}],"watermarks":[{"partition":3,"before":5,"after":5},\
-            {"partition":4,"before":5,"after":9}],"clock":77,"table":[3,0],"rules":"0123456789abcdef"}
-            """
-        let steps = self.steps(text)
-        #expect(steps?.count == 2)
-        #expect(steps?.first?.table == [3, 0] && steps?.first?.hasTick == false && steps?.first?.place == place)
-        #expect(steps?.last?.hasTick == true && steps?.last?.from == 7 && steps?.last?.clock == 77)
-        #expect(steps?.allSatisfy { $0.group == nil && $0.first == nil && $0.until == nil && !$0.isIncomplete } == true)
-        #expect(self.steps(text.replacing("[3,0]", with: "null"))?.first?.table == nil)
-        for broken in ["", "{}", "[]", #"{"ranges":[{"partition":1}],"watermarks":[],"clock":1,"rules":""}"#] {
-            #expect(read(broken) == .unreadable, "\(broken)")
-        }
-    }
-
     private let place = Coordinates(partition: 1, offset: 2)
 
     private func read(_ text: String) -> JournalReading {
@@ -53,18 +35,18 @@ struct JournalTests {
         #expect(steps.allSatisfy { $0.group == "carillon" && $0.table == [0] && !$0.isIncomplete })
     }
 
-    private static let second = """
+    private static let entry = """
         {"v":2,"group":"carillon","cluster":"abc","dispatch":"notifications.dispatch","ranges":[{"topic":"orders.events",\
         "partition":3,"from":10,"to":15,"first":{"offset":11,"timestamp":1751897700000,"key":"00112233aabbccdd"},\
         "incomplete":true},{"topic":"orders.events","partition":4,"from":7,"to":7},{"topic":"other","partition":3,"from":1,\
-        "to":1}],"watermarks":[{"topic":"other","partition":3,"before":1,"after":2},{"topic":"orders.events","partition":3,\
+        "to":1}],"watermarks":[{"topic":"other","partition":3,"before":2,"after":2},{"topic":"orders.events","partition":3,\
         "before":5,"after":5},{"topic":"orders.events","partition":4,"before":8,"before_p":"0000000000000005","after":8,\
         "after_p":"ffffffffffffffff","until":20}],"clock":77,"table":[3,0],"rules":"0123456789abcdef"}
         """
 
     @Test("ranges of requests are those of their topic, beside the partition of the same number of the events")
     func requests() throws {
-        let text = Self.second.replacing("other", with: "notifications.requests")
+        let text = Self.entry.replacing("other", with: "notifications.requests")
         let steps = try #require(self.steps(text))
         #expect(steps.map(\.partition) == [3, 4, SourcePartition(.requests, 3)])
         #expect(steps.last?.from == 1 && steps.last?.watermarkAfter == TimerWatermark(2) && steps.last?.clock == 77)
@@ -80,8 +62,8 @@ struct JournalTests {
         #expect(input.approximations == ["partition 0 of the requests: there is no journal of it by group carillon"])
     }
 
-    @Test("an entry of the second version names its group, its first record, and a split instant")
-    func secondVersion() throws {
+    @Test("an entry names its group, its first record, and a split instant; another topic's ranges are passed over")
+    func entry() throws {
         let first = RecordFingerprint(offset: 11, timestamp: 1_751_897_700_000, key: StoredHash("00112233aabbccdd"))
         let (before, after) = (TimerWatermark(8, split: 5), TimerWatermark(8, split: .max))
         let expected = [
@@ -94,8 +76,9 @@ struct JournalTests {
                 table: [3, 0], rules: "0123456789abcdef", group: "carillon", cluster: "abc",
                 dispatch: "notifications.dispatch", place: place),
         ]
-        #expect(steps(Self.second) == expected && expected[1].hasTick && !expected[0].hasTick)
-        let bare = Self.second.replacing(#""abc""#, with: "null").replacing("1751897700000", with: "null")
+        #expect(steps(Self.entry) == expected && expected[1].hasTick && !expected[0].hasTick)
+        #expect(steps(Self.entry.replacing("[3,0]", with: "null"))?.first?.table == nil)
+        let bare = Self.entry.replacing(#""abc""#, with: "null").replacing("1751897700000", with: "null")
             .replacing(#""00112233aabbccdd""#, with: "null")
         let found = try #require(steps(bare)?.first)
         #expect(
@@ -111,39 +94,49 @@ struct JournalTests {
         #expect(kept == expected)
     }
 
-    @Test("invalid and truncated entries are reported, and those of a newer version as such")
-    func versions() throws {
-        for (part, other) in [
-            (#""group":"carillon","#, ""), (#""dispatch":"notifications.dispatch","#, ""), (#""v":2"#, #""v":0"#),
-            (#""v":2"#, #""v":"2""#), ("00112233aabbccdd", "0011"), (#""offset":11"#, #""offset":15"#),
-            ("0000000000000005", "5"), (#""topic":"other","partition":3,"before":1"#, #""partition":3,"before":1"#),
-        ] {
-            #expect(read(Self.second.replacing(part, with: other)) == .unreadable, "\(part)")
+    @Test("invalid and truncated entries are reported")
+    func unreadable() {
+        for broken in ["", "{}", "[]", #"{"v":2,"ranges":[{"partition":1}],"watermarks":[],"clock":1,"rules":""}"#] {
+            #expect(read(broken) == .unreadable, "\(broken)")
         }
-        #expect(read(Self.second.replacing(#""v":2"#, with: #""v":3"#)) == .newer && read(#"{"v":9}"#) == .newer)
+        for (part, other) in [
+            (#""group":"carillon","#, ""), (#""dispatch":"notifications.dispatch","#, ""), (#""v":2,"#, ""),
+            (#""v":2"#, #""v":"2""#), (#","until":20"#, ""), ("00112233aabbccdd", "0011"),
+            (#""offset":11"#, #""offset":15"#), ("0000000000000005", "5"),
+            (#""topic":"other","partition":3,"before":2"#, #""partition":3,"before":2"#),
+        ] {
+            #expect(read(Self.entry.replacing(part, with: other)) == .unreadable, "\(part)")
+        }
+    }
+
+    @Test("entries of another version are refused, and the refusal says what to do", arguments: [1, 3])
+    func versions(number: Int) throws {
+        let reading = read(Self.entry.replacing(#""v":2"#, with: #""v":\#(number)"#))
+        #expect(reading == .anotherVersion)
         let index = journal()
         try index.append(.steps([step(0, 10)]))
-        try index.append(.newer)
+        try index.append(reading)
         try index.flush()
-        var input = try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10])
-        #expect(input.approximations.contains { $0.contains("newer version") })
-        input.selected = [0: 0..<10]
-        #expect(throws: ReplayRefusal.self) { try input.checkRedrive(to: "d", includingSent: true) }
+        let refusal = try #require(throws: ReplayRefusal.self) {
+            try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10])
+        }
+        #expect(
+            refusal.description == "1 records of the journal were written by another version of carillon, and may be "
+                + "about any range: use that version, delete them with kafka-delete-records.sh, or take --no-journal")
     }
 
     private func step(
         _ from: Int64, _ to: Int64, before: TimerWatermark = TimerWatermark(0), after: TimerWatermark? = nil,
-        partition: SourcePartition = 0, group: String? = nil, dispatch: String? = nil
+        partition: SourcePartition = 0, group: String = "a", dispatch: String = "d"
     ) -> JournalStep {
         JournalStep(
             partition: partition, from: from, to: to, watermarkBefore: before, watermarkAfter: after ?? before,
-            clock: 1,
-            table: from == 0 ? nil : [from, 3], rules: "r", group: group, dispatch: dispatch,
-            place: Coordinates(partition: 0, offset: from))
+            until: after?.time, clock: 1, table: from == 0 ? nil : [from, 3], rules: "r", group: group,
+            dispatch: dispatch, place: Coordinates(partition: 0, offset: from))
     }
 
-    private func journal(of group: String = "a", ungrouped: UngroupedEntries? = nil) -> JournalIndex {
-        JournalIndex(store: MemoryStore(), selection: JournalSelection(group: group, ungrouped: ungrouped))
+    private func journal(of group: String = "a") -> JournalIndex {
+        JournalIndex(store: MemoryStore(), group: group)
     }
 
     @Test("the slices of an instant come in their order, before the transaction that continued from there")
@@ -169,42 +162,6 @@ struct JournalTests {
                 found.append(step)
             }
             #expect(found == steps)
-        }
-    }
-
-    @Test("entries without a group are the asked group's, unless another group may have written them")
-    func ungrouped() throws {
-        func plan(_ steps: [JournalStep], _ choice: UngroupedEntries? = nil) throws -> ReplayInput {
-            let index = journal(ungrouped: choice)
-            try index.append(steps)
-            try index.flush()
-            return try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<100])
-        }
-        let early = TimerWatermark(1)
-        var tick = step(40, 40, after: TimerWatermark(2))
-        tick.place.offset = 41
-        let before = [step(0, 40), step(40, 40, after: early), step(40, 50, before: early)]
-        // Upgraded; a trial that began later, and one of another partition.
-        #expect(try plan(before + [step(50, 90, before: early, group: "a")]).steps == 4)
-        #expect(try plan(before + [step(50, 60, group: "a"), step(55, 70, group: "b")]).steps == 4)
-        for doubtful in [
-            // Processed twice, by any group.
-            before + [step(20, 60)], before + [step(0, 60, group: "a")], before + [step(45, 60, group: "b")],
-            [step(0, 40, group: "b"), step(30, 50)],
-            // Another one continues where they end.
-            before + [step(50, 90, group: "b"), step(60, 90, group: "a")],
-            // Timers fired twice.
-            before + [tick],
-        ] {
-            let refusal = try #require(throws: ReplayRefusal.self) { try plan(doubtful) }
-            #expect(
-                refusal.description.contains("--journal-v1 mine") && refusal.description.contains("--journal-v1 skip"))
-            let own = doubtful.filter { $0.group == "a" }.count
-            let ungrouped = doubtful.filter { $0.group == nil }.count
-            #expect(try plan(doubtful, .mine).steps == own + ungrouped)
-            let rest = try plan(doubtful, .skip)
-            #expect(
-                rest.steps == own && rest.notes.contains { $0.hasPrefix("\(ungrouped) transactions name no group") })
         }
     }
 
@@ -252,17 +209,6 @@ struct JournalTests {
             #expect((try? refusal.get()) == nil ? isRefused : !isRefused, "\(range)")
         }
         #expect(try !planner.plan([0: 10..<50]).isApproximate)
-    }
-
-    @Test("entries that name no record are counted as unchecked")
-    func unchecked() throws {
-        let index = journal()
-        var checked = step(50, 70)
-        checked.first = RecordFingerprint(offset: 50, timestamp: 1, key: StoredHash?.none)
-        try index.append([step(0, 50), step(50, 50, after: TimerWatermark(1)), checked])
-        try index.flush()
-        let notes = try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<70]).notes
-        #expect(notes.count == 1 && notes[0].hasPrefix("1 transactions have no fingerprint"))
     }
 
     @Test("only a different record at the named offset contradicts the journal")

@@ -230,8 +230,7 @@ struct RedriveTests {
     @Test("a range that has no journal is known as such, also where it is only reached by what is selected")
     func journal() throws {
         let toy = try toy([nil, nil, nil, nil], orders: [1, 2, 3, 4])
-        let journal = JournalIndex(
-            store: MemoryStore(), selection: JournalSelection(group: toy.configuration.groupID))
+        let journal = JournalIndex(store: MemoryStore(), group: toy.configuration.groupID)
         try journal.append(Array(toy.journal[2...]))
         try journal.flush()
         let planner = ReplayPlanner(journal: journal, isCut: true)

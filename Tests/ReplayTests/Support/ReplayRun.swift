@@ -10,12 +10,9 @@ struct ReplayRun {
     let journal: JournalIndex
     let history: SubscriptionHistory
 
-    /// - Parameters:
-    ///   - steps: instead of the toy's own.
-    ///   - selection: instead of its own group.
-    init(_ toy: borrowing ToyPipeline, steps: [JournalStep]? = nil, selection: JournalSelection? = nil) throws {
-        journal = JournalIndex(
-            store: MemoryStore(), selection: selection ?? JournalSelection(group: toy.configuration.groupID))
+    /// - Parameter steps: instead of the toy's own.
+    init(_ toy: borrowing ToyPipeline, steps: [JournalStep]? = nil) throws {
+        journal = JournalIndex(store: MemoryStore(), group: toy.configuration.groupID)
         try journal.append(steps ?? toy.journal)
         try journal.flush()
         history = SubscriptionHistory(store: MemoryStore())
