@@ -76,7 +76,6 @@ final class ClientLoop {
         switch command {
         case .submit(let requests): for request in requests { queue.append(request) }
         case .cancel(let tags): cancel(Set(tags))
-        case .resetAll: cancel(nil)
         case .close(let time): deadline = min(time, deadline ?? time)
         }
     }

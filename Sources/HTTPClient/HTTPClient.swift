@@ -61,11 +61,6 @@ package final class HTTPClient: Sendable {
         _ = mailbox.send(.cancel(tags))
     }
 
-    /// Ends every request that was submitted before this call, like `cancel`. Connections stay.
-    package func resetAll() {
-        _ = mailbox.send(.resetAll)
-    }
-
     /// The number of connections that were begun so far.
     package var connectionsOpened: UInt64 { mailbox.opened }
 

@@ -23,7 +23,7 @@ package enum HTTPFailure: Error, Sendable, Equatable {
     case notHTTP2
     /// The answer's body is longer than `HTTPClientConfiguration.maxBody`.
     case bodyTooLarge
-    /// The caller's doing: `cancel`, `resetAll` or `close`.
+    /// The caller's doing: `cancel` or `close`.
     case cancelled(sent: Bool)
     /// The address is not an `https` URL, or a header has a character that no header may have.
     case invalidRequest(detail: String)

@@ -6,7 +6,6 @@ final class Mailbox: Sendable {
     enum Command {
         case submit([HTTPRequest])
         case cancel([UInt64])
-        case resetAll
         /// Ends the thread when every request has its result, and at this time at the latest.
         case close(deadline: UInt64)
     }

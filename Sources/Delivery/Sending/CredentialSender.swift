@@ -213,11 +213,6 @@ final class CredentialSender {
         for (_, client) in clients { client.cancel(tags: tags) }
     }
 
-    /// Ends every request at once.
-    func reset() {
-        for (_, client) in clients { client.resetAll() }
-    }
-
     func close() {
         for (_, client) in clients { client.close() }
     }

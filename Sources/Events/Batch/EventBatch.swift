@@ -71,9 +71,4 @@ public struct EventBatch: ~Copyable {
     package borrowing func bytes(_ range: TextRange) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: text.bytes[range.range])
     }
-
-    /// A copy of the value of a notification's record.
-    public func recordValue(of notification: Notification) -> [UInt8] {
-        records[notification.record].value.map { Array($0) } ?? []
-    }
 }

@@ -14,15 +14,8 @@ public final class MockCluster: Sendable {
         public static let fetch = Request(key: 1)
         public static let listOffsets = Request(key: 2)
         public static let metadata = Request(key: 3)
-        public static let offsetCommit = Request(key: 8)
-        public static let offsetFetch = Request(key: 9)
-        public static let findCoordinator = Request(key: 10)
-        public static let joinGroup = Request(key: 11)
         public static let heartbeat = Request(key: 12)
-        public static let syncGroup = Request(key: 14)
-        public static let initProducerID = Request(key: 22)
         public static let addPartitionsToTransaction = Request(key: 24)
-        public static let addOffsetsToTransaction = Request(key: 25)
         public static let endTransaction = Request(key: 26)
         public static let transactionOffsetCommit = Request(key: 28)
     }
@@ -92,12 +85,6 @@ public final class MockCluster: Sendable {
 
     public func setBrokerUp(_ id: Int) throws(KafkaError) {
         try check(rd_kafka_mock_broker_set_up(pointers.cluster, Int32(clamping: id)), "set_broker_up")
-    }
-
-    public func setRoundTripTime(_ id: Int, _ time: Duration) throws(KafkaError) {
-        try check(
-            rd_kafka_mock_broker_set_rtt(pointers.cluster, Int32(clamping: id), time.milliseconds),
-            "set_round_trip_time")
     }
 
     private func check(_ code: rd_kafka_resp_err_t, _ operation: String) throws(KafkaError) {

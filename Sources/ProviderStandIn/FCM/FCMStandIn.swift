@@ -38,10 +38,6 @@ package final class FCMStandIn: Sendable {
         """
     }
 
-    package func sendURL(_ server: StandInServer) -> String {
-        "https://127.0.0.1:\(server.port)/v1/projects/\(Self.projectID)/messages:send"
-    }
-
     package func tokenURL(_ server: StandInServer) -> String { "https://127.0.0.1:\(server.port)/token" }
 
     /// The next so many requests for this token meet this fault; nil ends it.

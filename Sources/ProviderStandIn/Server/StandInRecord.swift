@@ -14,8 +14,6 @@ package struct StandInRecord: Sendable, Equatable {
     package var lifetime: String?
     /// The request's body.
     package var body: [UInt8]
-
-    package var isAccepted: Bool { reason == nil }
 }
 
 /// Is called on the server's thread.

@@ -4,7 +4,6 @@ import Telemetry
 /// Standard output and standard error.
 enum Terminal {
     static let errorIsTerminal = isatty(STDERR_FILENO) == 1
-    static let outputIsTerminal = isatty(STDOUT_FILENO) == 1
     static let inputIsTerminal = isatty(STDIN_FILENO) == 1
 
     /// Writes to standard output. A reader that has exited is no error.
