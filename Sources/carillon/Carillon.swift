@@ -22,7 +22,7 @@ struct Carillon: ParsableCommand {
                 "Send",
                 [
                     SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self,
-                    BroadcastCommand.self, OrdersCommand.self,
+                    BroadcastCommand.self,
                 ]),
             CommandGroup(
                 "Look", [ExplainCommand.self, ScheduleCommand.self, DeliveriesCommand.self, RenderCommand.self]),

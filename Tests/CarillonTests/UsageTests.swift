@@ -30,7 +30,7 @@ import Testing
 
     @Test("who a process is, and where its tables are, is asked of the commands that use it, and of no other")
     func processOptions() throws {
-        for command in [["run"], ["broadcasts"], ["table", "check"], ["table", "wipe"], ["check-config"]] {
+        for command in [["run"], ["broadcasts"], ["table", "check"], ["check-config"]] {
             let help = try CommandProcess.run(command + ["--help"]).output
             #expect(help.contains("--instance") && help.contains("--state-dir"), "\(command)")
         }

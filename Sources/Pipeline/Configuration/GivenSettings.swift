@@ -143,7 +143,7 @@ extension Setting {
             if variable.hasPrefix("CARILLON_FAULT") { return true }
         #endif
         return ["CARILLON_SIMULATION_", "CARILLON_DEBUG", "CARILLON_FUZZING", "CARILLON_REWRITE_PAGES"]
-            .contains { variable.hasPrefix($0) } || variable == "CARILLON_OLD"
+            .contains { variable.hasPrefix($0) }
     }
 
     /// The value that applies when none is given.

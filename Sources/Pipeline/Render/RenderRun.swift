@@ -127,22 +127,11 @@ package struct RenderRun: ~Copyable {
         try core.play(partition, until: time, offset: reached[partition] ?? 0, into: &writer)
     }
 
-    /// Reads subscriptions into a table; see ``readSubscriptions(_:take:)``.
-    package static func load(_ path: String, into table: SubscriptionTable) throws -> [String] {
-        try readSubscriptions(path) { record in
-            let change = try table.apply([record], nextOffsets: [record.offset], at: WallTime(milliseconds: 0))
-            return change.examples.flatMap(\.problems)
-        }
-    }
-
-    /// Reads subscriptions: values as in notifications.subscriptions, a line each, or `kcat -J` envelopes, whose null payload
-    /// unsubscribes. Their offsets are the numbers of the lines.
+    /// Reads subscriptions into a table: values as in notifications.subscriptions, a line each, or `kcat -J` envelopes,
+    /// whose null payload unsubscribes. Their offsets are the numbers of the lines.
     ///
-    /// - Parameter take: gets each record, and returns what is wrong with it.
     /// - Returns: the lines that are not subscriptions, and why.
-    package static func readSubscriptions(
-        _ path: String, take: (SubscriptionRecord) throws -> [String]
-    ) throws -> [String] {
+    package static func load(_ path: String, into table: SubscriptionTable) throws -> [String] {
         var lines = try LineReader(path: path)
         var line = RecordLine()
         var problems: [String] = []
@@ -155,7 +144,8 @@ package struct RenderRun: ~Copyable {
                 let key = try line.key.map { Array($0) } ?? Array(Subscription.decode(value: Array(text)).key.utf8)
                 try key.withUnsafeBytes { key in
                     let record = SubscriptionRecord(partition: 0, offset: number, key: key, value: line.value)
-                    problems += try take(record).map { "line \(number): \($0)" }
+                    let change = try table.apply([record], nextOffsets: [number], at: WallTime(milliseconds: 0))
+                    problems += change.examples.flatMap(\.problems).map { "line \(number): \($0)" }
                 }
             } catch let error as Subscription.Invalid {
                 problems += error.problems.map { "line \(number): \($0)" }

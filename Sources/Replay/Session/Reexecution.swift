@@ -69,8 +69,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         for span in spans { try begin(span) }
     }
 
-    /// Adds a partition that was not known at the start.
-    package mutating func begin(_ span: ReplaySpan) throws {
+    private mutating func begin(_ span: ReplaySpan) throws {
         switch span.partition.source {
         case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(0), newest: 0)
         case .requests: break

@@ -92,8 +92,14 @@ extension ReplaySession {
         return (bounds, try log.range(of: topic, in: bounds, from: from))
     }
 
+    /// Compares the output of its own rules, which is "there", with that of others.
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        try compare(with: other, topics: configuration.topics, scratch: context.scratch)
+        let index = try DispatchIndex(store: try context.scratch.store("rendered"), topics: configuration.topics)
+        _ = try run(into: IndexSink(index))
+        try index.flush()
+        let unequal = UnequalRecords(store: try context.scratch.store("unequal"))
+        var sink = try run(into: DiffSink(index, unequal: unequal), with: other)
+        return try sink.finish(input.done)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {

@@ -9,7 +9,7 @@ import Subscriptions
 /// often.
 ///
 /// Writes nothing to Kafka. Lookup data is stored in a ``Scratch``. One owner, one thread.
-package struct ReplaySession: ~Copyable, ReplaySource {
+package struct ReplaySession: ~Copyable {
     let context: ReplayContext
     let request: ReplayRequest
     let journal: JournalIndex
@@ -57,8 +57,11 @@ package struct ReplaySession: ~Copyable, ReplaySource {
         noteOrigins()
     }
 
+    /// Replays everything.
+    ///
+    /// - Parameter other: rules instead of its own; nil: its own.
     package mutating func run<Sink: ReplaySink & ~Copyable>(
-        into sink: consuming Sink, with other: PipelineConfiguration?
+        into sink: consuming Sink, with other: PipelineConfiguration? = nil
     ) throws -> Sink {
         var sink = sink
         let total = max(1, input.offsets)

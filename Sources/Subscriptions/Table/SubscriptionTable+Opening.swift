@@ -31,15 +31,6 @@ extension SubscriptionTable {
         }
     }
 
-    /// Deletes the table in a folder. The next start fills it from the topic.
-    public static func wipe(directory: String) throws(SubscriptionTableError) {
-        do throws(StoreError) {
-            try DiskStore.wipe(directory)
-        } catch {
-            throw SubscriptionTableError(error)
-        }
-    }
-
     private static func table(
         _ store: DiskStore, _ topic: SubscriptionTopic, _ position: TablePosition
     ) -> SubscriptionTable {

@@ -27,16 +27,16 @@ struct DeliverReapCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let stop = ReplayWork.Stop()
+        let stop = StopFlag()
         let signals = Signals {
-            stop.isSet.store(true, ordering: .relaxed)
+            stop.set()
         } again: {
             exit(ExitCode.notInTime.rawValue)
         }
         defer { signals.cancel() }
         let work = ReapWork(
             reaper: Reaper(configuration, logger: configuration.makeLogger()), options: confirmation, isJSON: json,
-            isStopped: { stop.isSet.load(ordering: .relaxed) })
+            isStopped: { stop.isSet })
         if confirmation.dryRun { _ = try work.plan() } else { try work.perform() }
     }
 }

@@ -24,7 +24,7 @@ struct DemoCommand: ParsableCommand {
     func run() async throws {
         let folder = try PrivateFolder("carillon-demo")
         defer { folder.remove() }
-        let stop = DemoStop()
+        let stop = StopFlag()
         let signals = Signals(
             first: { stop.set() },
             again: {

@@ -8,12 +8,12 @@ struct DemoServices {
     let broadcasts: BroadcastService
     let sender: DeliveryService
     private let running: Task<Void, any Error>
-    private let stop: DemoStop
+    private let stop: StopFlag
 
     /// Starts them; ``untilReady()`` waits until each has joined its group.
     ///
     /// - Parameter stop: ends every wait of the story.
-    init(_ demo: Demo, _ stop: DemoStop) throws {
+    init(_ demo: Demo, _ stop: StopFlag) throws {
         self.stop = stop
         // The embedded cluster cannot list the groups of other lanes, which a lane's first start asks for: these begin at a
         // cut.

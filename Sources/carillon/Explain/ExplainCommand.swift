@@ -56,7 +56,6 @@ struct ExplainCommand: ParsableCommand {
             problems.append(
                 "nothing to explain: give --order, --request, --message-id, --device-token-file, or --offsets")
         }
-        if !selection.source.isEmpty { problems.append("--source: files do not say why something was sent") }
         if messageID != nil, deviceTokenFile != nil {
             problems.append("--message-id and --device-token-file cannot be used together")
         }

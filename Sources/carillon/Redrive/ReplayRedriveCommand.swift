@@ -37,12 +37,7 @@ struct ReplayRedriveCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func validate() -> [String] {
-        var problems: [String] = []
-        if !selection.source.isEmpty {
-            problems.append("--source cannot be re-driven: files do not say what was sent, or to whom")
-        }
-        if selection.noJournal { problems.append("--no-journal cannot be re-driven: what comes out is approximate") }
-        return problems
+        selection.noJournal ? ["--no-journal cannot be re-driven: what comes out is approximate"] : []
     }
 
     func run() async throws {

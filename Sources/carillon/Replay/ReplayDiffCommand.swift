@@ -31,32 +31,27 @@ struct ReplayDiffCommand: ParsableCommand {
         var problems: [String] = []
         if let against, !against.hasPrefix("topic:") { problems.append("--against \(against): it must be topic:NAME") }
         if against != nil, withConfig != nil { problems.append("--against and --with-config cannot be used together") }
-        if !selection.source.isEmpty, withConfig == nil {
-            problems.append("--source requires --with-config: files do not say what was sent")
-        }
         return problems
     }
 
     func run() async throws {
-        let needsBroker = selection.source.isEmpty
-        let configuration = try options.checked(needsBroker: needsBroker)
+        let configuration = try options.checked()
         let now = WallClock.now
-        let other = try withConfig.map { try options.checked(needsBroker: needsBroker, inPlaceOfConfig: $0) }
+        let other = try withConfig.map { try options.checked(inPlaceOfConfig: $0) }
         // A device that has unsubscribed since was sent its pushes all the same.
         let request = try selection.request(
             view: other == nil ? .asOfEvent : .both, now: now, configuration.topics)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
         var foreign = 0
-        let (input, report) =
+        let (input, report) = try ReplayWork.perform(configuration, request) { session in
             if let other {
-                try ReplayWork.perform(Comparison(other: other), configuration, request, from: selection)
-            } else {
-                try ReplayWork.perform(configuration, request) { session in
-                    let found = try session.diff(against: topic)
-                    foreign = found.foreign
-                    return (session.input, found.report)
-                }
+                let report = try session.diff(with: other)
+                return (session.input, report)
             }
+            let found = try session.diff(against: topic)
+            foreign = found.foreign
+            return (session.input, found.report)
+        }
         if !json { input.tell() }
         try Output.print(
             DifferencesReport(
@@ -64,12 +59,5 @@ struct ReplayDiffCommand: ParsableCommand {
             json: json)
         if !report.isZero { throw CommandFailure(.difference, lines: []) }
         if input.isApproximate { throw CommandFailure(.approximate, lines: []) }
-    }
-
-    /// Compares with the output of other rules.
-    private struct Comparison: ReplayUse {
-        var other: PipelineConfiguration
-
-        func use(_ source: inout some ReplaySource & ~Copyable) throws -> DiffReport { try source.diff(with: other) }
     }
 }

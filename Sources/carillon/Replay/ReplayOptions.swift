@@ -5,7 +5,6 @@ import Foundation
 import Pipeline
 import Replay
 import Subscriptions
-import Synchronization
 
 /// The events and requests to replay; each of the replay commands has these options as a group.
 struct ReplayOptions: ParsableArguments {
@@ -26,12 +25,6 @@ struct ReplayOptions: ParsableArguments {
         help: "Who is notified: who was subscribed then, who is now, or who was and still is.",
         completion: .list(SubscriptionHistory.View.allCases.map(\.rawValue)))
     var subscriptions: SubscriptionHistory.View?
-    @Option(
-        help: "Events and requests from a file of JSON lines as kcat -J prints them, in place of Kafka; approximate.",
-        valueName: "file", completion: .file)
-    var source: [String] = []
-    @Option(help: "The subscriptions that go with --source.", valueName: "file", completion: .file)
-    var subscriptionsFile: String?
     @Flag(help: "Do without the journal: each record by itself; what comes out is approximate.") var noJournal: Bool
 
     func validate() -> [String] {
@@ -41,12 +34,6 @@ struct ReplayOptions: ParsableArguments {
             problems.append("--offsets \(offsets) is not allowed; it must be a range such as 1200..1300")
         }
         if offsets != nil, from != nil || to != nil { problems.append("--offsets cannot be used with --from and --to") }
-        if source.isEmpty != (subscriptionsFile == nil) {
-            problems.append("--source and --subscriptions-file go together")
-        }
-        if !source.isEmpty, from != nil || to != nil || subscriptions != nil {
-            problems.append("--source cannot be used with --from, --to and --subscriptions")
-        }
         return problems
             + type.filter { FilterRules.typeName($0) == nil }.map { "--type \($0) is no event type" }
     }
@@ -124,19 +111,8 @@ struct ReplayOptions: ParsableArguments {
 
 extension SubscriptionHistory.View: ExpressibleByArgument {}
 
-/// What a command does with past events, wherever they come from.
-protocol ReplayUse {
-    associatedtype Outcome
-    func use(_ source: inout some ReplaySource & ~Copyable) throws -> Outcome
-}
-
 /// Runs a replay for a command, with a progress line and cancellation by Ctrl-C.
 struct ReplayWork {
-    /// Set by the first signal.
-    final class Stop: Sendable {
-        let isSet = Atomic<Bool>(false)
-    }
-
     /// Runs `body` with a prepared session.
     static func perform<Result>(
         _ configuration: PipelineConfiguration, _ request: ReplayRequest,
@@ -149,30 +125,13 @@ struct ReplayWork {
         }
     }
 
-    /// Replays the selected events, from Kafka or from files.
-    static func perform<Use: ReplayUse>(
-        _ use: Use, _ configuration: PipelineConfiguration, _ request: ReplayRequest, from selection: ReplayOptions
-    ) throws -> (input: ReplayInput, outcome: Use.Outcome) {
-        guard let subscriptions = selection.subscriptionsFile else {
-            return try perform(configuration, request) { session in
-                let outcome = try use.use(&session)
-                return (session.input, outcome)
-            }
-        }
-        return try withContext(configuration) { context in
-            var replay = try FileReplay(context, request, files: selection.source, subscriptions: subscriptions)
-            let outcome = try use.use(&replay)
-            return (replay.input, outcome)
-        }
-    }
-
     /// The first signal sets the context's `isStopped`, the second one ends the process.
     static func withContext<Result>(
         _ configuration: PipelineConfiguration, now: Int64 = WallClock.now, _ body: (ReplayContext) throws -> Result
     ) throws -> Result {
-        let stop = Stop()
+        let stop = StopFlag()
         let signals = Signals {
-            stop.isSet.store(true, ordering: .relaxed)
+            stop.set()
         } again: {
             exit(ExitCode.notInTime.rawValue)
         }
@@ -182,7 +141,7 @@ struct ReplayWork {
         return try body(
             ReplayContext(
                 configuration: configuration, scratch: Scratch(), now: now, logger: configuration.clientSink,
-                isStopped: { stop.isSet.load(ordering: .relaxed) }, progress: { lines.show($0.rawValue, $1, $2) }))
+                isStopped: { stop.isSet }, progress: { lines.show($0.rawValue, $1, $2) }))
     }
 }
 

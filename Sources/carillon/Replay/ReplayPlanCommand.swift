@@ -3,7 +3,7 @@ import Pipeline
 import Replay
 
 /// `carillon replay plan`
-struct ReplayPlanCommand: ParsableCommand, ReplayUse {
+struct ReplayPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Show what events produce: how many pushes of which kind and when, and why others produce none.",
@@ -17,16 +17,15 @@ struct ReplayPlanCommand: ParsableCommand, ReplayUse {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
-        let configuration = try options.checked(needsBroker: selection.source.isEmpty)
+        let configuration = try options.checked()
         let request = try selection.request(view: .both, now: WallClock.now, configuration.topics)
-        let (input, plan) = try ReplayWork.perform(self, configuration, request, from: selection)
+        let (input, plan) = try ReplayWork.perform(configuration, request) { session in
+            let plan = try session.run(into: PlanSink()).plan
+            return (session.input, plan)
+        }
         var report = PlanReport(input: input, plan: plan)
-        if selection.source.isEmpty { report.broadcasts = try BroadcastTally.read(configuration, request) }
+        report.broadcasts = try BroadcastTally.read(configuration, request)
         if !json { input.tell() }
         try Output.print(report, json: json)
-    }
-
-    func use(_ source: inout some ReplaySource & ~Copyable) throws -> ReplayPlan {
-        try source.run(into: PlanSink()).plan
     }
 }

@@ -27,12 +27,14 @@ struct ReplayWriteCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
-        let configuration = try options.checked(needsBroker: selection.source.isEmpty || output.hasPrefix("topic:"))
+        let configuration = try options.checked()
         let now = WallClock.now
         let request = try selection.request(view: .both, now: now, configuration.topics)
         let began = ContinuousClock.now
-        let writing = Writing(output: output, explains: explain, configuration: configuration, now: now)
-        let (input, count) = try ReplayWork.perform(writing, configuration, request, from: selection)
+        let (input, count) = try ReplayWork.perform(configuration, request) { session in
+            let count = try write(&session, configuration, now: now)
+            return (session.input, count)
+        }
         input.tell()
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let rate = ProgressLine.grouped(Int(Double(input.eventOffsets) / max(seconds, 0.001)))
@@ -40,22 +42,17 @@ struct ReplayWriteCommand: ParsableCommand {
             "\(ProgressLine.grouped(Int(input.eventOffsets))) offsets in \(ProgressLine.grouped(input.steps)) transactions, "
                 + "\(ProgressLine.grouped(count)) records, \(ProgressLine.time(seconds)), \(rate)/s\n")
     }
-}
 
-/// Writes, and counts the records.
-private struct Writing: ReplayUse {
-    var output: String
-    var explains: Bool
-    var configuration: PipelineConfiguration
-    var now: Int64
-
-    func use(_ source: inout some ReplaySource & ~Copyable) throws -> Int {
-        if output == "nothing" { return try source.run(into: NothingSink()).records }
+    /// The number of records that were written.
+    private func write(
+        _ session: inout ReplaySession, _ configuration: PipelineConfiguration, now: Int64
+    ) throws -> Int {
+        if output == "nothing" { return try session.run(into: NothingSink()).records }
         if output.hasPrefix("topic:") {
             let sink = try TopicSink(
                 String(output.dropFirst("topic:".count)), id: "replay-\(now)", configuration,
                 logger: configuration.clientSink)
-            var written = try source.run(into: sink)
+            var written = try session.run(into: sink)
             try written.finish()
             return written.records
         }
@@ -63,8 +60,8 @@ private struct Writing: ReplayUse {
         guard descriptor >= 0 else { throw FileError(path: output, code: errno) }
         defer { if descriptor != STDOUT_FILENO { close(descriptor) } }
         do {
-            var written = try source.run(
-                into: LineSink(descriptor: descriptor, topics: configuration.topics, explains: explains))
+            var written = try session.run(
+                into: LineSink(descriptor: descriptor, topics: configuration.topics, explains: explain))
             try written.flush()
             return written.records
         } catch let error as FileError where error.isBrokenPipe {

@@ -10,7 +10,6 @@ import Testing
             (["--confirm", "3"], "--i-understand-this-notifies-people"),
             ([], "--i-understand-this-notifies-people"),
             (["--i-understand-this-notifies-people", "--no-journal"], "--no-journal"),
-            (["--i-understand-this-notifies-people", "--source", "f", "--subscriptions-file", "g"], "--source"),
             (["--i-understand-this-notifies-people", "--most", "0"], "--most"),
             (["--i-understand-this-notifies-people", "--yes"], "--yes needs --most"),
             (["--i-understand-this-notifies-people", "--undelivered", "--include-sent"], "--undelivered"),

@@ -50,7 +50,6 @@ USERS = [
     "operator",
     "writer",
     "lister",
-    "caller",
     "asker",
     "reader",
     "redriver",
@@ -97,8 +96,6 @@ def enough(guarded):
     runner = settings | guarded.login("carillon-run")
     world.produce(400)
     world.cluster.produce(world.topics["events"], [Input(b"4711", b"no JSON")])
-    guarded.grant("caller", documented("carillon orders list-event", world))
-    harness.command("orders", "list-event", "--place", "42", "--ids", "4711,4712", settings=settings | guarded.login("caller"))
     guarded.cluster.create_topics({requests_of(world): (2, {})})
     guarded.grant("asker", documented("carillon notify; with --yes it does without the subscriptions", world))
     asker = settings | guarded.login("asker") | {"topic.requests": requests_of(world)}

@@ -2,7 +2,6 @@ import CarillonTesting
 import Digests
 import Events
 import FanOut
-import Foundation
 import Pipeline
 import Replay
 import StateStore
@@ -235,58 +234,5 @@ struct ReexecutionTests {
         #expect(plan.deadLetters.values.reduce(0, +) == toy.output.letters.count)
         let reasons = plan.suppressed.values.reduce(0, +) + plan.droppedTimers.values.reduce(0, +)
         #expect(reasons == toy.output.reasons.count)
-    }
-
-    @Test("files of lines: each record by itself, timers when they are due, and other rules are compared with")
-    func files() throws {
-        let folder = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        func write(_ name: String, _ text: String) throws -> String {
-            let path = folder.path + "/" + name
-            try Data(text.utf8).write(to: URL(filePath: path))
-            return path
-        }
-        let events = try write(
-            "events.jsonl",
-            """
-            {"event_id":"1","event_type":"ORDER_CREATED","occurred_at":"2025-11-21T10:00:00Z","order":{"id":"o1",\
-            "order_number":"A","place_id":"p1","status":"pending","shipping_info":{"slot":{"date":"2025-11-21",\
-            "start_time":"14:00","end_time":"16:00"}}}}
-            {"event_id":"2","event_type":"ORDER_STATUS_CHANGED","occurred_at":"2025-11-21T14:20:00Z","order":{"id":"o1",\
-            "place_id":"p1","status":"picked"}}
-
-            """)
-        let subscriptions = try write("s.jsonl", #"{"audience":"place/p1","token":"t","platform":"fcm"}"# + "\n")
-        var configuration = try PipelineTestDriver.configuration()
-        let context = ReplayContext(
-            configuration: configuration, scratch: Scratch(in: folder.path), now: 1_800_000_000_000,
-            logger: { _ in })
-        var replay = try FileReplay(context, ReplayRequest(), files: [events], subscriptions: subscriptions)
-        let plan = try replay.run(into: PlanSink()).plan
-        #expect(plan.devices == 4 && plan.notifications == 4 && plan.droppedTimers == ["picked": 2])
-        // Its lookup data is in an unnamed file.
-        #expect(
-            try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted() == ["events.jsonl", "s.jsonl"])
-        #expect(replay.input.isApproximate && replay.input.done == [0: 0..<2])
-        configuration.rendering.timeToLive = .seconds(60)
-        let report = try replay.diff(with: configuration)
-        #expect(report.unequal == 4 && report.missing + report.extra == 0)
-        // Beside lines of requests, in their envelope; without --topic a bare line is an event.
-        let request = #"{"request_id":"r","requested_at":1763719200000,"audience":"place/p1","message":{"title":"T"}}"#
-        let envelope =
-            #"{"topic":"notifications.requests","partition":1,"offset":5,"ts":1763719200000,"payload":"#
-            + #""\#(request.replacing("\"", with: "\\\""))"}"#
-        let both = try write("both.jsonl", envelope + "\n")
-        var of = context
-        of.configuration.topics = ToyPipeline.topics
-        var mixed = try FileReplay(of, ReplayRequest(), files: [events, both], subscriptions: subscriptions)
-        #expect(try mixed.run(into: PlanSink()).plan.byType["message"]?.devices == 1)
-        #expect(mixed.input.done == [0: 0..<2, SourcePartition(.requests, 1): 0..<6])
-        var only = ReplayRequest()
-        only.sources = [.requests]
-        let bare = try write("bare.jsonl", request + "\n")
-        var alone = try FileReplay(of, only, files: [bare, both], subscriptions: subscriptions)
-        let rendered = try alone.run(into: RecordingSink()).pushes.compactMap { $0.header("source") }
-        #expect(rendered == ["notifications.requests/0/0", "notifications.requests/1/5"])
     }
 }
