@@ -11,7 +11,7 @@ RUN swift build -c release --product carillon --static-swift-stdlib \
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates librdkafka1 libsimdjson14 liblmdb0 libjemalloc2 libmicrohttpd12 libssl3 \
+        ca-certificates librdkafka1 libsimdjson14 liblmdb0 libsqlite3-0 libjemalloc2 libmicrohttpd12 libssl3 \
         libcurl4 libnghttp2-14 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --home-dir /var/lib/carillon carillon \

@@ -16,6 +16,7 @@ let package = Package(
         // Debian's C libraries, one door each.
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -83,9 +84,8 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader",
-                "KafkaClient",
-                "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
+                "CSQLite", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader",
+                "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
             ]),
 
         // What a host's tests need, and ours.
@@ -185,7 +185,7 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "carillon", "CarillonTesting", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction",
-                "FanOut", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "Replay", "StateStore",
+                "FanOut", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "Replay", "StageSupport",
                 "Subscriptions", "TestSupport",
             ]),
         .testTarget(

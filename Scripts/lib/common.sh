@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python="$root/.build/python/bin/python"
 
 # What the build needs, and what only the tests need.
-build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libjemalloc-dev libssl-dev libmicrohttpd-dev
+build_packages=(librdkafka-dev libsimdjson-dev liblmdb-dev libsqlite3-dev libjemalloc-dev libssl-dev libmicrohttpd-dev
     libcurl4-openssl-dev libnghttp2-dev pkg-config)
 swift_needed=6.2
 

@@ -17,6 +17,16 @@ public struct AudienceRuleError: Error, Equatable, Sendable, CustomStringConvert
     public var description: String
 }
 
+/// The subscriptions of the past, in place of the table.
+package protocol PastSubscriptions: AnyObject {
+    /// The next offset, by partition of the subscriptions topic, of the table that is seen.
+    var positions: [Int64] { get }
+    /// As ``TableReader/addDevices(of:as:limit:to:)``, but the list has copies.
+    func addDevices(
+        of audience: UnsafeRawBufferPointer, as index: Int32, limit: Int, to list: inout DeviceList
+    ) throws(SubscriptionTableError)
+}
+
 /// Audience rule, resolver and de-duplication: from notifications to their devices.
 ///
 /// One per worker, used only by its thread. A notification's devices are ordered by audience, then by token hash.
@@ -25,7 +35,7 @@ package struct FanOut: ~Copyable {
     private let rule: any AudienceRule
     private let resolver: (any TokenResolver)?
     private var reader: TableReader?
-    private let history: SubscriptionHistoryReader?
+    private let history: (any PastSubscriptions)?
     private let maxAge: Int64
     private let maxDevices: Int
 
@@ -65,7 +75,7 @@ package struct FanOut: ~Copyable {
 
     /// A fan-out over past subscriptions: set on `history`, before each transaction, which of them it sees.
     package init(
-        audienceRule: any AudienceRule, history: SubscriptionHistoryReader, maxAge: Duration,
+        audienceRule: any AudienceRule, history: any PastSubscriptions, maxAge: Duration,
         maxDevices: Int = Int.max - 1
     ) {
         rule = audienceRule

@@ -44,30 +44,4 @@ extension DiskStore {
         try folder.removeFiles()
         UseMarker(folder: path, boot: nil).remove()
     }
-
-    /// An empty store whose files are unlinked: nobody else can open them, and their disk space is freed when the store
-    /// is closed or the process ends, even by a crash.
-    ///
-    /// - Parameters:
-    ///   - parent: an existing folder, whose file system holds the data.
-    ///   - name: part of the name of the folder, which exists only for a moment.
-    package static func makeNameless(
-        in parent: String, _ name: String, largestSize: Int = defaultLargestSize
-    ) throws(StoreError) -> DiskStore {
-        var template = Array("\(parent)/\(name)-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw StoreError(code: errno, doing: "make a folder", in: parent) }
-        let path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? parent }
-        let folder = try StoreFolder(path)
-        defer {
-            // LMDB has both files open and mapped, and does not open them again.
-            try? folder.removeFiles()
-            rmdir(path)
-            // A new folder may get the inode number of this one.
-            folder.release()
-        }
-        let environment = try Environment(in: folder, largestSize: largestSize)
-        // Its files are never opened again.
-        environment.setSynced(false)
-        return DiskStore(environment, folder, nil)
-    }
 }

@@ -21,12 +21,12 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
     let environment: Environment
     let folder: StoreFolder
     /// Nil for a store that is never opened again.
-    private let marker: UseMarker?
+    private let marker: UseMarker
     private let usage = Mutex(Usage())
     /// Held during a write. LMDB's own lock would do as well, but does not show that the store is closed.
     private let turn = Mutex(())
 
-    init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker?) {
+    init(_ environment: Environment, _ folder: StoreFolder, _ marker: UseMarker) {
         self.environment = environment
         self.folder = folder
         self.marker = marker
@@ -116,7 +116,7 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
             defer { usage.isDamaged = true }
             return !usage.isDamaged
         }
-        if isFirst { marker?.distrust() }
+        if isFirst { marker.distrust() }
         return error
     }
 
@@ -127,10 +127,10 @@ package final class DiskStore: OrderedStore, @unchecked Sendable {
         }
         guard isFirst else { return }
         // What was written unsynced, or by a predecessor that was killed, may not be on disk yet.
-        let isSound = marker != nil && !isDamaged && environment.sync()
+        let isSound = !isDamaged && environment.sync()
         mdb_env_close(environment.handle)
         folder.release()
-        if isSound { marker?.remove() }
+        if isSound { marker.remove() }
     }
 
     /// LMDB counts pages at the end that it allocated and freed but never wrote. Extends the file over them, which uses

@@ -60,9 +60,7 @@ final class StoreFolder: Sendable {
     /// Whether its file system has less room than LMDB writes at once (64 pages).
     var hasNoRoom: Bool {
         var status = statvfs()
-        // The folder of a nameless store has been deleted; its parent is on the same file system.
-        let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        guard statvfs(path, &status) == 0 || statvfs(parent, &status) == 0 else { return false }
+        guard statvfs(path, &status) == 0 else { return false }
         return status.f_bavail * status.f_frsize < 1 << 20
     }
 

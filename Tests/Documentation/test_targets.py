@@ -20,6 +20,7 @@ DOORS = {
     "CNGHTTP2": "HTTPClient ProviderStandIn",
     "COpenSSL": "Digests",
     "CRDKafka": "KafkaClient",
+    "CSQLite": "Replay",
     "CSimdJSON": "JSONReader",
     "CTLS": "ProviderStandIn",
 }

@@ -39,29 +39,6 @@ struct DiskStoreTests {
         #expect(data[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test("a nameless store in use has no files in the file system, and several can exist at once")
-    func nameless() throws {
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        func names() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: folder.path) }
-        let stores = try (0..<3).map { _ in try DiskStore.makeNameless(in: folder.path, "scratch") }
-        for (number, store) in stores.enumerated() {
-            #expect(try names() == [])
-            for round in 0..<3 {
-                try store.change(
-                    (0..<2_000).map { ("\(round)/\(10_000 + $0)", "\(number) " + String(repeating: "x", count: 500)) })
-                try store.change((0..<1_000).map { ("\(round)/\(10_000 + $0)", nil) })
-            }
-        }
-        #expect(try names() == [])
-        for (number, store) in stores.enumerated() {
-            let content = try store.content()
-            #expect(content.count == 3_000 && content.allSatisfy { $0.value.hasPrefix("\(number) ") })
-            try store.close()
-        }
-        #expect(try names() == [])
-        #expect(throws: StoreError.self) { try DiskStore.makeNameless(in: folder.path + "/missing", "scratch") }
-    }
-
     @Test("missing parent folders are created")
     func nestedFolder() throws {
         let (store, opening) = try DiskStore.open(folder.path + "/a/b/c")

@@ -11,13 +11,12 @@ extension TemporaryFolder {
 
 /// The kinds of store, for the tests that all of them must pass.
 enum StoreKind: CaseIterable {
-    case memory, disk, nameless
+    case memory, disk
 
     func make(in folder: TemporaryFolder) throws -> any OrderedStore {
         switch self {
         case .memory: MemoryStore()
         case .disk: try DiskStore.open(folder.path, largestSize: 1 << 30).store
-        case .nameless: try DiskStore.makeNameless(in: NSTemporaryDirectory(), "store", largestSize: 1 << 30)
         }
     }
 }

@@ -1,7 +1,6 @@
 import Events
 import KafkaClient
 import Pipeline
-import StateStore
 
 /// Puts dead letters back into the topic of events or of requests, where the running pipeline processes them like any
 /// other record.
@@ -31,7 +30,7 @@ package struct DeadLetterRedrive: ~Copyable {
 
     /// - Parameter id: of the run; nil: nothing will be sent.
     package init(_ context: ReplayContext, _ request: DeadLetterRequest, id: String?) throws {
-        let store = DeadLetterStore(try context.scratch.store("dead-letters"))
+        let store = try DeadLetterStore(context.scratch)
         let log = try KafkaLog(context)
         self.context = context
         self.request = request
@@ -169,7 +168,6 @@ package struct DeadLetterRedrive: ~Copyable {
         } progress: {
             context.progress(.deadLetters, $0, $1)
         }
-        try store.flush()
         problems += named.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }.map {
             "\(topic)/\($0.partition)/\($0.offset): no such dead letter in the range"
         }

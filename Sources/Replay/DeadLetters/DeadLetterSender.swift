@@ -1,7 +1,6 @@
 import Events
 import KafkaClient
 import Pipeline
-import StateStore
 
 /// Reads what was appended to the log after the plan, before events are put back. One owner, one thread.
 struct DeadLetterWatch: ~Copyable {

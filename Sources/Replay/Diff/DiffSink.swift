@@ -1,7 +1,6 @@
 import DispatchRecords
 import Events
 import Pipeline
-import StateStore
 
 /// Looks up each rendered record among those that exist.
 package struct DiffSink: ~Copyable, ReplaySink {
@@ -24,7 +23,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
     private var areTimers = false
     package private(set) var report = DiffReport()
     /// Identities that occur more than once: whatever is left of them in the index is a duplicate.
-    private var suspects: Set<[UInt8]> = []
+    private var suspects: Set<DispatchIdentity> = []
 
     /// - Parameter refusals: of the pipeline that wrote the records; nil: no broker was queried.
     package init(_ index: DispatchIndex, unequal: UnequalRecords, refusals: Refusals? = nil) {
@@ -45,7 +44,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
         guard let identity = index.identity(of: record) else { return }
         let all = try index.entries(of: identity)
         let there = all.filter { $0.replay == nil }
-        if there.count > 1, suspects.count < Self.mostSuspects { suspects.insert(identity.bytes) }
+        if there.count > 1, suspects.count < Self.mostSuspects { suspects.insert(identity) }
         let content = index.content(of: record)
         if let equal = there.first(where: { $0.content == content }) {
             report.equal += 1
@@ -98,7 +97,6 @@ package struct DiffSink: ~Copyable, ReplaySink {
     package mutating func finish(
         _ ranges: [SourcePartition: Range<Int64>], laterTimers: Set<EventCoordinates> = [], hasTimers: Bool = true
     ) throws -> DiffReport {
-        try index.flush()
         for (partition, range) in ranges.sorted(by: { $0.key < $1.key }) {
             try index.visitLeft(of: partition, from: range.lowerBound) { identity, entry in
                 guard identity.event.offset <= range.upperBound else { return false }
@@ -111,7 +109,7 @@ package struct DiffSink: ~Copyable, ReplaySink {
                 } else if identity.event.offset == range.upperBound {
                     return true
                 }
-                if suspects.contains(identity.bytes) { report.duplicates += 1 } else { report.extra += 1 }
+                if suspects.contains(identity) { report.duplicates += 1 } else { report.extra += 1 }
                 if report.extraExamples.count < Self.mostExamples {
                     report.extraExamples.append(
                         entry.record?.withDispatchRecord { DiffReport.Example($0) } ?? .init(entry.place, of: identity))
@@ -180,55 +178,33 @@ package struct DiffReport: Encodable {
     package var isZero: Bool { unequal + missing + extra + duplicates == 0 }
 }
 
-/// Records that are to be compared with those of the topic, in a scratch store by their places there.
+/// Records that are to be compared with those of the topic, in a ``Scratch`` by their places there.
 package final class UnequalRecords {
-    private static let flushLimit = 5_000
-
-    private let store: any OrderedStore
-    private var pending: [DiffSink.Unequal] = []
+    private let insert: Statement
+    private let select: Statement
     /// For each partition of the topic, the offsets that are to be read.
     package private(set) var ranges: [Int32: ClosedRange<Int64>] = [:]
 
-    /// - Parameter store: empty, and used by nobody else.
-    package init(store: any OrderedStore) {
-        self.store = store
+    package init(_ scratch: Scratch) throws {
+        try scratch.run(
+            "CREATE TABLE unequal (partition, offset, event, record, sources, PRIMARY KEY (partition, offset))")
+        insert = try Statement(scratch, "INSERT OR REPLACE INTO unequal VALUES (?, ?, ?, ?, ?)")
+        select = try Statement(
+            scratch, "SELECT event, record, sources FROM unequal WHERE partition = ? AND offset = ?")
     }
 
-    func append(_ unequal: DiffSink.Unequal) throws(StoreError) {
-        pending.append(unequal)
-        let place = unequal.place
+    func append(_ unequal: DiffSink.Unequal) throws {
+        let (place, record) = (unequal.place, unequal.record)
+        try insert.run(
+            place.partition, place.offset, unequal.event, record.packed, record.packedSources)
         let known = ranges[place.partition] ?? place.offset...place.offset
         ranges[place.partition] = min(known.lowerBound, place.offset)...max(known.upperBound, place.offset)
-        if pending.count >= Self.flushLimit { try flush() }
-    }
-
-    /// Writes what was appended. Call it before ``compare(_:at:_:)``.
-    package func flush() throws(StoreError) {
-        try store.write { writer throws(StoreError) in
-            for each in pending {
-                try Self.key(each.place).withStored { key throws(StoreError) in
-                    let value = [UInt8(each.event.count)] + each.event + each.record.encoded()
-                    try value.withStored { value throws(StoreError) in try writer.put(key, value) }
-                }
-            }
-        }
-        pending.removeAll()
     }
 
     /// Compares a record of the topic with the rendered one, if there is one.
-    package func compare(
-        _ record: RenderedRecord, at place: Coordinates, _ report: inout DiffReport
-    ) throws(StoreError) {
-        let reader = try store.makeReader()
-        try reader.begin()
-        var found: UnsafeRawBufferPointer?
-        try Self.key(place).withStored { key throws(StoreError) in found = try reader.value(for: key) }
-        guard let found, let count = found.first.map(Int.init) else { return }
-        let rendered = RenderedRecord(decoding: UnsafeRawBufferPointer(rebasing: found[(1 + count)...]))
-        report.fields.note(record, rendered, of: Array(found[1..<1 + count]))
-    }
-
-    private static func key(_ place: Coordinates) -> [UInt8] {
-        bigEndian(UInt32(bitPattern: place.partition)) + bigEndian(UInt64(bitPattern: place.offset))
+    package func compare(_ record: RenderedRecord, at place: Coordinates, _ report: inout DiffReport) throws {
+        try select.bind(place.partition, place.offset)
+        guard let row = try select.next() else { return }
+        report.fields.note(record, RenderedRecord(row, 1), of: Array(row.bytes(0)))
     }
 }

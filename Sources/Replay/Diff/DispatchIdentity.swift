@@ -6,7 +6,7 @@ import Pipeline
 
 /// The identity of a dispatch record: the place of its event, its message id, and its device. Two records with the same
 /// identity are the same push.
-struct DispatchIdentity: Equatable {
+struct DispatchIdentity: Hashable {
     /// Its place; for a timer, the offset that its partition had reached.
     var event: EventCoordinates
     var isTimer: Bool
@@ -16,15 +16,13 @@ struct DispatchIdentity: Equatable {
     /// Sort key: by the place of the event, its timers first.
     var place: [UInt8] { event.bytes + [isTimer ? 0 : 1] }
 
-    var bytes: [UInt8] { place + digest.bytes }
-
     init(_ event: EventCoordinates, isTimer: Bool, digest: Digest) {
         self.event = event
         self.isTimer = isTimer
         self.digest = digest
     }
 
-    /// From ``bytes``; anything after them is ignored.
+    /// From the bytes of its place and its digest.
     init(decoding bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { bytes in
             DispatchIdentity(
@@ -35,7 +33,7 @@ struct DispatchIdentity: Equatable {
 }
 
 /// 16 bytes of a SHA-256.
-struct Digest: Hashable {
+struct Digest: Hashable, ScratchValue {
     private var high: UInt64
     private var low: UInt64
 
@@ -53,6 +51,10 @@ struct Digest: Hashable {
 
     init(hashing bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { Digest(hashing: $0) }
+    }
+
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        withUnsafeBytes(of: self) { $0.bind(to: statement, at: index) }
     }
 
     var bytes: [UInt8] { withUnsafeBytes(of: high) { Array($0) } + withUnsafeBytes(of: low) { Array($0) } }

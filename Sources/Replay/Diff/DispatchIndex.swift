@@ -1,21 +1,14 @@
 import DispatchRecords
 import Events
 import Pipeline
-import StateStore
 
-/// Records of the dispatch topic by their identity, in a scratch store: what was really sent, or what other rules
-/// render.
+/// Records of the dispatch topic by their identity, in a ``Scratch``: what was really sent, or what other rules render.
 ///
 /// A lookup that finds a record removes it; the remaining ones have no counterpart. One owner, one thread.
 package final class DispatchIndex {
-    private static let flushLimit = 100_000
-    private static let identityCount = 29
-    /// A key: the identity, the place, and the id of a re-drive.
-    private static let placeEnd = identityCount + 12
-
     struct Entry {
-        /// The stored value.
-        var key: [UInt8]
+        /// Its row.
+        var number: Int
         var content: Digest
         /// Its place in the topic; for records of other rules only a number.
         var place: Coordinates
@@ -25,29 +18,41 @@ package final class DispatchIndex {
         var replay: String?
     }
 
-    private let store: any OrderedStore
-    private let reader: any StoreReader
+    private let insert: Statement
+    private let ofIdentity: Statement
+    private let ofEvent: Statement
+    private let ofPartition: Statement
     private let sent: SentPushes?
     private var parts: DispatchReader
-    private var pending: [(key: [UInt8], value: [UInt8])] = []
-    /// Entries that were removed but are still in the store.
-    private var taken: Set<[UInt8]> = []
-    private var found: [StoreEntry] = []
+    /// The rows that were removed.
+    private var taken = NumberSet()
     package private(set) var count = 0
     /// Records that do not come from the events or requests of this pipeline.
     package private(set) var foreign = 0
     /// The number of records that each re-drive has sent, by its id.
     package private(set) var redriven: [String: Int] = [:]
 
-    /// - Parameters:
-    ///   - store: empty, and used by nobody else.
-    ///   - sent: receives every record, whatever its source.
-    package init(store: any OrderedStore, topics: PipelineConfiguration.Topics, sent: SentPushes? = nil)
-        throws(StoreError)
-    {
-        self.store = store
+    /// - Parameter sent: receives every record, whatever its source.
+    package init(_ scratch: Scratch, topics: PipelineConfiguration.Topics, sent: SentPushes? = nil) throws {
+        try scratch.run(
+            """
+            CREATE TABLE dispatched (
+                partition, offset, is_event, push, number, content, at_partition, at_offset, replay, record, sources,
+                PRIMARY KEY (partition, offset, is_event, push, number)) WITHOUT ROWID
+            """)
         self.sent = sent
-        reader = try store.makeReader()
+        insert = try Statement(scratch, "INSERT INTO dispatched VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        let select = "SELECT number, content, at_partition, at_offset, replay, record, sources"
+        ofIdentity = try Statement(
+            scratch, "\(select) FROM dispatched WHERE partition = ? AND offset = ? AND is_event = ? AND push = ?")
+        ofEvent = try Statement(
+            scratch, "\(select) FROM dispatched WHERE partition = ? AND offset = ? AND is_event ORDER BY push, number")
+        ofPartition = try Statement(
+            scratch,
+            """
+            \(select), offset, is_event, push FROM dispatched WHERE partition = ? AND offset >= ?
+            ORDER BY offset, is_event, push, number
+            """)
         parts = DispatchReader(topics: topics)
     }
 
@@ -59,43 +64,26 @@ package final class DispatchIndex {
     package func append(
         _ record: DispatchRecord, at place: Coordinates, within ranges: [SourcePartition: Range<Int64>]? = nil,
         keeping copy: RenderedRecord? = nil
-    ) throws(StoreError) {
+    ) throws {
         try sent?.append(record)
         guard let identity = parts.identity(of: record) else {
             foreign += 1
             return
         }
+        let event = identity.event
         if let ranges {
-            guard let range = ranges[identity.event.partition], identity.event.offset >= range.lowerBound,
-                identity.event.offset <= range.upperBound
+            guard let range = ranges[event.partition], event.offset >= range.lowerBound,
+                event.offset <= range.upperBound
             else { return }
         }
-        count += 1
         // A foreign header may be longer than any id.
-        let replay = record.replayID.map { Array($0.prefix(100)) }
-        if let replay { redriven[String(decoding: replay, as: UTF8.self), default: 0] += 1 }
-        let content = parts.content(of: record.original)
-        pending.append(
-            (
-                identity.bytes + bigEndian(UInt32(bitPattern: place.partition))
-                    + bigEndian(UInt64(bitPattern: place.offset)) + (replay ?? []),
-                content.bytes + (copy?.encoded() ?? [])
-            ))
-        if pending.count >= Self.flushLimit { try flush() }
-    }
-
-    /// Writes what was appended or removed. Call it before reading.
-    package func flush() throws(StoreError) {
-        try sent?.flush()
-        guard !pending.isEmpty || !taken.isEmpty else { return try reader.begin() }
-        reader.end()
-        try store.write { writer throws(StoreError) in
-            try writer.put(pending)
-            for key in taken { try key.withStored { key throws(StoreError) in try writer.remove(key) } }
-        }
-        pending.removeAll()
-        taken.removeAll(keepingCapacity: true)
-        try reader.begin()
+        let replay = record.replayID.map { String(decoding: $0.prefix(100), as: UTF8.self) }
+        if let replay { redriven[replay, default: 0] += 1 }
+        try insert.run(
+            Int64(event.partition.bits), event.offset, !identity.isTimer, identity.digest, count,
+            parts.content(of: record.original), place.partition, place.offset, replay, copy?.packed,
+            copy?.packedSources)
+        count += 1
     }
 
     // MARK: Looking
@@ -105,72 +93,71 @@ package final class DispatchIndex {
     func content(of record: DispatchRecord) -> Digest { parts.content(of: record) }
 
     /// Whether a record's device has its message under any source; false if sources were not recorded.
-    func isSent(_ record: DispatchRecord) throws(StoreError) -> Bool { try sent?.contains(record) ?? false }
+    func isSent(_ record: DispatchRecord) throws -> Bool { try sent?.contains(record) ?? false }
 
     /// The records with an identity that were not removed.
-    func entries(of identity: DispatchIdentity) throws(StoreError) -> [Entry] {
-        try entries(startingWith: identity.bytes)
+    func entries(of identity: DispatchIdentity) throws -> [Entry] {
+        let event = identity.event
+        try ofIdentity.bind(Int64(event.partition.bits), event.offset, !identity.isTimer, identity.digest)
+        return try left(ofIdentity)
     }
 
     /// The records of an event that were not removed.
-    func entries(of event: EventCoordinates) throws(StoreError) -> [Entry] {
-        try entries(startingWith: event.bytes + [1])
+    func entries(of event: EventCoordinates) throws -> [Entry] {
+        try ofEvent.bind(Int64(event.partition.bits), event.offset)
+        return try left(ofEvent)
     }
 
-    private func entries(startingWith prefix: [UInt8]) throws(StoreError) -> [Entry] {
-        if taken.count >= Self.flushLimit { try flush() }
-        found.removeAll(keepingCapacity: true)
-        try prefix.withStored { prefix throws(StoreError) in
-            try reader.append(startingWith: prefix, limit: .max, to: &found)
-        }
+    private func left(_ rows: Statement) throws -> [Entry] {
         var entries: [Entry] = []
-        for entry in found {
-            let key = Array(entry.key)
-            if !taken.contains(key) { entries.append(Self.entry(key, entry.value)) }
+        while let row = try rows.next() {
+            if !taken.contains(Int(row.number(0))) { entries.append(Entry(row)) }
         }
         return entries
     }
 
     /// Removes an entry.
     func take(_ entry: Entry) {
-        taken.insert(entry.key)
+        taken.insert(entry.number)
     }
 
     /// Calls `body` for every remaining entry from a partition's offset on, until it returns false.
     func visitLeft(
         of partition: SourcePartition, from offset: Int64, _ body: (DispatchIdentity, Entry) -> Bool
-    ) throws(StoreError) {
-        try flush()
-        let prefix = bigEndian(partition.bits)
-        var first = EventCoordinates(partition, offset: offset).bytes
-        while true {
-            found.removeAll(keepingCapacity: true)
-            try prefix.withStored { prefix throws(StoreError) in
-                try first.withStored { first throws(StoreError) in
-                    try reader.append(startingWith: prefix, from: first, limit: 1_024, to: &found)
-                }
-            }
-            for entry in found {
-                let key = Array(entry.key)
-                if !body(DispatchIdentity(decoding: key), Self.entry(key, entry.value)) { return }
-            }
-            guard found.count == 1_024, let last = found.last else { return }
-            first = Array(last.key) + [0]
+    ) throws {
+        try ofPartition.bind(Int64(partition.bits), offset)
+        while let row = try ofPartition.next() {
+            guard !taken.contains(Int(row.number(0))) else { continue }
+            let identity = DispatchIdentity(
+                EventCoordinates(partition, offset: row.number(7)), isTimer: row.number(8) == 0,
+                digest: Digest(row.bytes(9)))
+            if !body(identity, Entry(row)) { return }
         }
     }
+}
 
-    private static func entry(_ key: [UInt8], _ value: UnsafeRawBufferPointer) -> Entry {
-        let place = key.withUnsafeBytes { key in
-            Coordinates(
-                partition: Int32(
-                    bitPattern: UInt32(bigEndian: key.loadUnaligned(fromByteOffset: identityCount, as: UInt32.self))),
-                offset: Int64(
-                    bitPattern: UInt64(
-                        bigEndian: key.loadUnaligned(fromByteOffset: identityCount + 4, as: UInt64.self))))
+extension DispatchIndex.Entry {
+    fileprivate init(_ row: Row) {
+        self.init(
+            number: Int(row.number(0)), content: Digest(row.bytes(1)),
+            place: Coordinates(partition: Int32(row.number(2)), offset: row.number(3)),
+            record: row.isNull(5) ? nil : RenderedRecord(row, 5), replay: row.isNull(4) ? nil : row.text(4))
+    }
+}
+
+/// Numbers from 0 on, a bit each.
+private struct NumberSet {
+    private var words: [UInt64] = []
+
+    func contains(_ number: Int) -> Bool {
+        number / 64 < words.count && words[number / 64] & 1 << UInt64(number % 64) != 0
+    }
+
+    mutating func insert(_ number: Int) {
+        if number / 64 >= words.count {
+            words += repeatElement(0, count: number / 64 + 1 - words.count)
         }
-        let record = value.count > 16 ? RenderedRecord(decoding: UnsafeRawBufferPointer(rebasing: value[16...])) : nil
-        let replay = key.count > placeEnd ? String(decoding: key[placeEnd...], as: UTF8.self) : nil
-        return Entry(key: key, content: Digest(value), place: place, record: record, replay: replay)
+        words[number / 64] |= 1 << UInt64(number % 64)
     }
 }
 

@@ -60,47 +60,27 @@ package struct RenderedRecord: Equatable {
         }
     }
 
-    // MARK: In a scratch store
+    // MARK: In a Scratch
 
-    /// Each text after its length; a length of -1 means null.
-    func encoded() -> [UInt8] {
-        var bytes: [UInt8] = []
-        func add(_ text: [UInt8]?) {
-            bytes += bigEndian(Int32(text?.count ?? -1))
-            bytes += text ?? []
-        }
-        add(key)
-        add(value)
-        bytes += bigEndian(Int32(headers.count))
-        for header in headers {
-            add(Array(header.name.utf8))
-            add(header.value)
-        }
-        for (field, source) in sources.sorted(by: { $0.key < $1.key }) {
-            add(Array(field.utf8))
-            add(Array(source.utf8))
-        }
-        return bytes
+    /// Key, value and headers.
+    var packed: [UInt8] {
+        PackedTexts.pack([key, value] + headers.flatMap { [Array($0.name.utf8), $0.value] })
     }
 
-    init(decoding bytes: UnsafeRawBufferPointer) {
-        var place = 0
-        func number() -> Int {
-            defer { place += 4 }
-            return Int(Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: Int32.self)))
+    /// Nil if none is known.
+    var packedSources: [UInt8]? {
+        sources.isEmpty ? nil : PackedTexts.pack(sources.flatMap { [$0.key, $0.value] })
+    }
+
+    /// - Parameter column: of ``packed``; that of the sources follows.
+    init(_ row: Row, _ column: Int32) {
+        let texts = PackedTexts.unpack(row.bytes(column))
+        key = texts[0] ?? []
+        value = texts[1] ?? []
+        headers = stride(from: 2, to: texts.count, by: 2).map {
+            Header(name: String(decoding: texts[$0] ?? [], as: UTF8.self), value: texts[$0 + 1])
         }
-        func text() -> [UInt8]? {
-            let count = number()
-            guard count >= 0 else { return nil }
-            defer { place += count }
-            return Array(bytes[place..<place + count])
-        }
-        func string() -> String { String(decoding: text() ?? [], as: UTF8.self) }
-        key = text() ?? []
-        value = text() ?? []
-        let count = number()
-        headers = []
-        for _ in 0..<count { headers.append(Header(name: string(), value: text())) }
-        while place < bytes.count { sources[string()] = string() }
+        let fields = PackedTexts.strings(row.bytes(column + 1))
+        for index in stride(from: 0, to: fields.count, by: 2) { sources[fields[index]] = fields[index + 1] }
     }
 }

@@ -1,6 +1,5 @@
 import Events
 import Pipeline
-import StateStore
 
 /// Decides from the journal what is replayed, how, and how exact the result is. Pure, except for the journal's store.
 package struct ReplayPlanner {

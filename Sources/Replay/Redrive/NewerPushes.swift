@@ -1,47 +1,27 @@
 import Events
 import Extraction
 import Pipeline
-import StateStore
 
-/// The pushes that came after a plan, by what they replace, in a scratch store. One owner, one thread.
+/// The pushes that came after a plan, by what they replace, in a ``Scratch``. One owner, one thread.
 final class NewerPushes {
-    private let store: any OrderedStore
-    private let reader: any StoreReader
-    private var pending: Set<[UInt8]> = []
-    private var found: [StoreEntry] = []
-    private static let flushLimit = 20_000
+    private let insert: Statement
+    private let select: Statement
 
-    /// - Parameter store: empty, and used by nobody else.
-    init(store: any OrderedStore) throws(StoreError) {
-        self.store = store
-        reader = try store.makeReader()
-        try reader.begin()
+    init(_ scratch: Scratch) throws {
+        try scratch.run("CREATE TABLE newer (subject, message, PRIMARY KEY (subject, message)) WITHOUT ROWID")
+        insert = try Statement(scratch, "INSERT OR IGNORE INTO newer VALUES (?, ?)")
+        select = try Statement(scratch, "SELECT 1 FROM newer WHERE subject = ? AND message <> ? LIMIT 1")
     }
 
     /// - Parameter subject: what it replaces.
-    func note(_ messageID: [UInt8], of subject: Digest) throws(StoreError) {
-        pending.insert(subject.bytes + Digest(hashing: messageID).bytes)
-        if pending.count >= Self.flushLimit { try flush() }
-    }
-
-    /// Writes what was added. Call it before querying.
-    func flush() throws(StoreError) {
-        guard !pending.isEmpty else { return }
-        reader.end()
-        try store.write { writer throws(StoreError) in try writer.put(pending.map { (key: $0, value: [1]) }) }
-        pending.removeAll(keepingCapacity: true)
-        try reader.begin()
+    func note(_ messageID: [UInt8], of subject: Digest) throws {
+        try insert.run(subject, messageID)
     }
 
     /// Whether there is another push that replaces the same. A repeated push has the same message id, and does not
     /// count.
-    func hasOther(than messageID: [UInt8], of subject: Digest) throws(StoreError) -> Bool {
-        found.removeAll(keepingCapacity: true)
-        try subject.bytes.withStored { prefix throws(StoreError) in
-            try reader.append(startingWith: prefix, limit: 2, to: &found)
-        }
-        let own = subject.bytes + Digest(hashing: messageID).bytes
-        return found.contains { !$0.key.elementsEqual(own) }
+    func hasOther(than messageID: [UInt8], of subject: Digest) throws -> Bool {
+        try select.hasRow(subject, messageID)
     }
 }
 

@@ -2,12 +2,11 @@ import DispatchRecords
 import Events
 import FanOut
 import Pipeline
-import StateStore
 import Subscriptions
 
 /// What has changed since a re-drive was planned, and which pushes of its list must therefore not be sent.
 ///
-/// Reads no clock and no log: both are passed in. One owner, one thread. Stores its input in scratch stores.
+/// Reads no clock and no log: both are passed in. One owner, one thread. Its input is in a ``Scratch``.
 final class RedriveNews {
     private let rules: RedriveRules
     /// By partition, the end of the events and requests that the plan replayed.
@@ -31,14 +30,13 @@ final class RedriveNews {
     ///   - dispatched: what the plan found in the dispatch topic; nil: pushes already sent do not matter.
     ///   - newFrom: by partition of the dispatch topic, where records begin that the plan did not know; none: all count
     ///     as already sent.
-    ///   - store: empty, and used by nobody else.
     init(
         _ rules: RedriveRules, _ configuration: PipelineConfiguration, planned: [SourcePartition: Int64],
         table: [Int64],
         dispatched: DispatchIndex?, newFrom: [Int32: Int64] = [:], subscriptions: SubscriptionHistory,
-        store: any OrderedStore
+        scratch: Scratch
     ) throws {
-        newer = try NewerPushes(store: store)
+        newer = try NewerPushes(scratch)
         devices = try subscriptions.makeReader(.now)
         devices.positions = table
         events = EventPushes(
@@ -71,6 +69,7 @@ final class RedriveNews {
         guard let end = planned[identity.event.partition], identity.event.offset >= end else { return }
         switch identity.event.partition.source {
         case .orders:
+            if seen.count > Self.mostSeen { seen.removeAll() }
             guard seen.insert(Digest(hashing: Array(source) + [0] + Array(messageID))).inserted else { return }
             guard let payload = PushPayload(value: Array(record.value)), let order = payload["order_id"], !order.isEmpty
             else { return }
@@ -85,16 +84,6 @@ final class RedriveNews {
     /// Takes a record of the subscriptions topic that came after the plan.
     func note(_ record: SubscriptionRecord, at time: Int64) throws {
         try subscriptions.append(record, at: time)
-    }
-
-    /// Call it after a round of input, before judging.
-    func flush() throws {
-        try newer.flush()
-        try dispatched?.flush()
-        try subscriptions.flush()
-        devices = try subscriptions.makeReader(.now)
-        devices.positions = table
-        if seen.count > Self.mostSeen { seen.removeAll() }
     }
 
     // MARK: Judging

@@ -1,7 +1,6 @@
 import Events
 import KafkaClient
 import Pipeline
-import StateStore
 
 /// Sends the pushes of a list in order, one transaction for each second's worth, starting at the cursor. Before each
 /// transaction it checks what has changed since the plan, and leaves out the pushes that must no longer be sent.

@@ -60,7 +60,7 @@ package struct RedriveSession: ~Copyable {
         rules.began = resume?.cursor.began ?? context.now
         rules.sentUpTo = resume?.cursor.key ?? []
         let session = try ReplaySession(context, replay)
-        let list = try RedriveList(store: try context.scratch.store("list"))
+        let list = try RedriveList(context.scratch)
         var kept = request
         kept.replay = replay
         self.request = kept
@@ -90,7 +90,7 @@ package struct RedriveSession: ~Copyable {
                 "\(topic) has records of --id \(id), and the broker has forgotten how far it came: choose another --id")
         }
         let sink = try RedriveSink(
-            rules, session.configuration, list: list, latest: try session.context.scratch.store("latest"))
+            rules, session.configuration, list: list, session.context.scratch)
         var plan = try session.run(into: sink, with: nil).finish(
             dispatched: self.dispatched, outcomes: outcomes)
         plan.input = session.input
@@ -165,7 +165,7 @@ package struct RedriveSession: ~Copyable {
             table: (0..<Int32(table.count)).map { table[$0] ?? 0 }, dispatched: dispatched,
             // What the plan knew of is what it sends again.
             newFrom: rules.choice == .undelivered ? ends.dispatch : [:],
-            subscriptions: session.subscriptions, store: try session.context.scratch.store("newer"))
+            subscriptions: session.subscriptions, scratch: session.context.scratch)
         return try RedriveWatch(news, from: ends, session.context)
     }
 }
@@ -176,14 +176,12 @@ extension ReplaySession {
     /// - Parameter time: outcomes after it do not count, so that a resumed re-drive has the same pushes.
     fileprivate mutating func readOutcomes(upTo time: Int64) throws -> DeliveredPushes {
         let topic = configuration.topics.deliveries
-        let outcomes = try DeliveredPushes(
-            topic: configuration.topics.dispatch, store: try context.scratch.store("outcomes"))
+        let outcomes = try DeliveredPushes(topic: configuration.topics.dispatch, context.scratch)
         try log.readDeliveries(try written(to: topic).range, of: topic) { outcome, record in
             if record.timestamp ?? 0 <= time { try outcomes.append(outcome) }
         } progress: {
             context.progress(.outcomes, $0, $1)
         }
-        try outcomes.flush()
         return outcomes
     }
 
@@ -207,6 +205,6 @@ extension ReplaySession {
                         + "what was sent then is not known; choose a later --from, or --include-sent")
             }
         }
-        return try readDispatch(topic, sent: try SentPushes(store: try context.scratch.store("sent")))
+        return try readDispatch(topic, sent: try SentPushes(context.scratch))
     }
 }

@@ -1,7 +1,6 @@
 import DispatchRecords
 import Events
 import Pipeline
-import StateStore
 
 /// Lists the pushes that a re-drive may send, and records the latest ones, selected or not: the notification of each order,
 /// and a device's push of each collapse key of requests. Reads no clock.
@@ -35,11 +34,11 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     /// Selected devices that are left out, by reason.
     package private(set) var omitted: [RedriveOmission: Int] = [:]
 
-    /// - Parameter scratch: for two stores: the latest notifications, and the list.
+    /// - Parameter scratch: for the latest notifications.
     package init(
-        _ rules: RedriveRules, _ configuration: PipelineConfiguration, list: RedriveList, latest: any OrderedStore
+        _ rules: RedriveRules, _ configuration: PipelineConfiguration, list: RedriveList, _ scratch: Scratch
     ) throws {
-        self.latest = try LatestPushes(store: latest)
+        latest = try LatestPushes(scratch)
         self.rules = rules
         self.list = list
         reader = DispatchReader(topics: configuration.topics)
@@ -82,10 +81,10 @@ package struct RedriveSink: ~Copyable, ReplaySink {
             return
         }
         try list.append(
-            RedriveList.Candidate(
-                subject: known.subject, notification: known.digest, time: notification.eventTime.milliseconds,
-                type: notification.type, audiences: known.audiences, record: RenderedRecord(record)),
-            as: identity)
+            RedriveList.Entry(
+                identity, subject: known.subject, notification: known.digest,
+                time: notification.eventTime.milliseconds, type: notification.type, audiences: known.audiences,
+                record: RenderedRecord(record)))
     }
 
     package mutating func deadLetter(
@@ -145,19 +144,17 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     package consuming func finish(
         dispatched: DispatchIndex?, outcomes: DeliveredPushes? = nil
     ) throws -> RedrivePlan {
-        try latest.flush()
-        try list.flush()
         var plan = RedrivePlan(omitted: omitted)
         var last: Digest?
-        try list.filter { key, identity, candidate in
+        try list.filter { candidate in
             // Sent by this re-drive before it was interrupted.
-            if !rules.sentUpTo.isEmpty, !rules.sentUpTo.lexicographicallyPrecedes(key) { return false }
+            if !rules.sentUpTo.isEmpty, !rules.sentUpTo.lexicographicallyPrecedes(candidate.key) { return false }
             guard try latest.isLatest(candidate.notification, of: candidate.subject) else {
                 plan.omitted[.replaced, default: 0] += 1
                 return false
             }
             let record = candidate.record
-            if let dispatched, let reason = try Self.reason(against: record, identity, dispatched, outcomes) {
+            if let dispatched, let reason = try Self.reason(against: record, candidate.identity, dispatched, outcomes) {
                 plan.omitted[reason, default: 0] += 1
                 return false
             }

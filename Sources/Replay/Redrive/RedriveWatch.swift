@@ -68,7 +68,6 @@ struct RedriveWatch: ~Copyable {
                 }
             }
         }
-        try news.flush()
     }
 
     /// Why a push must not be sent now; nil if it may be.

@@ -36,7 +36,10 @@ extension SourcePartition {
 
 extension EventCoordinates {
     /// Sort key: by partition, then by offset.
-    var bytes: [UInt8] { bigEndian(partition.bits) + bigEndian(UInt64(bitPattern: offset)) }
+    var bytes: [UInt8] {
+        withUnsafeBytes(of: partition.bits.bigEndian) { Array($0) }
+            + withUnsafeBytes(of: UInt64(bitPattern: offset).bigEndian) { Array($0) }
+    }
 
     /// From ``bytes``; anything after them is ignored.
     init(decoding bytes: UnsafeRawBufferPointer) {

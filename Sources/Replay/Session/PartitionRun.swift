@@ -1,6 +1,5 @@
 import Events
 import Pipeline
-import StateStore
 
 /// Progress of a ``Reexecution`` in one partition.
 final class PartitionRun {
@@ -16,7 +15,7 @@ final class PartitionRun {
     var hasApproximated = false
     var reached: Int64 = 0
 
-    init(_ span: ReplaySpan, journal: JournalIndex) throws(StoreError) {
+    init(_ span: ReplaySpan, journal: JournalIndex) throws {
         self.span = span
         cursor = try journal.cursor(of: span.partition, in: span.range)
         position = span.foldFrom
@@ -24,7 +23,7 @@ final class PartitionRun {
     }
 
     /// Moves to the next step of the lane.
-    func advance() throws(StoreError) {
+    func advance() throws {
         isBegun = false
         step = nil
         while let (next, lane) = try cursor.next() {

@@ -76,7 +76,6 @@ extension ReplaySession {
         } progress: {
             context.progress(.journal, $0, $1)
         }
-        try journal.flush()
         return journalRead.values.contains { $0.lowerBound > 0 }
     }
 
@@ -119,7 +118,6 @@ extension ReplaySession {
         } progress: {
             context.progress(.subscriptions, $0, $1)
         }
-        try subscriptions.flush()
         state.finish(bounds: bounds)
         guard request.view.dependsOnTablePosition else { return }
         for survey in input.surveys.values where survey.steps > survey.withoutTable {

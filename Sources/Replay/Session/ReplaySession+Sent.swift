@@ -12,7 +12,7 @@ extension ReplaySession {
         try input.checkIsAlone(in: topic)
         let index = try readDispatch(topic)
         let refusals = try readRefusals()
-        let unequal = UnequalRecords(store: try context.scratch.store("unequal"))
+        let unequal = try UnequalRecords(context.scratch)
         var sink = try run(into: DiffSink(index, unequal: unequal, refusals: refusals))
         var report = try sink.finish(
             input.done, laterTimers: try laterTimers(), hasTimers: request.filter.isEmpty)
@@ -45,8 +45,7 @@ extension ReplaySession {
     ///
     /// - Parameter sent: receives all of them, whatever their source.
     mutating func readDispatch(_ topic: String, sent: SentPushes? = nil) throws -> DispatchIndex {
-        let index = try DispatchIndex(
-            store: try context.scratch.store("dispatch"), topics: configuration.topics, sent: sent)
+        let index = try DispatchIndex(context.scratch, topics: configuration.topics, sent: sent)
         let (bounds, dispatched) = try written(to: topic)
         if bounds.values.contains(where: { $0.lowerBound > 0 }) {
             input.notes.append("\(topic) no longer has its first records; what they were counts as not there")
@@ -60,7 +59,6 @@ extension ReplaySession {
         } progress: {
             context.progress(.dispatch, $0, $1)
         }
-        try index.flush()
         return index
     }
 
@@ -94,17 +92,15 @@ extension ReplaySession {
 
     /// Compares the output of its own rules, which is "there", with that of others.
     package mutating func diff(with other: PipelineConfiguration) throws -> DiffReport {
-        let index = try DispatchIndex(store: try context.scratch.store("rendered"), topics: configuration.topics)
+        let index = try DispatchIndex(context.scratch, topics: configuration.topics)
         _ = try run(into: IndexSink(index))
-        try index.flush()
-        let unequal = UnequalRecords(store: try context.scratch.store("unequal"))
+        let unequal = try UnequalRecords(context.scratch)
         var sink = try run(into: DiffSink(index, unequal: unequal), with: other)
         return try sink.finish(input.done)
     }
 
     private mutating func compare(_ unequal: UnequalRecords, _ topic: String, _ report: inout DiffReport) throws {
         guard !unequal.ranges.isEmpty else { return }
-        try unequal.flush()
         let ranges = unequal.ranges.mapValues { $0.lowerBound..<$0.upperBound + 1 }
         var found = report
         var pushes = DispatchTopic()

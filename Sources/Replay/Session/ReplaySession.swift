@@ -2,7 +2,6 @@ import Events
 import FanOut
 import KafkaClient
 import Pipeline
-import StateStore
 import Subscriptions
 
 /// A replay from Kafka: finds out what the pipeline did (``prepare(_:)``), then replays it into a sink, once or more
@@ -30,9 +29,8 @@ package struct ReplaySession: ~Copyable {
     }
 
     package init(_ context: ReplayContext, _ request: ReplayRequest) throws {
-        let journal = JournalIndex(
-            store: try context.scratch.store("journal"), group: context.configuration.groupID)
-        let subscriptions = SubscriptionHistory(store: try context.scratch.store("subscriptions"))
+        let journal = try JournalIndex(context.scratch, group: context.configuration.groupID)
+        let subscriptions = try SubscriptionHistory(context.scratch)
         let log = try KafkaLog(context)
         self.context = context
         self.request = request

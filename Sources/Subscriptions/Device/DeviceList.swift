@@ -1,5 +1,6 @@
 import Digests
 import Events
+import StateStore
 
 /// The devices of a batch's audiences. The memory is reused from batch to batch.
 public struct DeviceList: ~Copyable {
@@ -55,6 +56,20 @@ public struct DeviceList: ~Copyable {
                 localeCount: 0,
                 audience: Int32(audience),
                 lastSeenMilliseconds: lastSeen?.milliseconds ?? Device.unknownTime))
+        return true
+    }
+
+    /// Adds the device of a copy of an entry; false if the table did not write it.
+    package mutating func append(copyOf entry: StoreEntry, to audience: Int32) -> Bool {
+        let key = arena.allocate(entry.key.count + entry.value.count)
+        let value = key + entry.key.count
+        UnsafeMutableRawBufferPointer(start: key, count: entry.key.count).copyMemory(from: entry.key)
+        UnsafeMutableRawBufferPointer(start: value, count: entry.value.count).copyMemory(from: entry.value)
+        let copy = StoreEntry(
+            key: UnsafeRawBufferPointer(start: key, count: entry.key.count),
+            value: UnsafeRawBufferPointer(start: value, count: entry.value.count))
+        guard let device = TableEntry.device(copy, audience: audience) else { return false }
+        append(device)
         return true
     }
 

@@ -94,7 +94,7 @@ struct DemoStory {
         var request = ReplayRequest()
         request.view = .asOfEvent
         let context = ReplayContext(
-            configuration: demo.configuration, scratch: Scratch(), now: WallClock.now,
+            configuration: demo.configuration, scratch: try Scratch(), now: WallClock.now,
             logger: demo.configuration.clientSink,
             // The embedded cluster keeps every record of the subscriptions.
             topicSettings: [topics.subscriptions: ["cleanup.policy": "delete"]],

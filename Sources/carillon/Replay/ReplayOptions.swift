@@ -140,7 +140,7 @@ struct ReplayWork {
         defer { lines.clear() }
         return try body(
             ReplayContext(
-                configuration: configuration, scratch: Scratch(), now: now, logger: configuration.clientSink,
+                configuration: configuration, scratch: try Scratch(), now: now, logger: configuration.clientSink,
                 isStopped: { stop.isSet }, progress: { lines.show($0.rawValue, $1, $2) }))
     }
 }

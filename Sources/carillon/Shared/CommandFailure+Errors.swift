@@ -20,6 +20,7 @@ extension CommandFailure {
         case let error as KafkaError: self.init(ExitCode(error), error.description)
         case let error as HTTPServerError: self.init(.configuration, error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
+        case let error as ScratchError: self.init(error.isDiskFull ? .notInTime : .configuration, error.description)
         case let error as ReplayRefusal: self.init(.configuration, error.description)
         case let error as RedriveTakenOver: self.init(.inUse, error.description)
         case let error as ReaperTakenOver: self.init(.inUse, error.description)

@@ -4,7 +4,6 @@ import Extraction
 import Foundation
 import KafkaClient
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -302,7 +301,7 @@ struct DeadLetterTests {
 
     @Test("an event survives a round trip through the store, with its nulls")
     func stored() throws {
-        let store = DeadLetterStore(MemoryStore())
+        let store = try DeadLetterStore(Scratch())
         var full = ProducerRecord(
             key: [0, 0xFF], value: [], headers: [RecordHeader("a", nil), RecordHeader("", [0xFE])], partition: 4)
         full.timestamp = WallTime(milliseconds: 77)
@@ -310,7 +309,6 @@ struct DeadLetterTests {
         for (offset, event) in events.enumerated() {
             try store.append(event, at: Coordinates(partition: 0, offset: Int64(offset)))
         }
-        try store.flush()
         for (offset, event) in events.enumerated() {
             #expect(try store.event(at: Coordinates(partition: 0, offset: Int64(offset))) == event)
         }

@@ -1,7 +1,6 @@
 import Digests
 import FanOut
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -21,7 +20,7 @@ struct DiffTests {
     ) throws -> DiffReport {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy, ranges)
-        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
+        let index = try DispatchIndex(Scratch(), topics: ToyPipeline.topics)
         for (offset, record) in dispatched.enumerated() {
             try record.withDispatchRecord { record in
                 try index.append(
@@ -29,12 +28,10 @@ struct DiffTests {
                     within: input.ranges)
             }
         }
-        try index.flush()
-        let unequal = UnequalRecords(store: MemoryStore())
+        let unequal = try UnequalRecords(Scratch())
         var sink = try run.perform(
             toy, input, filter: filter, configuration: configuration, into: DiffSink(index, unequal: unequal))
         var report = try sink.finish(input.done, hasTimers: filter.isEmpty)
-        try unequal.flush()
         for (offset, record) in dispatched.enumerated() {
             try unequal.compare(record, at: Coordinates(partition: 0, offset: Int64(offset)), &report)
         }

@@ -2,7 +2,6 @@ import CarillonTesting
 import DispatchRecords
 import NotificationPayload
 import Pipeline
-import StateStore
 import Testing
 
 @testable import Replay
@@ -41,7 +40,7 @@ struct DeepLinkTests {
         let run = try ReplayRun(toy)
         let sink = ExplainSink(
             .events, toy.configuration,
-            index: try DispatchIndex(store: MemoryStore(), topics: toy.configuration.topics),
+            index: try DispatchIndex(Scratch(), topics: toy.configuration.topics),
             refusals: Refusals(topics: toy.configuration.topics),
             history: try run.history.makeReader(.asOfEvent))
         let told = try run.perform(toy, try run.plan(toy), into: sink).finish().filter { !$0.isTimer }

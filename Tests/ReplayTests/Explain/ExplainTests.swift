@@ -2,7 +2,6 @@ import CarillonTesting
 import Digests
 import FanOut
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -14,14 +13,13 @@ struct ExplainTests {
         _ toy: borrowing ToyPipeline, _ subject: Explanation.Subject = .events, _ filter: FilterRules = FilterRules()
     ) throws -> [Explanation] {
         let run = try ReplayRun(toy)
-        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
+        let index = try DispatchIndex(Scratch(), topics: ToyPipeline.topics)
         for (offset, record) in toy.pushes.enumerated() {
             try record.withDispatchRecord { record in
                 try index.append(
                     record, at: Coordinates(partition: 0, offset: Int64(offset)))
             }
         }
-        try index.flush()
         let sink = ExplainSink(
             subject, toy.configuration, index: index, refusals: Refusals(topics: ToyPipeline.topics),
             history: try run.history.makeReader(.asOfEvent))

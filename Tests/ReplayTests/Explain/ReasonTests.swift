@@ -6,7 +6,6 @@ import FanOut
 import Foundation
 import OrderState
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -236,8 +235,7 @@ struct ReasonTests {
             filter: FilterRules = FilterRules()
         ) throws {
             let run = try ReplayRun(toy)
-            let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
-            try index.flush()
+            let index = try DispatchIndex(Scratch(), topics: ToyPipeline.topics)
             var refusals = Refusals(topics: ToyPipeline.topics)
             for (event, message) in refused {
                 Headers(of: event, code: code, message: message).with {

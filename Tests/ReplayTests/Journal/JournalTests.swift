@@ -3,7 +3,6 @@ import Digests
 import Events
 import OrderState
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -50,9 +49,8 @@ struct JournalTests {
         let steps = try #require(self.steps(text))
         #expect(steps.map(\.partition) == [3, 4, SourcePartition(.requests, 3)])
         #expect(steps.last?.from == 1 && steps.last?.watermarkAfter == TimerWatermark(2) && steps.last?.clock == 77)
-        let index = journal(of: "carillon")
+        let index = try journal(of: "carillon")
         try index.append(steps)
-        try index.flush()
         for step in steps {
             var cursor = try index.cursor(of: step.partition, in: 0..<100)
             #expect(try cursor.next()?.step == step && cursor.next() == nil)
@@ -83,9 +81,8 @@ struct JournalTests {
         let found = try #require(steps(bare)?.first)
         #expect(
             found.cluster == nil && found.first == RecordFingerprint(offset: 11, timestamp: nil, key: StoredHash?.none))
-        let index = journal(of: "carillon")
+        let index = try journal(of: "carillon")
         try index.append(expected)
-        try index.flush()
         var kept: [JournalStep] = []
         for partition: SourcePartition in [3, 4] {
             var cursor = try index.cursor(of: partition, in: 0..<100)
@@ -113,10 +110,9 @@ struct JournalTests {
     func versions(number: Int) throws {
         let reading = read(Self.entry.replacing(#""v":2"#, with: #""v":\#(number)"#))
         #expect(reading == .anotherVersion)
-        let index = journal()
+        let index = try journal()
         try index.append(.steps([step(0, 10)]))
         try index.append(reading)
-        try index.flush()
         let refusal = try #require(throws: ReplayRefusal.self) {
             try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10])
         }
@@ -135,8 +131,8 @@ struct JournalTests {
             dispatch: dispatch, place: Coordinates(partition: 0, offset: from))
     }
 
-    private func journal(of group: String = "a") -> JournalIndex {
-        JournalIndex(store: MemoryStore(), group: group)
+    private func journal(of group: String = "a") throws -> JournalIndex {
+        try JournalIndex(Scratch(), group: group)
     }
 
     @Test("the slices of an instant come in their order, before the transaction that continued from there")
@@ -152,9 +148,8 @@ struct JournalTests {
         #expect(steps.allSatisfy { $0.hasTick })
         var random = SeededGenerator(seed: 2)
         for _ in 0..<10 {
-            let index = journal()
+            let index = try journal()
             try index.append(steps.shuffled(using: &random))
-            try index.flush()
             var cursor = try index.cursor(of: 0, in: 0..<100)
             var found: [JournalStep] = []
             while let (step, lane) = try cursor.next() {
@@ -167,12 +162,11 @@ struct JournalTests {
 
     @Test("a group that writes to the same dispatch topic is found, and only if it has processed the range")
     func sharing() throws {
-        let index = journal()
+        let index = try journal()
         try index.append([
             step(0, 50, group: "a", dispatch: "one"), step(50, 90, group: "a", dispatch: "one"),
             step(40, 60, group: "b", dispatch: "one"), step(0, 90, group: "c", dispatch: "two"),
         ])
-        try index.flush()
         let planner = ReplayPlanner(journal: index, isCut: false)
         var input = try planner.plan([0: 0..<100])
         #expect(input.groupsSharing("one") == ["b"] && input.groupsSharing("two") == ["c"])
@@ -191,11 +185,10 @@ struct JournalTests {
 
     @Test("what the pipeline did with incomplete state is approximate, and is not re-driven")
     func incomplete() throws {
-        let index = journal()
+        let index = try journal()
         var steps = [step(10, 50), step(50, 70), step(70, 90), step(90, 99)]
         for at in [1, 2] { steps[at].isIncomplete = true }
         try index.append(steps)
-        try index.flush()
         let planner = ReplayPlanner(journal: index, isCut: false)
         var input = try planner.plan([0: 10..<99])
         #expect(
@@ -230,7 +223,7 @@ struct JournalTests {
 
     @Test("steps come by offset and watermark, more of them than a block has, and each partition's are its own")
     func order() throws {
-        let index = journal()
+        let index = try journal()
         var steps: [JournalStep] = []
         for number in 0..<3_000 {
             let at = Int64(number)
@@ -239,7 +232,6 @@ struct JournalTests {
         }
         var random = SeededGenerator(seed: 1)
         try index.append(steps.shuffled(using: &random) + [step(0, 9, partition: 1), step(0, 9, partition: 256)])
-        try index.flush()
         var cursor = try index.cursor(of: 0, in: 0..<Int64.max)
         var found: [JournalStep] = []
         while let (step, lane) = try cursor.next() {
@@ -253,9 +245,8 @@ struct JournalTests {
 
     @Test("ranges that were processed twice are distinguished, and so are gaps")
     func lanes() throws {
-        let index = journal()
+        let index = try journal()
         try index.append([step(0, 50), step(50, 120), step(100, 130), step(130, 210), step(120, 200), step(260, 300)])
-        try index.flush()
         let survey = try index.survey(of: 0, in: 0..<1_000)
         #expect(survey.lanes.map(\.from) == [0, 100] && survey.lanes.map(\.to) == [300, 210])
         #expect(survey.skipped == 50 && survey.withoutTable == 1 && survey.oldestTable == [50, 3])
@@ -265,14 +256,13 @@ struct JournalTests {
 
     @Test("a table that nothing had been read into yet is older than every other one")
     func emptyTable() throws {
-        let index = journal()
+        let index = try journal()
         let tables: [[Int64]] = [[4, 3], [], [5, 3]]
         for (number, table) in tables.enumerated() {
             var step = step(Int64(number), Int64(number) + 1)
             step.table = table
             try index.append([step])
         }
-        try index.flush()
         #expect(try index.survey(of: 0, in: 0..<1).oldestTable == [4, 3])
         #expect(try index.survey(of: 0, in: 0..<9).oldestTable == [])
     }
@@ -280,9 +270,8 @@ struct JournalTests {
     @Test(
         "what is before the first entry is left out and called approximate: the journal may be younger than the group")
     func createdAgain() throws {
-        let index = journal()
+        let index = try journal()
         try index.append([step(40, 50), step(50, 120)])
-        try index.flush()
         let planner = ReplayPlanner(journal: index, isCut: false)
         for range: Range<Int64> in [10..<200, 0..<40, 0..<20] {
             var input = try planner.plan([0: range])
@@ -297,9 +286,8 @@ struct JournalTests {
 
     @Test("the range of expired journal entries is approximate")
     func planning() throws {
-        let index = journal()
+        let index = try journal()
         try index.append([step(40, 50), step(50, 120)])
-        try index.flush()
         let lost = try ReplayPlanner(journal: index, isCut: true).plan([0: 10..<200])
         #expect(lost.isApproximate && lost.spans.first?.approximateBelow == 40 && lost.done == [0: 10..<120])
         let whole = try ReplayPlanner(journal: index, isCut: false).plan([0: 45..<200])

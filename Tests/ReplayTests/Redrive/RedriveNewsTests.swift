@@ -4,7 +4,6 @@ import Events
 import Extraction
 import FanOut
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -62,14 +61,14 @@ import Testing
         var rules = RedriveRules()
         rules.selected = input.ranges
         rules.now = toy.clock
-        let list = try RedriveList(store: MemoryStore())
+        let list = try RedriveList(Scratch())
         let sink = try run.perform(
-            toy, input, into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore()))
+            toy, input, into: RedriveSink(rules, toy.configuration, list: list, Scratch()))
         _ = try sink.finish(dispatched: dispatched)
         let news = try RedriveNews(
             rules, toy.configuration, planned: input.ranges.mapValues(\.upperBound),
             table: table ?? (0..<2).map { partition in Int64(toy.subscriptions.count { $0.partition == partition }) },
-            dispatched: dispatched, subscriptions: run.history, store: MemoryStore())
+            dispatched: dispatched, subscriptions: run.history, scratch: Scratch())
         return Planned(run: run, entries: try list.next(after: [], limit: .max), news: news, now: toy.clock)
     }
 
@@ -77,7 +76,6 @@ import Testing
     private func follow(_ toy: borrowing ToyPipeline, from offset: Int, _ planned: Planned) throws {
         let batch = toy.batch(0, offset..<toy.logs[0].count)
         for record in batch.records { try planned.news.note(record, of: batch) }
-        try planned.news.flush()
     }
 
     private func note(_ record: RenderedRecord, _ planned: Planned) throws {
@@ -85,7 +83,6 @@ import Testing
             try planned.news.note(
                 record, at: Coordinates(partition: 0, offset: 1_000))
         }
-        try planned.news.flush()
     }
 
     @Test("a newer event of an order at its place replaces what is on the list, and nothing of another order or place")
@@ -160,8 +157,7 @@ import Testing
     @Test("a push that another re-drive has sent since is not sent again, and by --include-sent is")
     func sentMeanwhile() throws {
         let toy = try toy()
-        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
-        try index.flush()
+        let index = try DispatchIndex(Scratch(), topics: ToyPipeline.topics)
         let planned = try plan(toy, dispatched: index)
         let again = try plan(toy)
         var record = planned.entries[0].record
@@ -183,7 +179,6 @@ import Testing
             for change in toy.subscriptions[index...] {
                 try ToyPipeline.withRecord(change) { try planned.news.note($0, at: change.time) }
             }
-            try planned.news.flush()
         }
         try follow(toy, from: known)
         #expect(try planned.reasons().filter { $0 == .unsubscribed }.count == 1)
@@ -239,7 +234,6 @@ import Testing
         for change in toy.subscriptions[known...] {
             try ToyPipeline.withRecord(change) { try planned.news.note($0, at: change.time) }
         }
-        try planned.news.flush()
         #expect(try planned.reasons().filter { $0 == .unsubscribed }.count == 2)
     }
 

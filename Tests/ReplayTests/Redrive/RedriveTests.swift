@@ -3,7 +3,6 @@ import Digests
 import Events
 import Extraction
 import Pipeline
-import StateStore
 import TestSupport
 import Testing
 
@@ -29,14 +28,13 @@ struct RedriveTests {
         let input = try run.plan(toy)
         var index: DispatchIndex?
         if let dispatched {
-            let filled = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
+            let filled = try DispatchIndex(Scratch(), topics: ToyPipeline.topics)
             for (offset, record) in dispatched.enumerated() {
                 try record.withDispatchRecord { record in
                     try filled.append(
                         record, at: Coordinates(partition: 0, offset: Int64(offset)))
                 }
             }
-            try filled.flush()
             index = filled
         }
         var rules = RedriveRules()
@@ -44,10 +42,10 @@ struct RedriveTests {
         rules.now = toy.clock
         rules.maxAge = 365 * Self.day
         adjust(&rules)
-        let list = try RedriveList(store: MemoryStore())
+        let list = try RedriveList(Scratch())
         let sink = try run.perform(
             toy, input, piece: piece,
-            into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore()))
+            into: RedriveSink(rules, toy.configuration, list: list, Scratch()))
         let plan = try sink.finish(dispatched: index)
         return Selection(plan: plan, entries: try list.next(after: rules.sentUpTo, limit: .max))
     }
@@ -230,9 +228,8 @@ struct RedriveTests {
     @Test("a range that has no journal is known as such, also where it is only reached by what is selected")
     func journal() throws {
         let toy = try toy([nil, nil, nil, nil], orders: [1, 2, 3, 4])
-        let journal = JournalIndex(store: MemoryStore(), group: toy.configuration.groupID)
+        let journal = try JournalIndex(Scratch(), group: toy.configuration.groupID)
         try journal.append(Array(toy.journal[2...]))
-        try journal.flush()
         let planner = ReplayPlanner(journal: journal, isCut: true)
         var input = try planner.plan([0: 0..<4])
         input.selected = [0: 0..<4]

@@ -1,5 +1,4 @@
 import Pipeline
-import StateStore
 import Testing
 
 @testable import Replay
@@ -7,7 +6,7 @@ import Testing
 @Suite("A re-drive knows the messages that devices have, whatever their source")
 struct SentPushesTests {
     private func index(_ records: [RenderedRecord], _ sent: SentPushes? = nil) throws -> DispatchIndex {
-        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics, sent: sent)
+        let index = try DispatchIndex(Scratch(), topics: ToyPipeline.topics, sent: sent)
         for (offset, record) in records.enumerated() {
             try record.withDispatchRecord { record in
                 try index.append(
@@ -15,7 +14,6 @@ struct SentPushesTests {
                     within: [0: 0..<1_000, 1: 0..<1_000, 2: 0..<1_000])
             }
         }
-        try index.flush()
         return index
     }
 
@@ -30,9 +28,9 @@ struct SentPushesTests {
         rules.selected = input.ranges
         rules.maxAge = .max
         func plan(_ dispatched: DispatchIndex) throws -> RedrivePlan {
-            let list = try RedriveList(store: MemoryStore())
+            let list = try RedriveList(Scratch())
             return try run.perform(
-                toy, input, into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore())
+                toy, input, into: RedriveSink(rules, toy.configuration, list: list, Scratch())
             ).finish(dispatched: dispatched)
         }
         // As a mirror copies them: at other offsets, and from a topic that may have another name.
@@ -45,13 +43,13 @@ struct SentPushesTests {
         }
         let missed = try plan(index(moved))
         #expect(missed.devices > 50 && missed.omitted[.otherSource] == nil, "seed \(seed)")
-        let known = try plan(index(moved, SentPushes(store: MemoryStore())))
+        let known = try plan(index(moved, SentPushes(Scratch())))
         #expect(known.devices == 0 && known.omitted[.otherSource] == missed.devices, "seed \(seed)")
         let some = Array(moved[..<(moved.count / 2)])
-        let half = try plan(index(some, SentPushes(store: MemoryStore())))
+        let half = try plan(index(some, SentPushes(Scratch())))
         #expect(half.devices > 0 && half.devices + (half.omitted[.otherSource] ?? 0) == missed.devices, "seed \(seed)")
         // A record with the pipeline's own source counts as such.
-        let own = try plan(index(toy.pushes, SentPushes(store: MemoryStore())))
+        let own = try plan(index(toy.pushes, SentPushes(Scratch())))
         #expect(own.omitted[.otherSource] == nil && own.omitted[.alreadySent] == missed.devices, "seed \(seed)")
     }
 }

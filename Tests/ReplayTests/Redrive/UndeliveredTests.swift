@@ -2,7 +2,6 @@ import CarillonTesting
 import Deliveries
 import Digests
 import Pipeline
-import StateStore
 import Testing
 
 @testable import Replay
@@ -26,13 +25,12 @@ struct UndeliveredTests {
     }
 
     private func index(_ records: [RenderedRecord]) throws -> DispatchIndex {
-        let index = try DispatchIndex(store: MemoryStore(), topics: ToyPipeline.topics)
+        let index = try DispatchIndex(Scratch(), topics: ToyPipeline.topics)
         for (offset, record) in records.enumerated() {
             try record.withDispatchRecord {
                 try index.append($0, at: Coordinates(partition: 0, offset: Int64(offset)))
             }
         }
-        try index.flush()
         return index
     }
 
@@ -40,7 +38,7 @@ struct UndeliveredTests {
     private func outcomes(
         _ records: [RenderedRecord], _ ends: [Int: DeliveryOutcome], topic: String = "notifications.dispatch"
     ) throws -> DeliveredPushes {
-        let outcomes = try DeliveredPushes(topic: "notifications.dispatch", store: MemoryStore())
+        let outcomes = try DeliveredPushes(topic: "notifications.dispatch", Scratch())
         for (place, end) in ends {
             var record = DeliveryRecord.sample(
                 end, at: Int64(place), messageID: records[place].header("message-id") ?? "",
@@ -48,7 +46,6 @@ struct UndeliveredTests {
             record.topic = topic
             try outcomes.append(record)
         }
-        try outcomes.flush()
         return outcomes
     }
 
@@ -62,9 +59,9 @@ struct UndeliveredTests {
         rules.choice = .undelivered
         rules.now = now ?? toy.clock
         rules.maxAge = 365 * 86_400_000
-        let list = try RedriveList(store: MemoryStore())
+        let list = try RedriveList(Scratch())
         let sink = try run.perform(
-            toy, input, into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore()))
+            toy, input, into: RedriveSink(rules, toy.configuration, list: list, Scratch()))
         let plan = try sink.finish(dispatched: index(records), outcomes: outcomes)
         return (plan, try list.next(after: [], limit: .max))
     }
@@ -135,22 +132,20 @@ struct UndeliveredTests {
         rules.selected = input.ranges
         rules.choice = .undelivered
         rules.now = toy.clock
-        let list = try RedriveList(store: MemoryStore())
+        let list = try RedriveList(Scratch())
         let dispatched = try index(toy.pushes)
         let sink = try run.perform(
-            toy, input, into: RedriveSink(rules, toy.configuration, list: list, latest: MemoryStore()))
+            toy, input, into: RedriveSink(rules, toy.configuration, list: list, Scratch()))
         _ = try sink.finish(
             dispatched: dispatched, outcomes: outcomes(toy.pushes, [0: .refused, 1: .refused]))
         let news = try RedriveNews(
             rules, toy.configuration, planned: input.ranges.mapValues(\.upperBound), table: [9, 9],
-            dispatched: dispatched, newFrom: [0: 2], subscriptions: run.history, store: MemoryStore())
-        try news.flush()
+            dispatched: dispatched, newFrom: [0: 2], subscriptions: run.history, scratch: Scratch())
         let entries = try list.next(after: [], limit: .max)
         #expect(try entries.map { try news.reason(against: $0, now: toy.clock) } == [nil, nil])
         var copy = toy.pushes[1]
         copy.headers.append(.init(name: "replay", value: Array("another".utf8)))
         try copy.withDispatchRecord { try news.note($0, at: Coordinates(partition: 0, offset: 2)) }
-        try news.flush()
         #expect(try entries.map { try news.reason(against: $0, now: toy.clock) } == [nil, .alreadySent])
     }
 }

@@ -4,7 +4,6 @@ import Events
 import FanOut
 import Pipeline
 import Replay
-import StateStore
 import TestSupport
 import Testing
 
@@ -157,7 +156,7 @@ struct ReexecutionTests {
     @Test("without a journal each record stands alone, timers fire when due, and the result is approximate")
     func approximate() throws {
         let toy = try ToyPipeline.lived(seed: 4)
-        let empty = JournalIndex(store: MemoryStore(), group: toy.configuration.groupID)
+        let empty = try JournalIndex(Scratch(), group: toy.configuration.groupID)
         let input = try ReplayPlanner(journal: empty, isCut: true).plan([0: 0..<Int64(toy.logs[0].count)])
         #expect(input.isApproximate)
         let run = try ReplayRun(toy)

@@ -2,7 +2,6 @@ import Events
 import FanOut
 import Pipeline
 import Replay
-import StateStore
 import Subscriptions
 
 /// The input of a replay of a ``ToyPipeline``, as it would be read from Kafka.
@@ -12,14 +11,12 @@ struct ReplayRun {
 
     /// - Parameter steps: instead of the toy's own.
     init(_ toy: borrowing ToyPipeline, steps: [JournalStep]? = nil) throws {
-        journal = JournalIndex(store: MemoryStore(), group: toy.configuration.groupID)
+        journal = try JournalIndex(Scratch(), group: toy.configuration.groupID)
         try journal.append(steps ?? toy.journal)
-        try journal.flush()
-        history = SubscriptionHistory(store: MemoryStore())
+        history = try SubscriptionHistory(Scratch())
         for change in toy.subscriptions {
             try ToyPipeline.withRecord(change) { try history.append($0, at: change.time) }
         }
-        try history.flush()
     }
 
     func plan(_ toy: borrowing ToyPipeline, _ ranges: [SourcePartition: Range<Int64>]? = nil, isCut: Bool = false)

@@ -5,7 +5,6 @@ import FanOut
 import KafkaClient
 import OrderState
 import Pipeline
-import StateStore
 import Subscriptions
 import TestSupport
 

@@ -1,8 +1,8 @@
 import StageSupport
-import StateStore
 import Testing
 
 @testable import Events
+@testable import Replay
 @testable import Subscriptions
 
 @Suite("The subscriptions of the past")
@@ -14,7 +14,7 @@ struct SubscriptionHistoryTests {
         subscription.registeredAt = WallTime(milliseconds: 1_700_000_000_000)
         let table = SubscriptionTable.inMemory()
         try table.store(subscription, .fcm("b"))
-        let history = SubscriptionHistory(store: MemoryStore())
+        let history = try SubscriptionHistory(Scratch())
         for (offset, each) in [subscription, .fcm("b")].enumerated() {
             try Array(each.key.utf8).withUnsafeBytes { key in
                 try each.encoded().withUnsafeBytes { value in
@@ -23,7 +23,6 @@ struct SubscriptionHistoryTests {
                 }
             }
         }
-        try history.flush()
         var reader = try table.makeReader()
         try reader.begin()
         let then = try history.makeReader(.now)
