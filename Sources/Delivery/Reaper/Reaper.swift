@@ -46,7 +46,7 @@ package struct Reaper {
             do {
                 return try run.perform(plan, approval)
             } catch let error as KafkaError {
-                let isPassing = error.recovery != .giveUp && !error.kind.traits.remedy.isOfSetup
+                let isPassing = error.recovery != .giveUp && !error.needsAPerson
                 guard isPassing, attempt < Self.attempts, !stop() else { throw error }
                 attempt += 1
                 logger.info("dead devices: begins again", ["error": error.description])

@@ -39,14 +39,6 @@ extension KafkaError.Kind {
         case time
         /// A correction of the program.
         case program
-
-        /// Whether the cluster or the settings have to change first.
-        package var isOfSetup: Bool {
-            switch self {
-            case .permission, .topic, .settings: true
-            case .decision, .otherProcess, .time, .program: false
-            }
-        }
     }
 
     /// What keeps a client from a broker.
@@ -82,9 +74,8 @@ extension KafkaError.Kind {
                 .abortTransaction, .decision, isOfRecord: true,
                 advice: "Compare message.max.bytes here with max.message.bytes of the topic")
         case .invalidRecord: Traits(.abortTransaction, .decision, isOfRecord: true)
-        case .outOfSequence: Traits(.abortTransaction, .program)
-        case .queueFull: Traits(.retry, .time)
-        case .timedOut: Traits(.retry, .time)
+        case .outOfSequence, .purged: Traits(.abortTransaction, .program)
+        case .queueFull, .timedOut, .rebalanceInProgress: Traits(.retry, .time)
         case .transport: Traits(.retry, .time, connection: .broken)
         case .allBrokersDown:
             Traits(
@@ -102,13 +93,19 @@ extension KafkaError.Kind {
         case .maxPollExceeded:
             Traits(.retry, .program, advice: "The owner did not poll for longer than max.poll.interval.ms")
         case .unknownMember: Traits(.retry, .decision)
-        case .rebalanceInProgress: Traits(.retry, .time)
-        case .purged: Traits(.abortTransaction, .program)
         case .topicAlreadyExists: Traits(.giveUp, .decision)
-        case .configuration: Traits(.giveUp, .settings)
-        case .unsupported: Traits(.giveUp, .settings)
-        case .state: Traits(.recreateClient, .program)
-        case .other: Traits(.recreateClient, .program)
+        case .configuration, .unsupported: Traits(.giveUp, .settings)
+        case .state, .other: Traits(.recreateClient, .program)
+        }
+    }
+}
+
+extension KafkaError {
+    /// Whether the cluster or the settings have to change first: waiting does not help.
+    package var needsAPerson: Bool {
+        switch kind.traits.remedy {
+        case .permission, .topic, .settings: true
+        case .decision, .otherProcess, .time, .program: false
         }
     }
 }

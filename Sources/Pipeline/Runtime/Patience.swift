@@ -63,13 +63,3 @@ package final class Patience: Sendable {
         }
     }
 }
-
-extension KafkaError {
-    /// An operator has to fix it; waiting does not help.
-    var needsAPerson: Bool {
-        switch kind.traits.remedy {
-        case .permission, .topic: true
-        case .settings, .decision, .otherProcess, .time, .program: false
-        }
-    }
-}

@@ -250,8 +250,3 @@ package struct RedriveProducer: ~Copyable {
         }
     }
 }
-
-extension KafkaError {
-    /// Waiting does not mend it.
-    var needsAPerson: Bool { kind.traits.remedy.isOfSetup }
-}
