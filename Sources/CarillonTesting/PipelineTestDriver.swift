@@ -160,7 +160,7 @@ public struct PipelineTestDriver: ~Copyable {
             throw error
         }
         if configuration.orders.schedule == nil { positions.orders.passTimers(until: clock.milliseconds) }
-        writeJournal()
+        try writeJournal()
         core.endTransaction()
         positions.commit()
         core.commit()
@@ -171,24 +171,16 @@ public struct PipelineTestDriver: ~Copyable {
         output.append(sink)
     }
 
-    private mutating func writeJournal() {
-        var entry = JournalEntry()
+    private mutating func writeJournal() throws {
+        var entry = JournalEntry(
+            group: configuration.groupID, cluster: nil, dispatch: configuration.topics.dispatch,
+            rules: configuration.rulesHash)
         positions.forEachUncommitted { partition, position, _ in
-            entry.ranges.append(
-                JournalEntry.Range(
-                    partition: partition, from: position.committed, to: position.next, first: position.first,
-                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
-                    until: position.tickTime))
+            entry.append(configuration.topics.topicPartition(of: partition), position, isIncomplete: false)
         }
         guard !entry.ranges.isEmpty else { return }
         entry.clock = clock.milliseconds
         entry.table = core.tableOffsets
-        var text = ByteWriter()
-        entry.append(
-            to: &text,
-            origin: JournalEntry.Origin(
-                group: configuration.groupID, cluster: nil, topics: configuration.topics,
-                rules: configuration.rulesHash))
-        journal.append(String(decoding: text.bytes, as: UTF8.self))
+        journal.append(String(decoding: try entry.json(), as: UTF8.self))
     }
 }

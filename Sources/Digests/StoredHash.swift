@@ -1,5 +1,5 @@
 /// The first 8 bytes of a SHA-256, big-endian: the form in which hashes of keys are stored (ADR 30).
-package struct StoredHash: Hashable, Comparable, Sendable {
+package struct StoredHash: Hashable, Comparable, Sendable, Codable {
     package let number: UInt64
 
     package init(number: UInt64) {
@@ -33,4 +33,17 @@ package struct StoredHash: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: StoredHash, right: StoredHash) -> Bool { left.number < right.number }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let hash = StoredHash(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 16 lower-case hex digits")
+        }
+        self = hash
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
 }

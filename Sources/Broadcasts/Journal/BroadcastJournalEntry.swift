@@ -1,10 +1,14 @@
+import Digests
+import Events
+import Pipeline
+
 /// The record that each transaction of broadcasts writes about itself to `<topic.broadcasts>.journal`
 /// (docs/broadcasts.md): what it has read and sent, for `carillon broadcast status` and `carillon explain --broadcast`.
-package struct BroadcastJournalEntry: Equatable, Sendable {
-    package static let version: Int64 = 2
+package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
+    package static let version = 2
 
     /// A half-open range of offsets of the subscriptions; `from` is the offset committed before.
-    package struct Range: Equatable, Sendable {
+    package struct Range: Codable, Equatable, Sendable {
         package var topic: String
         package var partition: Int32
         package var from: Int64
@@ -36,8 +40,13 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
     }
 
     /// A slice of a pass.
-    package struct Slice: Equatable, Sendable {
-        package enum End: String, CaseIterable, Sendable {
+    package struct Slice: Codable, Equatable, Sendable {
+        enum CodingKeys: String, CodingKey {
+            case partition, broadcast, notificationID = "id", messageID = "message_id", joinedBelow = "s"
+            case before = "k_before", after = "k_after", devices, sent, stale, end
+        }
+
+        package enum End: String, Codable, CaseIterable, Sendable {
             case done
             /// Cancelled, or replaced by a later record with its id.
             case cancelled
@@ -46,11 +55,13 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
             case failed
         }
 
-        package var subject: Subject
+        private var partition: Int32
+        private var broadcast: Int64
+        private var notificationID: String?
+        private var messageID: String?
         package var joinedBelow: Int64
-        /// The hash of the last device that was looked at, before the slice and after it, 32 bytes.
-        package var keyBefore: [UInt8]?
-        package var keyAfter: [UInt8]?
+        private var before: Base64Text?
+        private var after: Base64Text?
         /// The devices that the pass goes over, counted when it began; only of its first slice.
         package var devices: Int?
         package var sent: Int
@@ -63,31 +74,65 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
             subject: Subject, joinedBelow: Int64, keyBefore: [UInt8]? = nil, keyAfter: [UInt8]? = nil,
             devices: Int? = nil, sent: Int = 0, stale: Int = 0, end: End? = nil
         ) {
-            self.subject = subject
+            partition = subject.partition
+            broadcast = subject.broadcast
+            notificationID = subject.notificationID
+            messageID = subject.messageID
             self.joinedBelow = joinedBelow
-            self.keyBefore = keyBefore
-            self.keyAfter = keyAfter
+            before = keyBefore.map(Base64Text.init)
+            after = keyAfter.map(Base64Text.init)
             self.devices = devices
             self.sent = sent
             self.stale = stale
             self.end = end
         }
+
+        package var subject: Subject {
+            Subject(partition: partition, broadcast: broadcast, notificationID: notificationID, messageID: messageID)
+        }
+
+        /// The hash of the last device that was looked at before the slice, 32 bytes.
+        package var keyBefore: [UInt8]? { before?.bytes }
+
+        /// The same after it.
+        package var keyAfter: [UInt8]? {
+            get { after?.bytes }
+            set { after = newValue.map(Base64Text.init) }
+        }
     }
 
     /// What joiners got of a broadcast.
-    package struct Late: Equatable, Sendable {
-        package var subject: Subject
+    package struct Late: Codable, Equatable, Sendable {
+        enum CodingKeys: String, CodingKey {
+            case partition, broadcast, notificationID = "id", messageID = "message_id", sent
+        }
+
+        private var partition: Int32
+        private var broadcast: Int64
+        private var notificationID: String?
+        private var messageID: String?
         package var sent: Int
 
         package init(subject: Subject, sent: Int) {
-            self.subject = subject
+            partition = subject.partition
+            broadcast = subject.broadcast
+            notificationID = subject.notificationID
+            messageID = subject.messageID
             self.sent = sent
+        }
+
+        package var subject: Subject {
+            Subject(partition: partition, broadcast: broadcast, notificationID: notificationID, messageID: messageID)
         }
     }
 
     /// A broadcast without a pass.
-    package struct Skipped: Equatable, Sendable {
-        package enum Reason: String, CaseIterable, Sendable {
+    package struct Skipped: Codable, Equatable, Sendable {
+        enum CodingKeys: String, CodingKey {
+            case partition, broadcast, notificationID = "id", reason
+        }
+
+        package enum Reason: String, Codable, CaseIterable, Sendable {
             case expired
             case deadLetter = "dead_letter"
         }
@@ -106,9 +151,10 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
         }
     }
 
+    package private(set) var v = Self.version
     package var group: String
     /// The cluster's id; nil where the broker does not report it.
-    package var cluster: String?
+    @Nullable package var cluster: String?
     package var dispatch: String
     package var ranges: [Range] = []
     /// The view of `topic.broadcasts` had everything below this offset.
@@ -126,5 +172,27 @@ package struct BroadcastJournalEntry: Equatable, Sendable {
         self.cluster = cluster
         self.dispatch = dispatch
         self.rules = rules
+    }
+}
+
+/// Bytes that JSON has as base64url.
+private struct Base64Text: Codable, Equatable, Sendable {
+    var bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let bytes = Base64URL.decode(try container.decode(String.self).utf8) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64url")
+        }
+        self.bytes = bytes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(String(decoding: Base64URL.encode(bytes), as: UTF8.self))
     }
 }

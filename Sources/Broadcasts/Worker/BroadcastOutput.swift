@@ -1,7 +1,6 @@
 import DispatchRecords
 import Events
 import KafkaClient
-import NotificationPayload
 import Pipeline
 
 /// A worker's transactional producer with its topics: the sink of the core.
@@ -11,7 +10,6 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     private let deadLetters: ProducerTopic
     private let journal: ProducerTopic
     private let slot: String
-    private var text = ByteWriter()
 
     /// Makes the producer, fetches the metadata of its topics and fences its predecessor.
     ///
@@ -44,11 +42,9 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     ///
     /// - Throws: an error after which the transaction is to be aborted, or the producer to be replaced.
     mutating func commit(
-        _ offsets: [TopicPartition: CommittedOffset], _ entry: BroadcastJournalEntry, _ group: borrowing GroupMetadata
+        _ offsets: [TopicPartition: CommittedOffset], journal entry: [UInt8], _ group: borrowing GroupMetadata
     ) throws(KafkaError) {
-        text.removeAll()
-        entry.append(to: &text)
-        try transaction.write(ProducerRecord(key: Array(slot.utf8), value: Array(text.bytes)), to: journal)
+        try transaction.write(ProducerRecord(key: Array(slot.utf8), value: entry), to: journal)
         try transaction.commit(offsets, group)
     }
 }

@@ -29,8 +29,7 @@ extension BroadcastWorker {
         patience.hasWorked()
     }
 
-    private mutating func write(_ offsets: [Int32: BroadcastOffset], _ entry: BroadcastJournalEntry) throws(KafkaError)
-    {
+    private mutating func write(_ offsets: [Int32: BroadcastOffset], _ entry: BroadcastJournalEntry) throws {
         let topic = context.configuration.topics.subscriptions
         var positions: [TopicPartition: CommittedOffset] = [:]
         for (number, offset) in offsets {
@@ -38,9 +37,9 @@ extension BroadcastWorker {
                 offset: Offset(offset.offset), metadata: offset.metadata)
         }
         switch group {
-        case .some(let group): try output.commit(positions, entry, group)
+        case .some(let group): try output.commit(positions, journal: try entry.json(), group)
         // Without a membership there is nothing to commit.
-        case .none: throw .noMembership
+        case .none: throw KafkaError.noMembership
         }
     }
 

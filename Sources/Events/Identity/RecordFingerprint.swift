@@ -2,12 +2,12 @@ import Digests
 
 /// Distinguishes a record from any other that may be at its offset: in another log of the same name, or in a topic that
 /// was deleted and recreated (ADR 30).
-package struct RecordFingerprint: Hashable, Sendable {
+package struct RecordFingerprint: Hashable, Sendable, Codable {
     package var offset: Int64
     /// In milliseconds since 1970; nil for a record without one.
-    package var timestamp: Int64?
+    @Nullable package var timestamp: Int64?
     /// The hash of the key; nil for a record without a key.
-    package var key: StoredHash?
+    @Nullable package var key: StoredHash?
 
     package init(offset: Int64, timestamp: Int64?, key: StoredHash?) {
         self.offset = offset

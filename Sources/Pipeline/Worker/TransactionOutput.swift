@@ -16,8 +16,8 @@ struct TransactionOutput: ~Copyable, RecordSink {
     private let deadLetters: ProducerTopic
     private let journal: ProducerTopic
     private let journalKey: String
-    private let journalOrigin: JournalEntry.Origin
-    private var journalText = ByteWriter()
+    /// What all journal entries of the process have in common.
+    let journalOrigin: JournalEntry
     private var headers: [HeaderView] = []
     var source = SourceKind.orders
     /// Whether the values of dead letters are truncated to ``truncatedSize``.
@@ -27,7 +27,7 @@ struct TransactionOutput: ~Copyable, RecordSink {
     ///
     /// - Parameter origin: what all journal entries of the process have in common.
     init(
-        configuration: PipelineConfiguration, slot: Slot, origin: JournalEntry.Origin, logger: @escaping ClientLog.Sink
+        configuration: PipelineConfiguration, slot: Slot, origin: JournalEntry, logger: @escaping ClientLog.Sink
     ) throws(KafkaError) {
         var producer = try Producer(
             settings: configuration.transactionSettings,
@@ -73,11 +73,9 @@ struct TransactionOutput: ~Copyable, RecordSink {
     }
 
     /// Writes the transaction's record in the journal.
-    mutating func journal(_ entry: JournalEntry) throws(KafkaError) {
-        journalText.removeAll()
-        entry.append(to: &journalText, origin: journalOrigin)
+    mutating func journal(_ entry: JournalEntry) throws {
         try producer.produce(
-            ProducerRecord(key: Array(journalKey.utf8), value: Array(journalText.bytes)), to: journal,
+            ProducerRecord(key: Array(journalKey.utf8), value: try entry.json()), to: journal,
             tag: EventTag.none)
     }
 

@@ -51,18 +51,14 @@ extension Worker {
 
     /// Writes the journal entry, and returns the offsets that the transaction commits, with their metadata.
     mutating func writeJournal(of open: OpenTransaction) throws -> [TopicPartition: CommittedOffset] {
-        var entry = JournalEntry()
+        var entry = output.journalOrigin
         var offsets: [TopicPartition: CommittedOffset] = [:]
         let topics = context.configuration.topics
         assignment.positions.forEachUncommitted { partition, position, metadata in
-            entry.ranges.append(
-                JournalEntry.Range(
-                    partition: partition, from: position.committed, to: position.next, first: position.first,
-                    isIncomplete: isIncomplete(partition, newest: position.newestAtFirst),
-                    watermarkBefore: position.committedWatermark, watermarkAfter: position.watermark,
-                    until: position.tickTime))
-            offsets[topics.topicPartition(of: partition)] = CommittedOffset(
-                offset: Offset(position.next), metadata: metadata.text)
+            let topicPartition = topics.topicPartition(of: partition)
+            entry.append(
+                topicPartition, position, isIncomplete: isIncomplete(partition, newest: position.newestAtFirst))
+            offsets[topicPartition] = CommittedOffset(offset: Offset(position.next), metadata: metadata.text)
         }
         entry.clock = open.clock
         entry.table = core.tableOffsets

@@ -51,9 +51,9 @@ final class WorkerContext: Sendable {
     }
 
     /// What all journal entries of the process have in common.
-    var journalOrigin: JournalEntry.Origin {
-        JournalEntry.Origin(
-            group: configuration.groupID, cluster: cluster, topics: configuration.topics,
+    var journalOrigin: JournalEntry {
+        JournalEntry(
+            group: configuration.groupID, cluster: cluster, dispatch: configuration.topics.dispatch,
             rules: configuration.rulesHash)
     }
 

@@ -9,8 +9,8 @@ package final class JournalIndex {
     private let insert: Statement
     private let insertOrigin: Statement
     private var origins: [StepOrigin: Int] = [:]
-    /// Records in the journal's topic that are not entries.
-    package private(set) var malformed = 0
+    /// Records in the journal's topic that are not entries, and what is wrong with the first.
+    package private(set) var malformed = (count: 0, first: "")
     /// Entries that another version wrote.
     package private(set) var foreign = 0
     package private(set) var count = 0
@@ -23,11 +23,13 @@ package final class JournalIndex {
         insertOrigin = try Statement(scratch, "INSERT INTO origins VALUES (?, ?, ?, ?, ?)")
     }
 
-    package func append(_ reading: JournalReading) throws {
-        switch reading {
-        case .steps(let steps): try append(steps)
-        case .unreadable: malformed += 1
+    /// Takes a record that is no entry.
+    package func note(_ problem: JournalProblem, at place: Coordinates) {
+        switch problem {
         case .anotherVersion: foreign += 1
+        case .malformed(let reason):
+            if malformed.count == 0 { malformed.first = "\(place.partition)/\(place.offset): \(reason)" }
+            malformed.count += 1
         }
     }
 

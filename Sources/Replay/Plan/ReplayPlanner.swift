@@ -26,7 +26,11 @@ package struct ReplayPlanner {
         let asked = ranges.sorted { $0.key < $1.key }.filter { !$0.value.isEmpty }
         for (partition, range) in asked { input.surveys[partition] = try journal.survey(of: partition, in: range) }
         for (partition, range) in asked { try plan(partition, range, &input) }
-        if journal.malformed > 0 { input.notes.append("\(journal.malformed) records of the journal cannot be read") }
+        let malformed = journal.malformed
+        if malformed.count > 0 {
+            input.notes.append(
+                "\(malformed.count) records of the journal cannot be read, the first at \(malformed.first)")
+        }
         return input
     }
 

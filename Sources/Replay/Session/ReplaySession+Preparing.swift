@@ -67,11 +67,18 @@ extension ReplaySession {
         // What is committed is in the journal, but maybe after the marker of a transaction that is not yet visible.
         journalRead =
             try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
-        var parser = JournalParser(topics: configuration.topics)
+        let parser = JournalParser(topics: configuration.topics)
         try log.read(journalRead, of: topic) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
-                try journal.append(parser.read(records[at].value, at: place))
+                let steps: [JournalStep]
+                do throws(JournalProblem) {
+                    steps = try parser.read(records[at].value, at: place)
+                } catch {
+                    journal.note(error, at: place)
+                    continue
+                }
+                try journal.append(steps)
             }
         } progress: {
             context.progress(.journal, $0, $1)

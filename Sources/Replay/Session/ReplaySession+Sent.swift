@@ -123,12 +123,12 @@ extension ReplaySession {
             let from = min(journalRead[partition]?.upperBound ?? range.lowerBound, range.upperBound)
             ranges[partition] = max(from, range.lowerBound)..<range.upperBound
         }
-        var parser = JournalParser(topics: configuration.topics)
+        let parser = JournalParser(topics: configuration.topics)
         var found: Set<EventCoordinates> = []
         try log.read(ranges, of: topic) { records, indices in
             for at in indices {
                 let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
-                guard case .steps(let steps) = parser.read(records[at].value, at: place) else { continue }
+                guard let steps = try? parser.read(records[at].value, at: place) else { continue }
                 for step in steps where step.hasTick && step.group == journal.group {
                     found.insert(EventCoordinates(step.partition, offset: step.to))
                 }

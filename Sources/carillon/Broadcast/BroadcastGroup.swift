@@ -1,5 +1,4 @@
 import Broadcasts
-import JSONReader
 import KafkaClient
 import Pipeline
 import Replay
@@ -56,18 +55,20 @@ struct BroadcastGroup {
         let topic = configuration.topics.broadcastJournal
         var log = try KafkaLog(configuration, logger: configuration.clientSink, isStopped: { false })
         let ranges = try log.range(of: topic, from: time.map { $0 - clockDifference })
-        var reader = JSONReader()
         var line = ProgressLine(unit: "transactions")
         defer { line.clear() }
         try log.read(ranges, of: topic) { records, indices in
             for index in indices {
-                guard let value = records[index].value.flatMap({ try? reader.parse($0) }) else { continue }
-                if BroadcastJournalEntry.isForeign(value) {
+                do throws(JournalProblem) {
+                    take(try BroadcastJournalEntry(json: records[index].value))
+                } catch .anotherVersion {
                     throw ReplayRefusal(
                         "\(topic)/\(records[index].partition)/\(records[index].offset) was written by another version of carillon: "
                             + "use that version, or delete it with kafka-delete-records.sh")
+                } catch {
+                    // Somebody else's record.
+                    continue
                 }
-                if let entry = BroadcastJournalEntry(value) { take(entry) }
             }
         } progress: {
             line.show($0, fraction: $1)

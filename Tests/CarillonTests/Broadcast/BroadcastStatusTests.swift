@@ -54,9 +54,7 @@ private struct StatusTrial {
 
     /// As `carillon broadcasts` would, but without a transaction.
     func write(_ entry: BroadcastJournalEntry, at time: Int64) throws {
-        var text = ByteWriter()
-        entry.append(to: &text)
-        try write(Array(text.bytes), key: "a-\(entry.passes.count)", to: "\(topic).journal", at: time)
+        try write(try entry.json(), key: "a-\(entry.passes.count)", to: "\(topic).journal", at: time)
     }
 
     func writeForeignEntry(at time: Int64) throws {

@@ -6,8 +6,8 @@ from typing import NamedTuple, Optional
 
 ENDS = ("done", "cancelled", "expired", "failed")
 REASONS = ("expired", "dead_letter")
-# The members of an entry, in their order.
-ENTRY = ("v", "group", "cluster", "dispatch", "ranges", "broadcasts", "clock", "passes", "late", "skipped", "rules")
+# The members of an entry.
+ENTRY = {"v", "group", "cluster", "dispatch", "ranges", "broadcasts", "clock", "passes", "late", "skipped", "rules"}
 
 
 class Slice(NamedTuple):
@@ -81,7 +81,7 @@ def read_entries(run, report):
 
 def _entry(record, number, run):
     value = json.loads(record.value)
-    if tuple(value) != ENTRY:
+    if value.keys() != ENTRY:
         raise ValueError(f"members {', '.join(value)}")
     wanted = {"v": 2, "group": run.group, "dispatch": run.dispatch_topic}
     for name, each in wanted.items():

@@ -84,7 +84,7 @@ struct WorkerClientTests {
             recipients: .resolver(DrainingResolver(context)), logger: .silent)
         try worker.begin()
         try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
-        try worker.output.journal(JournalEntry())
+        try worker.output.journal(worker.output.journalOrigin)
         try worker.discardTransaction()
 
         try worker.begin()

@@ -12,13 +12,12 @@ import Testing
 struct JournalTests {
     private let place = Coordinates(partition: 1, offset: 2)
 
-    private func read(_ text: String) -> JournalReading {
-        var parser = JournalParser(topics: ToyPipeline.topics)
-        return Array(text.utf8).withUnsafeBytes { parser.read($0, at: place) }
-    }
-
-    private func steps(_ text: String) -> [JournalStep]? {
-        if case .steps(let steps) = read(text) { steps } else { nil }
+    private func read(_ text: String) throws(JournalProblem) -> [JournalStep] {
+        let parser = JournalParser(topics: ToyPipeline.topics)
+        let result = Array(text.utf8).withUnsafeBytes { bytes in
+            Result { () throws(JournalProblem) in try parser.read(bytes, at: place) }
+        }
+        return try result.get()
     }
 
     @Test("the test driver writes a valid journal: transactions join, and timers record when they fired")
@@ -27,7 +26,7 @@ struct JournalTests {
         try driver.process(.order("o1", place: "p1", status: "pending", slot: "2025-07-07 14:00-16:00"))
         try driver.process(.order("o2", place: "p1"), .order("o3", place: "p1"))
         try driver.advanceClock(by: .seconds(7 * 3_600))
-        let steps = try driver.journal.flatMap { try #require(self.steps($0)) }
+        let steps = try driver.journal.flatMap { try read($0) }
         #expect(steps.map { [$0.from, $0.to] } == [[0, 1], [1, 3], [3, 3]])
         #expect(steps.map { $0.first?.offset } == [0, 1, nil] && steps.map(\.hasTick) == [false, false, true])
         #expect(steps.last?.clock == driver.clock.milliseconds && steps.last?.until == driver.clock.milliseconds)
@@ -46,7 +45,7 @@ struct JournalTests {
     @Test("ranges of requests are those of their topic, beside the partition of the same number of the events")
     func requests() throws {
         let text = Self.entry.replacing("other", with: "notifications.requests")
-        let steps = try #require(self.steps(text))
+        let steps = try read(text)
         #expect(steps.map(\.partition) == [3, 4, SourcePartition(.requests, 3)])
         #expect(steps.last?.from == 1 && steps.last?.watermarkAfter == TimerWatermark(2) && steps.last?.clock == 77)
         let index = try journal(of: "carillon")
@@ -74,11 +73,11 @@ struct JournalTests {
                 table: [3, 0], rules: "0123456789abcdef", group: "carillon", cluster: "abc",
                 dispatch: "notifications.dispatch", place: place),
         ]
-        #expect(steps(Self.entry) == expected && expected[1].hasTick && !expected[0].hasTick)
-        #expect(steps(Self.entry.replacing("[3,0]", with: "null"))?.first?.table == nil)
+        #expect(try read(Self.entry) == expected && expected[1].hasTick && !expected[0].hasTick)
+        #expect(try read(Self.entry.replacing("[3,0]", with: "null")).first?.table == nil)
         let bare = Self.entry.replacing(#""abc""#, with: "null").replacing("1751897700000", with: "null")
             .replacing(#""00112233aabbccdd""#, with: "null")
-        let found = try #require(steps(bare)?.first)
+        let found = try #require(try read(bare).first)
         #expect(
             found.cluster == nil && found.first == RecordFingerprint(offset: 11, timestamp: nil, key: StoredHash?.none))
         let index = try journal(of: "carillon")
@@ -91,28 +90,34 @@ struct JournalTests {
         #expect(kept == expected)
     }
 
-    @Test("invalid and truncated entries are reported")
-    func unreadable() {
-        for broken in ["", "{}", "[]", #"{"v":2,"ranges":[{"partition":1}],"watermarks":[],"clock":1,"rules":""}"#] {
-            #expect(read(broken) == .unreadable, "\(broken)")
+    @Test("an entry that contradicts itself is refused, and the plan says where it is and what is wrong")
+    func malformed() throws {
+        let wrong = [
+            (#","until":20"#, "", "the watermark of orders.events/4 moves without a time"),
+            (#""offset":11"#, #""offset":15"#, "the first record of orders.events/3 is outside its range"),
+            (#""from":7,"to":7"#, #""from":8,"to":7"#, "the range of orders.events/4 is none"),
+            (#"{"topic":"orders.events","partition":3,"before":5,"after":5},"#, "", "orders.events/3 has no watermark"),
+        ]
+        for (part, other, sentence) in wrong {
+            #expect(throws: JournalProblem.malformed(sentence)) { try read(Self.entry.replacing(part, with: other)) }
         }
-        for (part, other) in [
-            (#""group":"carillon","#, ""), (#""dispatch":"notifications.dispatch","#, ""), (#""v":2,"#, ""),
-            (#""v":2"#, #""v":"2""#), (#","until":20"#, ""), ("00112233aabbccdd", "0011"),
-            (#""offset":11"#, #""offset":15"#), ("0000000000000005", "5"),
-            (#""topic":"other","partition":3,"before":2"#, #""partition":3,"before":2"#),
-        ] {
-            #expect(read(Self.entry.replacing(part, with: other)) == .unreadable, "\(part)")
-        }
+        let index = try journal()
+        try index.append([step(0, 10)])
+        index.note(.malformed("group is missing"), at: place)
+        index.note(.malformed("it is not JSON"), at: Coordinates(partition: 1, offset: 3))
+        #expect(
+            try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10]).notes
+                == ["2 records of the journal cannot be read, the first at 1/2: group is missing"])
     }
 
     @Test("entries of another version are refused, and the refusal says what to do", arguments: [1, 3])
     func versions(number: Int) throws {
-        let reading = read(Self.entry.replacing(#""v":2"#, with: #""v":\#(number)"#))
-        #expect(reading == .anotherVersion)
         let index = try journal()
-        try index.append(.steps([step(0, 10)]))
-        try index.append(reading)
+        let text = Self.entry.replacing(#""v":2"#, with: #""v":\#(number)"#)
+        let problem = try #require(throws: JournalProblem.self) { try read(text) }
+        #expect(problem == .anotherVersion)
+        try index.append([step(0, 10)])
+        index.note(problem, at: place)
         let refusal = try #require(throws: ReplayRefusal.self) {
             try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10])
         }
