@@ -42,8 +42,13 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
     /// A slice of a pass.
     package struct Slice: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case partition, broadcast, notificationID = "id", messageID = "message_id", joinedBelow = "s"
-            case before = "k_before", after = "k_after", devices, sent, stale, end
+            case partition, broadcast
+            case notificationID = "id"
+            case messageID = "message_id"
+            case joinedBelow = "s"
+            case before = "k_before"
+            case after = "k_after"
+            case devices, sent, stale, end
         }
 
         package enum End: String, Codable, CaseIterable, Sendable {
@@ -104,7 +109,10 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
     /// What joiners got of a broadcast.
     package struct Late: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case partition, broadcast, notificationID = "id", messageID = "message_id", sent
+            case partition, broadcast
+            case notificationID = "id"
+            case messageID = "message_id"
+            case sent
         }
 
         private var partition: Int32
@@ -129,7 +137,9 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
     /// A broadcast without a pass.
     package struct Skipped: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey {
-            case partition, broadcast, notificationID = "id", reason
+            case partition, broadcast
+            case notificationID = "id"
+            case reason
         }
 
         package enum Reason: String, Codable, CaseIterable, Sendable {

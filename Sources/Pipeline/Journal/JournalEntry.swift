@@ -23,7 +23,11 @@ package struct JournalEntry: JournalDocument, Equatable {
     /// The timer watermark of a partition, before and after the transaction.
     package struct Watermark: Codable, Equatable {
         enum CodingKeys: String, CodingKey {
-            case topic, partition, before, beforeSplit = "before_p", after, afterSplit = "after_p", until
+            case topic, partition, before
+            case beforeSplit = "before_p"
+            case after
+            case afterSplit = "after_p"
+            case until
         }
 
         package var topic: String

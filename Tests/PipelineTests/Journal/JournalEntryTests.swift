@@ -85,7 +85,8 @@ struct JournalEntryTests {
         let json = String(decoding: try Self.sample().json(), as: UTF8.self)
         let wrong = [
             ("", "", "it is not JSON"), (#""group":"shop \"a\"","#, "", "group is missing"),
-            (#""table":[12,0],"#, "", "table is missing"), (#""offset":6"#, #""offset":"6""#, "ranges.0.first.offset has another type"),
+            (#""table":[12,0],"#, "", "table is missing"),
+            (#""offset":6"#, #""offset":"6""#, "ranges.0.first.offset has another type"),
             (#""to":9,"#, #""to":null,"#, "ranges.0.to is null"),
             ("0000000000000004", "4", "watermarks.1.after_p is wrong: not 16 lower-case hex digits"),
         ]
