@@ -1,19 +1,23 @@
-"""Measures how fast one worker folds orders, and fires timers that are all due at the same moment. Each timer is one push.
+"""Measures how fast one worker processes orders, fires timers that are all due at the same moment, and folds the same orders
+again, as after its checkpoint was lost. Each timer is one push.
 
     Scripts/bench --timers [ORDERS]
 
-Times are the timestamps of the broker's records: for the timers from the first push to the last journal entry, for the fold
-from the journal's first entry to its last one before the timers.
+Times are the timestamps of the broker's records: for the timers from the first push to the last journal entry, for the events
+from the journal's first entry to its last one before the timers. The second fold is timed by the lines of the process's log.
 """
 
+import datetime
 import itertools
 import json
 import os
 import pathlib
+import shutil
 import sys
 import time
 
 from harness import timers
+from harness.daemon import wait_for_daemons
 from harness.harness import Harness
 from harness.seed import seed_of_run
 from harness.waiting import Failure, wait_for
@@ -56,9 +60,23 @@ def measure(harness, count):
         f"{first - at} ms after it was due"
     )
     print(
-        f"the fold of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
+        f"the events of the orders: {count * 1000 / (events[-1] - events[0]):,.0f} events/s; the longest pause between two "
         f"commits {gaps[-1]} ms, the median {gaps[len(gaps) // 2]} ms; at most {peak // 1024} MB"
     )
+    seconds = fold_again(world, process)
+    print(f"the same orders folded again: {count / seconds:,.0f} events/s, in {seconds:.1f} s")
+    process.stop(60)
+
+
+def fold_again(world, process):
+    """How long a start without the checkpoint of orders folds, in seconds."""
+    shutil.rmtree(world.folder / "a" / "orders-0")
+    process.start()
+    ends = ("folds the state of orders up to", "the state of orders is complete")
+    wait_for_daemons("the orders are folded again", lambda: process.has_line(ends[1]), [process], 600)
+    lines = [next(line for line in process.log().splitlines() if end in line) for end in ends]
+    began, ended = (datetime.datetime.strptime(line.split()[0], "%H:%M:%S.%f") for line in lines)
+    return (ended - began).total_seconds()
 
 
 if __name__ == "__main__":
