@@ -76,8 +76,8 @@ let package = Package(
         .target(
             name: "Broadcasts",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "Extraction", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "StateStore", "Subscriptions", "Telemetry",
+                "Digests", "DispatchRecords", "Events", "Extraction", "KafkaClient", "Pipeline", "StateStore",
+                "Subscriptions", "Telemetry",
             ]),
 
         // What did happen, and what would: without what delivers.
@@ -172,8 +172,8 @@ let package = Package(
         .testTarget(
             name: "BroadcastsTests",
             dependencies: [
-                "Broadcasts", "Digests", "DispatchRecords", "Events", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "StateStore", "Subscriptions", "TestSupport",
+                "Broadcasts", "Digests", "DispatchRecords", "Events", "KafkaClient", "Pipeline", "StateStore",
+                "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",
