@@ -53,7 +53,7 @@ let package = Package(
         .target(
             name: "Deliveries",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "JSONReader", "NotificationPayload", "Subscriptions",
+                "Digests", "DispatchRecords", "Events", "JSONReader", "NotificationPayload", "Subscriptions", "Time",
             ]),
 
         // The flow on Kafka: core, workers, follower, configuration.
@@ -69,7 +69,7 @@ let package = Package(
             name: "Delivery",
             dependencies: [
                 "Deliveries", "Digests", "DispatchRecords", "Events", "HTTPClient", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "Subscriptions", "Telemetry",
+                "NotificationPayload", "Pipeline", "Subscriptions", "Telemetry", "Time",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.
@@ -115,11 +115,12 @@ let package = Package(
         ),
 
         // Each folder of Tests has the tests of the target that it is named after.
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["Time"], path: "Tests/TestSupport"),
         .target(
             name: "StageSupport",
             dependencies: [
                 "CarillonTesting", "Events", "FanOut", "NotificationPayload", "OrderState", "Subscriptions",
+                "TestSupport",
             ], path: "Tests/StageSupport"),
         // Both providers as a program, for the end-to-end tests.
         .executableTarget(
@@ -135,7 +136,7 @@ let package = Package(
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "TimeTests", dependencies: ["Time"]),
-        .testTarget(name: "EventsTests", dependencies: ["Digests", "Events"]),
+        .testTarget(name: "EventsTests", dependencies: ["Digests", "Events", "TestSupport"]),
         .testTarget(
             name: "ExtractionTests",
             dependencies: ["Events", "Extraction", "JSONReader", "NotificationPayload", "TestSupport"]),

@@ -57,12 +57,12 @@ public struct PipelineTestDriver: ~Copyable {
             configuration, audienceRule: audienceRule,
             recipients: resolver.map(RecipientSource.resolver) ?? .table(table))
         var committed: [SourcePartition: CommittedPosition] = [:]
-        let watermark = TimerWatermark(start.milliseconds)
+        let watermark = TimerWatermark(start)
         for partition in 0..<partitions {
-            core.orders.assign(partition, watermark: watermark, newest: 0)
+            core.orders.assign(partition, watermark: watermark, newest: .epoch)
             committed[SourcePartition(.orders, partition)] = CommittedPosition(
                 offset: 0,
-                metadata: OffsetMetadata(watermark: watermark, partitions: partitions, newestTimestamp: 0))
+                metadata: OffsetMetadata(watermark: watermark, partitions: partitions, newestTimestamp: .epoch))
         }
         positions.assign(committed, partitionCounts: [.orders: partitions])
         self.configuration = configuration
@@ -110,7 +110,7 @@ public struct PipelineTestDriver: ~Copyable {
     ///
     /// - Throws: as ``process(_:)``; the clock then stands at the timer that was not sent.
     public mutating func advanceClock(by duration: Duration) throws {
-        let end = clock.milliseconds + duration.wholeMilliseconds
+        let end = clock + duration.wholeMilliseconds
         while let partition = positions.orders.owned.min(by: {
             core.orders.nextDue(in: $0) < core.orders.nextDue(in: $1)
         }),
@@ -120,15 +120,14 @@ public struct PipelineTestDriver: ~Copyable {
             guard core.orders.isDue(in: partition, at: end), let position = positions.orders[partition] else {
                 continue
             }
-            let time = max(core.orders.nextDue(in: partition), clock.milliseconds)
-            clock = WallTime(milliseconds: time)
-            let tick = Tick(partition: partition, time: time, clock: time, offset: position.next)
+            clock = max(core.orders.nextDue(in: partition), clock)
+            let tick = Tick(partition: partition, time: clock, clock: clock, offset: position.next)
             try transact { driver, sink in
                 let watermark = try driver.core.fire(tick, .upTo(nil), into: &sink)
-                driver.positions.orders.fire(partition: partition, upTo: watermark, tick: time)
+                driver.positions.orders.fire(partition: partition, upTo: watermark, tick: tick.time)
             }
         }
-        clock = WallTime(milliseconds: end)
+        clock = end
     }
 
     // MARK: Transactions
@@ -150,7 +149,7 @@ public struct PipelineTestDriver: ~Copyable {
     ) throws {
         var sink = RecordingSink()
         do {
-            try core.beginTransaction(clock: clock.milliseconds)
+            try core.beginTransaction(clock: clock)
             try body(&self, &sink)
         } catch {
             core.endTransaction()
@@ -159,7 +158,7 @@ public struct PipelineTestDriver: ~Copyable {
             _ = core.takeNotes()
             throw error
         }
-        if configuration.orders.schedule == nil { positions.orders.passTimers(until: clock.milliseconds) }
+        if configuration.orders.schedule == nil { positions.orders.passTimers(until: clock) }
         try writeJournal()
         core.endTransaction()
         positions.commit()
@@ -179,7 +178,7 @@ public struct PipelineTestDriver: ~Copyable {
             entry.append(configuration.topics.topicPartition(of: partition), position, isIncomplete: false)
         }
         guard !entry.ranges.isEmpty else { return }
-        entry.clock = clock.milliseconds
+        entry.clock = clock
         entry.table = core.tableOffsets
         journal.append(String(decoding: try entry.json(), as: UTF8.self))
     }

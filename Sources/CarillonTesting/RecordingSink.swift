@@ -70,7 +70,7 @@ extension RecordingSink: RecordSink {
             DroppedTimer(
                 partition: timer.partition, offset: timer.offset,
                 orderID: timer.key.map { String(decoding: $0, as: UTF8.self) } ?? "", type: type,
-                due: timer.timestamp ?? WallTime(milliseconds: 0), reason: drop))
+                due: timer.timestamp ?? .epoch, reason: drop))
     }
 
     private mutating func add(

@@ -18,7 +18,7 @@ extension SubscriptionTable {
 
     /// Applies the next record of a partition.
     package func apply(
-        key: [UInt8], value: [UInt8]?, partition: Int = 0, at time: WallTime = WallTime(milliseconds: 0)
+        key: [UInt8], value: [UInt8]?, partition: Int = 0, at time: WallTime = .epoch
     ) throws(SubscriptionTableError) {
         let memory = Memory()
         var offsets = appliedOffsets

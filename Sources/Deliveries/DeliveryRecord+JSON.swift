@@ -31,13 +31,13 @@ extension DeliveryRecord {
         Self.append(#","status":"#, status.map(Int64.init), to: &text)
         Self.append(#","reason":"#, reason, to: &text)
         Self.append(#","provider_id":"#, providerID, to: &text)
-        Self.append(#","evidence":"#, evidence, to: &text)
+        Self.append(#","evidence":"#, evidence?.milliseconds, to: &text)
         Self.append(#","lane":"#, lane, to: &text)
         Self.append(#","credential":"#, credential, to: &text)
         text.append(#","attempts":"#)
         text.append(decimal: Int64(attempts))
-        Self.append(#","first_sent_at":"#, firstSentAt, to: &text)
-        Self.append(#","last_sent_at":"#, lastSentAt, to: &text)
+        Self.append(#","first_sent_at":"#, firstSentAt?.milliseconds, to: &text)
+        Self.append(#","last_sent_at":"#, lastSentAt?.milliseconds, to: &text)
         text.append(UInt8(ascii: "}"))
     }
 
@@ -108,7 +108,9 @@ private struct MemberReader {
         return number
     }
 
-    func time(_ name: StaticString) throws(DeliveryRecordError) -> Int64 { try number(name, 0...Int64.max) }
+    func time(_ name: StaticString) throws(DeliveryRecordError) -> WallTime {
+        WallTime(milliseconds: try number(name, 0...Int64.max))
+    }
 
     func choice<Value: CaseIterable & RawRepresentable<String>>(
         _ name: StaticString

@@ -21,16 +21,16 @@ package struct DeliveryRecord: Equatable, Sendable {
     package var reason: String?
     /// The provider's name of the message.
     package var providerID: String?
-    /// Since when the token is known to be dead, in milliseconds since 1970; only of a dead device.
-    package var evidence: Int64?
+    /// Since when the token is known to be dead; only of a dead device.
+    package var evidence: WallTime?
     package var lane: String
     /// The credential's name in the configuration; nil if there is none for it.
     package var credential: String?
     /// The requests that may have reached the provider.
     package var attempts: Int
-    /// When the first and the last request were sent, in milliseconds since 1970; nil if none was.
-    package var firstSentAt: Int64?
-    package var lastSentAt: Int64?
+    /// When the first and the last request were sent; nil if none was.
+    package var firstSentAt: WallTime?
+    package var lastSentAt: WallTime?
 
     package init(
         _ outcome: DeliveryOutcome, topic: String, partition: Int32, offset: Int64, messageID: String, device: String,

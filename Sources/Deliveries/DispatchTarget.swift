@@ -14,8 +14,7 @@ package struct DispatchTarget: Equatable, Sendable {
     package let app: String?
     /// Of APNs; nil if its value does not say, and always nil of FCM, which has only one.
     package let environment: PushEnvironment?
-    /// In milliseconds since 1970.
-    package let expiresAt: Int64
+    package let expiresAt: WallTime
 
     /// Reads a record. The value is parsed only for APNs: whether it is a message of its provider is not looked at. One
     /// that is none still belongs to the lane that has all other records of its platform.
@@ -31,7 +30,7 @@ package struct DispatchTarget: Equatable, Sendable {
         deviceHash = String(decoding: key, as: UTF8.self)
         do throws(DispatchRecordError) {
             platform = try DispatchHeader.platform(header(DispatchHeader.platform.name))
-            expiresAt = try DispatchHeader.expiresAt(header(DispatchHeader.expiresAt.name)).milliseconds
+            expiresAt = try DispatchHeader.expiresAt(header(DispatchHeader.expiresAt.name))
             messageID = String(
                 decoding: try DispatchHeader.messageID(header(DispatchHeader.messageID.name)), as: UTF8.self)
         } catch {

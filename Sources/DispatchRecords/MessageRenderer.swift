@@ -9,6 +9,7 @@ import Subscriptions
 /// One per worker, used only by its thread. The bytes of ``DispatchRecord/headers`` also point into the batch, which
 /// must outlive them. Allocates only for a notification that is larger than every earlier one.
 package struct MessageRenderer: ~Copyable {
+    /// In milliseconds.
     private let timeToLive: Int64
     private var fcm: FCMMessage
     private var apns: APNsMessage
@@ -27,7 +28,7 @@ package struct MessageRenderer: ~Copyable {
     private static let platforms = Platform.allCases
 
     package init(settings: RenderSettings) {
-        timeToLive = settings.timeToLiveSeconds
+        timeToLive = settings.timeToLiveSeconds * 1_000
         fcm = FCMMessage(settings)
         apns = APNsMessage(settings)
         headers = MessageHeaders(settings.optionalHeaders)
@@ -97,7 +98,7 @@ package struct MessageRenderer: ~Copyable {
         writeDeepLink(of: order, batch)
         if let problem = problem(notification, order, platforms) { return problem }
         expiry.removeAll()
-        expiry.append(decimal: Self.expiry(of: notification.eventTime, after: timeToLive))
+        expiry.append(decimal: (notification.eventTime + timeToLive).milliseconds)
         let (deepLink, milliseconds) = (deepLink.bytes, expiry.bytes)
         let seconds = Self.seconds(ofMilliseconds: milliseconds)
         reach = notices.begin(order.eventType, payload: batch.bytes(notification.payload))
@@ -134,7 +135,7 @@ package struct MessageRenderer: ~Copyable {
             if let problem { return problem }
         }
         expiry.removeAll()
-        expiry.append(decimal: request.expiresAt)
+        expiry.append(decimal: request.expiresAt.milliseconds)
         headers.begin(notification, content, batch, expiry.bytes)
         return nil
     }
@@ -174,11 +175,5 @@ package struct MessageRenderer: ~Copyable {
         let isNegative = digits.first == UInt8(ascii: "-")
         guard digits.count > (isNegative ? 4 : 3) else { return UnsafeRawBufferPointer("0") }
         return UnsafeRawBufferPointer(rebasing: digits.dropLast(3))
-    }
-
-    /// In milliseconds. An expiry too large for the type becomes the largest one.
-    static func expiry(of time: WallTime, after seconds: Int64) -> Int64 {
-        let (sum, overflow) = time.milliseconds.addingReportingOverflow(seconds * 1_000)
-        return overflow ? Int64.max : sum
     }
 }

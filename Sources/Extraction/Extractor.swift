@@ -97,7 +97,7 @@ package struct Extractor: ~Copyable {
         if let value = members[.occurredAt], let time = Moment(value)?.eventTime {
             return time
         }
-        return timestamp.flatMap { WallTime(validating: $0.milliseconds) } ?? WallTime(milliseconds: 0)
+        return timestamp?.validated ?? .epoch
     }
 
     /// The identity of the event: the first source present (docs/rules.md §6).

@@ -99,7 +99,7 @@ public final class NotificationPipeline: Sendable {
                 probe.introduce()
                 try probe.checkEventsRetention()
                 // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
-                let now = WallTime(milliseconds: context.clock.now())
+                let now = context.clock.now()
                 let topic = try probe.subscriptionTopic()
                 let table = try open(folder.table, as: topic, now: now, probe)
                 try supervise(context, folder.lock, recipients: .table(table), table: (table, topic))

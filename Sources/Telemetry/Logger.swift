@@ -47,7 +47,7 @@ public struct Logger: Sendable {
         guard level >= self.level else { return }
         sink.write(
             LogEntry(
-                time: WallTime(milliseconds: WallClock.now), level: level, label: label, message: message(),
+                time: WallClock.now, level: level, label: label, message: message(),
                 metadata: self.metadata.merging(metadata()) { _, own in own }))
     }
 }

@@ -4,10 +4,10 @@ import Foundation
 ///
 /// It can be set, so it may jump, also backwards. Durations and deadlines are measured by `ContinuousClock`.
 package enum WallClock {
-    /// Milliseconds since 1970-01-01T00:00:00Z. Any thread.
-    package static var now: Int64 {
+    /// Any thread.
+    package static var now: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        return WallTime(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }

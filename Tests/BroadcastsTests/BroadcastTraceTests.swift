@@ -1,3 +1,4 @@
+import Events
 import Testing
 
 @testable import Broadcasts
@@ -11,7 +12,7 @@ import Testing
 
     /// The device 5 in partition 7, with `max-age` 500.
     private func trace(
-        _ versions: [BroadcastTrace.Version], endedAt: Int64? = nil, _ entries: [BroadcastJournalEntry] = []
+        _ versions: [BroadcastTrace.Version], endedAt: WallTime? = nil, _ entries: [BroadcastJournalEntry] = []
     ) -> BroadcastTrace {
         var subject = subject
         subject.endedAt = endedAt
@@ -21,14 +22,14 @@ import Testing
         return trace
     }
 
-    private func live(_ offset: Int64, seen: Int64? = nil) -> BroadcastTrace.Version {
+    private func live(_ offset: Int64, seen: WallTime? = nil) -> BroadcastTrace.Version {
         .init(offset: offset, isLive: true, lastSeen: seen)
     }
 
     private func gone(_ offset: Int64) -> BroadcastTrace.Version { .init(offset: offset, isLive: false) }
 
     private func entry(
-        _ range: Range<Int64>, clock: Int64, after: UInt8? = nil, before: UInt8? = nil,
+        _ range: Range<Int64>, clock: WallTime, after: UInt8? = nil, before: UInt8? = nil,
         end: BroadcastJournalEntry.Slice.End? = nil, hasPass: Bool = true, late: Int = 0, broadcast: Int64 = 12,
         group: String = group
     ) -> BroadcastJournalEntry {
@@ -127,7 +128,7 @@ import Testing
 
     @Test("a joiner whose transaction has nothing of it: expired, over, or beyond max-late")
     func joiners() {
-        func fates(clock: Int64, endedAt: Int64? = nil) -> [BroadcastTrace.Fate] {
+        func fates(clock: WallTime, endedAt: WallTime? = nil) -> [BroadcastTrace.Fate] {
             let late = entry(100..<110, clock: clock, hasPass: false)
             return trace([live(105)], endedAt: endedAt, [whole, late]).fates(committed: nil)
         }

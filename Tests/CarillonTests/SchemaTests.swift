@@ -98,7 +98,7 @@ struct SchemaTests {
         let pattern = try Regex(try #require(note["pattern"] as? String))
         for (time, status, reason) in [
             (nil, nil, nil), (1_751_875_338_000, nil, "no_answer"), (1_751_875_338_000, 503, "UNAVAILABLE"),
-        ] as [(Int64?, Int?, String?)] {
+        ] as [(WallTime?, Int?, String?)] {
             let note = RetryNote(
                 offset: 0, attempts: 0, used: 71_000, firstSentAt: time, lastSentAt: time, notBefore: time,
                 status: status, reason: reason)

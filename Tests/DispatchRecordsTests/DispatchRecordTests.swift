@@ -96,7 +96,7 @@ struct DispatchRecordTests {
                 let source = try record.source
                 #expect(text(source.topic) == "orders.events" && source.partition == 3 && source.offset == 4_711)
                 #expect(text(source.text) == "orders.events/3/4711")
-                #expect(try record.expiresAt == WallTime(milliseconds: noon.milliseconds + 3_600_000))
+                #expect(try record.expiresAt == noon + 3_600_000)
                 #expect(
                     try record.eventType == (set.optional.contains(.eventType) ? .order(.unpickedOrdersReminder) : nil))
                 #expect(text(record.audience) == (set.optional.contains(.audience) ? "place/7" : nil))
@@ -186,7 +186,7 @@ struct DispatchRecordTests {
         try withRecord([("source", "a/b/2147483647/9223372036854775807"), ("expires-at", "-1500")]) { record in
             let source = try record.source
             #expect(text(source.topic) == "a/b" && source.partition == .max && source.offset == .max)
-            #expect(try record.expiresAt == WallTime(milliseconds: -1_500))
+            #expect(try record.expiresAt == -1_500)
         }
     }
 

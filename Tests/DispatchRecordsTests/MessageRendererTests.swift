@@ -177,18 +177,18 @@ struct MessageRendererTests {
         ] as [(Duration, Int64)])
     func timeToLive(setting: Duration, seconds: Int64) throws {
         var batch = EventBatch()
-        batch.add(time: WallTime(milliseconds: noon.milliseconds + 999))
+        batch.add(time: noon + 999)
         let rendered = try render([.fcm("t")], batch, RenderSettings(timeToLive: setting, androidPriority: .normal))
         let value = try #require(rendered.first?.value)
         #expect(value.contains(#""android":{"priority":"normal","ttl":"\#(seconds)s"}"#))
         #expect(value.contains(#""apns-expiration":"\#(noon.milliseconds / 1_000 + seconds)""#))
-        #expect(rendered.first?.headers[3] == "expires-at: \(noon.milliseconds + 999 + seconds * 1_000)")
+        #expect(rendered.first?.headers[3] == "expires-at: \((noon + 999 + seconds * 1_000).milliseconds)")
     }
 
     @Test("an expiry too large for its type becomes the largest one")
     func farFuture() throws {
         var batch = EventBatch()
-        batch.add(time: WallTime(milliseconds: Int64.max - 5))
+        batch.add(time: .distantFuture - 5)
         #expect(try render([.fcm("t", lastSeen: nil)], batch).first?.headers[3] == "expires-at: \(Int64.max)")
     }
 

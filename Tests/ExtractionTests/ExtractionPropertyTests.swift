@@ -30,7 +30,7 @@ struct ExtractionPropertyTests {
             #expect(payload.messageID == notification.messageID, "\(comment)")
             #expect(payload.eventType == notification.eventType.rawValue, "\(comment)")
             #expect((payload.statusChange != nil) == (notification.eventType == .orderStatusChanged), "\(comment)")
-            #expect(notification.messageID.hasPrefix("msg-\(notification.eventTime)-"), "\(comment)")
+            #expect(notification.messageID.hasPrefix("msg-\(notification.eventTime.milliseconds)-"), "\(comment)")
             #expect(notification.encoded.utf8.count <= EventLimits.maxPayloadSize, "\(comment)")
         }
     }

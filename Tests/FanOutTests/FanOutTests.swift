@@ -41,7 +41,7 @@ struct FanOutTests {
     func stale(age: Int64, isStale: Bool) throws {
         var batch = EventBatch()
         batch.add()
-        let lastSeen = WallTime(milliseconds: noon.milliseconds - age)
+        let lastSeen = noon - age
         var fanOut = try makeFanOut([.fcm("old", lastSeen: lastSeen), .fcm("new"), .fcm("unknown", lastSeen: nil)])
         _ = try fanOut.resolve(batch, from: 0, limit: 100)
         #expect(fanOut.recipients(of: 0, in: batch).stale == (isStale ? 1 : 0))
@@ -97,7 +97,7 @@ struct FanOutTests {
     func staleUnion() throws {
         var batch = EventBatch()
         batch.add()
-        let longAgo = WallTime(milliseconds: 0)
+        let longAgo: WallTime = 0
         var fanOut = try makeFanOut(
             [.fcm("t", lastSeen: longAgo), .fcm("t", of: "channel/all"), .fcm("gone", lastSeen: longAgo)],
             rule: PlaceAndChannel())

@@ -97,7 +97,7 @@ struct TokenResolverTests {
         var fanOut = try makeFanOut { _, devices in
             devices.append(token: "second", platform: .fcm, app: "", to: 1)
             devices.append(token: "first", platform: .fcm, app: "", lastSeen: noon, to: 0)
-            devices.append(token: "stale", platform: .fcm, app: "", lastSeen: WallTime(milliseconds: 0), to: 0)
+            devices.append(token: "stale", platform: .fcm, app: "", lastSeen: 0, to: 0)
             devices.append(token: "third", platform: .fcm, app: "", to: 1)
         }
         _ = try fanOut.resolve(batch, from: 0, limit: 10)

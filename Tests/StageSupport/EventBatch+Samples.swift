@@ -1,8 +1,9 @@
 import Events
 import NotificationPayload
+import TestSupport
 
 /// 2025-07-07T14:00:00Z.
-package let noon = WallTime(milliseconds: 1_751_896_800_000)
+package let noon: WallTime = 1_751_896_800_000
 package let day: Int64 = 86_400_000
 
 extension EventBatch {

@@ -1,6 +1,7 @@
+import Events
 import OrderState
 
 /// Most tests know no split instant.
 extension TimerWatermark: ExpressibleByIntegerLiteral {
-    public init(integerLiteral time: Int64) { self.init(time) }
+    public init(integerLiteral time: Int64) { self.init(WallTime(milliseconds: time)) }
 }

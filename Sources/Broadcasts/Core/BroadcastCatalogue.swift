@@ -68,19 +68,19 @@ struct BroadcastCatalogue: ~Copyable {
     }
 
     /// What a joiner of an audience gets: the newest broadcasts below an offset that have not expired, oldest first.
-    func late(_ audience: ChannelHash, below offset: Int64, clock: Int64, limit: Int) -> [StoredBroadcast] {
+    func late(_ audience: ChannelHash, below offset: Int64, clock: WallTime, limit: Int) -> [StoredBroadcast] {
         guard let all = byAudience[audience], limit > 0 else { return [] }
         return all.filter { broadcast in
             guard broadcast.offset < offset, case .published(let content, _) = broadcast.content else { return false }
-            return content.expiresAt.milliseconds > clock
+            return content.expiresAt > clock
         }.suffix(limit)
     }
 
     /// The offset of the oldest broadcast that has not expired; the end of the topic if there is none.
-    func oldestValid(clock: Int64) -> Int64 {
+    func oldestValid(clock: WallTime) -> Int64 {
         let oldest = broadcasts.first { broadcast in
             guard case .published(let content, _) = broadcast.content else { return false }
-            return content.expiresAt.milliseconds > clock
+            return content.expiresAt > clock
         }
         return oldest?.offset ?? reached
     }

@@ -8,9 +8,9 @@ extension BroadcastCore {
     /// that it has missed.
     ///
     /// - Parameters:
-    ///   - timestamp: the record's own, in milliseconds since 1970.
+    ///   - timestamp: the record's own.
     ///   - clock: decides what has expired; the same in a whole transaction.
-    package mutating func take(_ record: SubscriptionRecord, timestamp: Int64?, clock: Int64) throws {
+    package mutating func take(_ record: SubscriptionRecord, timestamp: WallTime?, clock: WallTime) throws {
         guard let partition = partitions[record.partition], record.offset >= partition.next.offset else { return }
         partition.next.offset = record.offset + 1
         open.taken += 1

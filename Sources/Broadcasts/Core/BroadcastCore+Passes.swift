@@ -14,10 +14,10 @@ extension BroadcastCore {
     /// The caller has made sure that the partition's subscriptions and the broadcasts are up to date. Comes before any
     /// ``take(_:timestamp:clock:)`` of the transaction.
     /// - Parameters:
-    ///   - clock: decides what has expired; in milliseconds since 1970.
+    ///   - clock: decides what has expired.
     ///   - budget: the dispatch records that may be written.
     package mutating func send(
-        _ number: Int32, clock: Int64, budget: inout Int, into sink: inout some BroadcastSink & ~Copyable
+        _ number: Int32, clock: WallTime, budget: inout Int, into sink: inout some BroadcastSink & ~Copyable
     ) throws {
         guard let partition = partitions[number], isKnown(partition) else { return }
         while budget > 0 {
@@ -40,7 +40,7 @@ extension BroadcastCore {
 
     /// - Returns: false if the broadcast is not sent.
     private mutating func begin(
-        _ broadcast: StoredBroadcast, in partition: BroadcastPartition, clock: Int64,
+        _ broadcast: StoredBroadcast, in partition: BroadcastPartition, clock: WallTime,
         into sink: inout some BroadcastSink & ~Copyable
     ) throws -> Bool {
         switch broadcast.content {
@@ -49,7 +49,7 @@ extension BroadcastCore {
             skip(broadcast, nil, .deadLetter, in: partition)
             return false
         case .published(let content, let audience):
-            guard content.expiresAt.milliseconds > clock else {
+            guard content.expiresAt > clock else {
                 skip(broadcast, content.notificationID, .expired, in: partition)
                 return false
             }
@@ -108,7 +108,7 @@ extension BroadcastCore {
 
     /// Sends to the next devices, and ends the pass after the last one, or where the broadcast is no longer to be sent.
     private mutating func continuePass(
-        of partition: BroadcastPartition, clock: Int64, budget: inout Int,
+        of partition: BroadcastPartition, clock: WallTime, budget: inout Int,
         into sink: inout some BroadcastSink & ~Copyable
     ) throws {
         guard let broadcast = catalogue.broadcast(at: partition.next.broadcast) else {
@@ -122,7 +122,7 @@ extension BroadcastCore {
             try write(letter, broadcast, for: partition, into: &sink)
             return end(partition, nil, .failed)
         }
-        guard content.expiresAt.milliseconds > clock else { return end(partition, content, .expired) }
+        guard content.expiresAt > clock else { return end(partition, content, .expired) }
         if let letter = renderer.begin(
             content, from: broadcast.record, of: settings.topic, headers: broadcast.headers)
         {

@@ -85,7 +85,7 @@ package struct BroadcastCore: ~Copyable {
     }
 
     /// Where broadcasts begin for a partition that has none.
-    package func firstBroadcast(includesValid: Bool, clock: Int64) -> Int64 {
+    package func firstBroadcast(includesValid: Bool, clock: WallTime) -> Int64 {
         includesValid ? catalogue.oldestValid(clock: clock) : catalogue.reached
     }
 
@@ -95,7 +95,7 @@ package struct BroadcastCore: ~Copyable {
     ///
     /// - Parameter oldest: offsets that were committed before this time are committed again.
     package mutating func finish(
-        clock: Int64, oldest: Int64, origin: BroadcastJournalEntry
+        clock: WallTime, oldest: WallTime, origin: BroadcastJournalEntry
     ) -> (offsets: [Int32: BroadcastOffset], entry: BroadcastJournalEntry)? {
         var entry = origin
         var offsets: [Int32: BroadcastOffset] = [:]
@@ -142,7 +142,7 @@ package struct BroadcastCore: ~Copyable {
         for (number, partition) in partitions {
             let offset = found[number] ?? nil
             // An offset without a time was never committed.
-            let before = partition.committed.time == 0 ? nil : partition.committed
+            let before = partition.committed.time == .epoch ? nil : partition.committed
             if offset != partition.next { isCommitted = false }
             if offset != before { isAborted = false }
         }

@@ -38,8 +38,8 @@ final class StoredBroadcast {
                 name: views[2 + 2 * index], value: record.headers[index].value == nil ? nil : views[3 + 2 * index])
         }
         let event = EventRecord(
-            partition: 0, offset: record.offset, timestamp: record.timestamp.map(WallTime.init(milliseconds:)),
-            key: views[0], value: views[1], headers: 0..<headers.count)
+            partition: 0, offset: record.offset, timestamp: record.timestamp, key: views[0], value: views[1],
+            headers: 0..<headers.count)
         self.memory = memory
         offset = record.offset
         self.record = event

@@ -1,3 +1,5 @@
+import Events
+
 /// Why a device got a broadcast, or did not: from the records of its subscription and from the journal of their partition.
 /// No I/O and no clock.
 package struct BroadcastTrace {
@@ -5,34 +7,34 @@ package struct BroadcastTrace {
     package struct Version: Equatable, Sendable {
         package var offset: Int64
         package var isLive: Bool
-        /// In milliseconds since 1970; nil where the subscription does not say.
-        package var lastSeen: Int64?
+        /// Nil where the subscription does not say.
+        package var lastSeen: WallTime?
 
-        package init(offset: Int64, isLive: Bool, lastSeen: Int64? = nil) {
+        package init(offset: Int64, isLive: Bool, lastSeen: WallTime? = nil) {
             self.offset = offset
             self.isLive = isLive
             self.lastSeen = lastSeen
         }
     }
 
-    /// What a pass, or a later joining, gave the device. Clocks are those of the transactions, in milliseconds since 1970.
+    /// What a pass, or a later joining, gave the device. Clocks are those of the transactions.
     package enum Fate: Equatable, Sendable {
         /// By the pass.
-        case sent(clock: Int64)
+        case sent(clock: WallTime)
         /// In the transaction that read its joining.
-        case sentLate(clock: Int64)
+        case sentLate(clock: WallTime)
         /// It is not subscribed, and was not when the pass began.
         case notSubscribed
         /// It unsubscribed after the pass had begun, and before its turn.
-        case left(clock: Int64)
+        case left(clock: WallTime)
         /// Last seen longer before the publication than is allowed.
-        case stale(lastSeen: Int64)
+        case stale(lastSeen: WallTime)
         /// The pass is to begin.
         case waiting
         /// The pass is under way.
         case notReached
         /// The pass ended before its turn.
-        case ended(BroadcastJournalEntry.Slice.End, clock: Int64)
+        case ended(BroadcastJournalEntry.Slice.End, clock: WallTime)
         /// There was no pass.
         case skipped(BroadcastJournalEntry.Skipped.Reason)
         /// The group is past it without a pass: it was cancelled before, or the group began after it.
@@ -40,11 +42,11 @@ package struct BroadcastTrace {
         /// It joined, and that record is not read yet.
         case joiningNotRead
         /// When its joining was read the broadcast had expired.
-        case joinedAfterExpiry(clock: Int64)
+        case joinedAfterExpiry(clock: WallTime)
         /// When its joining was read the broadcast was cancelled or replaced.
-        case joinedAfterEnd(clock: Int64)
+        case joinedAfterEnd(clock: WallTime)
         /// When its joining was read there were as many newer ones as a joiner gets.
-        case beyondMostLate(clock: Int64)
+        case beyondMostLate(clock: WallTime)
 
         /// Whether a record was written for the device.
         package var isSent: Bool {
@@ -60,13 +62,12 @@ package struct BroadcastTrace {
     /// The broadcast in question.
     package struct Subject: Equatable, Sendable {
         package var offset: Int64
-        /// In milliseconds since 1970, as those below.
-        package var publishedAt: Int64
-        package var expiresAt: Int64
+        package var publishedAt: WallTime
+        package var expiresAt: WallTime
         /// When it was cancelled or replaced; nil: it was not.
-        package var endedAt: Int64?
+        package var endedAt: WallTime?
 
-        package init(offset: Int64, publishedAt: Int64, expiresAt: Int64, endedAt: Int64?) {
+        package init(offset: Int64, publishedAt: WallTime, expiresAt: WallTime, endedAt: WallTime?) {
             self.offset = offset
             self.publishedAt = publishedAt
             self.expiresAt = expiresAt
@@ -75,7 +76,7 @@ package struct BroadcastTrace {
     }
 
     private struct Slice {
-        var clock: Int64
+        var clock: WallTime
         /// The pass goes over the devices as they were below this offset.
         var from: Int64
         var slice: BroadcastJournalEntry.Slice
@@ -95,7 +96,7 @@ package struct BroadcastTrace {
     private var slices: [Slice] = []
     private var skipped: BroadcastJournalEntry.Skipped.Reason?
     /// By the offset of a joining, the clock of its transaction, and what joiners of it got of the broadcast.
-    private var joinings: [Int64: (clock: Int64, sent: Int)] = [:]
+    private var joinings: [Int64: (clock: WallTime, sent: Int)] = [:]
 
     /// - Parameters:
     ///   - partition: of the subscriptions, where the device's key is.

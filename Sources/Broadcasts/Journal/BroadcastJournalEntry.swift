@@ -169,8 +169,8 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
     package var ranges: [Range] = []
     /// The view of `topic.broadcasts` had everything below this offset.
     package var broadcasts: Int64 = 0
-    /// Decides what has expired; in milliseconds since 1970.
-    package var clock: Int64 = 0
+    /// Decides what has expired.
+    @Milliseconds package var clock = .epoch
     package var passes: [Slice] = []
     package var late: [Late] = []
     package var skipped: [Skipped] = []

@@ -23,13 +23,13 @@ package struct BroadcastOffset: Equatable, Sendable {
     package var offset: Int64
     /// The partitions of the subscriptions' topic when it was committed.
     package var partitions: Int32
-    /// When it was committed, in milliseconds since 1970.
-    package var time: Int64
+    /// When it was committed.
+    package var time: WallTime
     /// The broadcast whose pass is under way, or the next one.
     package var broadcast: Int64
     package var pass: Pass?
 
-    package init(offset: Int64, partitions: Int32, time: Int64, broadcast: Int64, pass: Pass? = nil) {
+    package init(offset: Int64, partitions: Int32, time: WallTime, broadcast: Int64, pass: Pass? = nil) {
         self.offset = offset
         self.partitions = partitions
         self.time = time
@@ -39,7 +39,7 @@ package struct BroadcastOffset: Equatable, Sendable {
 
     /// At most 160 bytes.
     package var metadata: String {
-        var text = "v1 n=\(partitions) t=\(time) b=\(broadcast)"
+        var text = "v1 n=\(partitions) t=\(time.milliseconds) b=\(broadcast)"
         guard let pass else { return text }
         text += " s=\(pass.joinedBelow)"
         if let key = pass.key { text += " k=\(String(decoding: Base64URL.encode(key), as: UTF8.self))" }
@@ -50,14 +50,14 @@ package struct BroadcastOffset: Equatable, Sendable {
     /// ignored.
     package init?(offset: Int64, metadata: String) {
         guard offset >= 0, let words = MetadataWords(metadata) else { return nil }
-        var (partitions, time, broadcast): (Int32?, Int64?, Int64?)
+        var (partitions, time, broadcast): (Int32?, WallTime?, Int64?)
         var joinedBelow: Int64?
         var key: [UInt8]?
         let any = 0...Int64.max
         for (name, value) in words.pairs {
             switch name {
             case "n": partitions = MetadataWords.number(value, 1...Int64(Int32.max)).map { Int32($0) }
-            case "t": time = MetadataWords.number(value, any)
+            case "t": time = MetadataWords.number(value, any).map(WallTime.init(milliseconds:))
             case "b": broadcast = MetadataWords.number(value, any)
             case "s":
                 guard let number = MetadataWords.number(value, any) else { return nil }

@@ -20,13 +20,13 @@ struct ChannelCheckpoint: Equatable {
     /// The fold is of the records below.
     var offset: Int64
     /// See ``ChannelTable/time``.
-    var time: Int64
+    var time: WallTime
     /// The last records below the offset.
     var records = RecentFingerprints()
 
     /// Lines: version, that of the entries, partition, offset and time; topic; cluster; fingerprints.
     func text(_ origin: Origin) -> String {
-        "v1 e=\(TableEntry.version) p=\(origin.partition) o=\(offset) t=\(time)\n\(origin.topic)\n\(origin.cluster ?? "")\n\(records.text)"
+        "v1 e=\(TableEntry.version) p=\(origin.partition) o=\(offset) t=\(time.milliseconds)\n\(origin.topic)\n\(origin.cluster ?? "")\n\(records.text)"
     }
 
     /// Nil if another version wrote it.
@@ -37,11 +37,10 @@ struct ChannelCheckpoint: Equatable {
         var numbers: [Substring: Int64] = [:]
         for (name, value) in words.pairs { numbers[name] = Int64(value) }
         guard numbers["e"] == Int64(TableEntry.version), let partition = numbers["p"].flatMap(Int32.init(exactly:)),
-            let offset = numbers["o"],
-            let time = numbers["t"]
+            let offset = numbers["o"], let time = numbers["t"]
         else { return nil }
         let origin = Origin(
             topic: String(lines[1]), partition: partition, cluster: lines[2].isEmpty ? nil : String(lines[2]))
-        return (origin, ChannelCheckpoint(offset: offset, time: time, records: records))
+        return (origin, ChannelCheckpoint(offset: offset, time: WallTime(milliseconds: time), records: records))
     }
 }

@@ -11,8 +11,7 @@ extension ChannelTable {
         var committed: Int64
         /// A table that is older may have missed tombstones, in milliseconds (docs/kafka.md 18).
         var largestAge: Int64
-        /// In milliseconds since 1970.
-        var now: Int64
+        var now: WallTime
     }
 
     /// Opens the table of a partition, or creates one. What the log cannot bring up to date is wiped.
@@ -60,7 +59,7 @@ extension ChannelTable {
         defer { reader.end() }
         guard let bytes = try reader.checkpoint() else { return nil }
         return ChannelCheckpoint.read(bytes)
-            ?? (.init(topic: "", partition: -1, cluster: nil), ChannelCheckpoint(offset: 0, time: 0))
+            ?? (.init(topic: "", partition: -1, cluster: nil), ChannelCheckpoint(offset: 0, time: .epoch))
     }
 
     /// Why the log cannot bring a table up to date; nil if it can.

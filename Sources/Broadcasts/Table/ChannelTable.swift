@@ -35,11 +35,11 @@ final class ChannelTable {
     private var entries: [StoreEntry] = []
     /// Everything below is stored.
     private(set) var stored: Int64
-    /// When it had everything in its log, in milliseconds since 1970; until then, when its reading began. Its age is
-    /// measured from this (docs/kafka.md 18).
-    var time: Int64
+    /// When it had everything in its log; until then, when its reading began. Its age is measured from this
+    /// (docs/kafka.md 18).
+    var time: WallTime
     /// The time that is stored with it.
-    private(set) var storedTime: Int64
+    private(set) var storedTime: WallTime
 
     init(store: any OrderedStore, origin: ChannelCheckpoint.Origin, at checkpoint: ChannelCheckpoint) throws(StoreError)
     {
@@ -60,7 +60,7 @@ final class ChannelTable {
     // MARK: Records
 
     /// Stages what a record changes. Records of other audiences change nothing.
-    func apply(_ record: SubscriptionRecord, timestamp: Int64?) throws(StoreError) -> Change {
+    func apply(_ record: SubscriptionRecord, timestamp: WallTime?) throws(StoreError) -> Change {
         stagedFingerprints.append(
             RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key))
         if stagedFingerprints.count > 2 * RecentFingerprints.limit {

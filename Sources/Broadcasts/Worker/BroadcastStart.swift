@@ -8,13 +8,11 @@ enum BroadcastStart: Equatable {
     /// At the ends of its logs, for this reason.
     case first(reason: String)
 
-    /// - Parameters:
-    ///   - committed: nil without a commit.
-    ///   - now: in milliseconds since 1970.
+    /// - Parameter committed: nil without a commit.
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` where keys have moved.
     init(
         _ committed: CommittedOffset?, of partition: TopicPartition, _ log: BroadcastContext.SubscriptionsLog,
-        now: Int64
+        now: WallTime
     ) throws(PipelineError) {
         guard let committed else {
             self = .first(reason: "the group has no offset")

@@ -59,7 +59,7 @@ extension BroadcastWorker {
                 context.meter.firstStart()
                 // Its time says that the group does not have it yet.
                 found.committed[place.partition] = BroadcastOffset(
-                    offset: found.ends[place]?.value ?? 0, partitions: context.log.partitions, time: 0,
+                    offset: found.ends[place]?.value ?? 0, partitions: context.log.partitions, time: .epoch,
                     broadcast: firstBroadcast)
             }
         }
@@ -91,7 +91,7 @@ extension BroadcastWorker {
         return try fold(found)
     }
 
-    private func log(of place: TopicPartition, _ found: Found, now: Int64) -> ChannelTable.Log {
+    private func log(of place: TopicPartition, _ found: Found, now: WallTime) -> ChannelTable.Log {
         ChannelTable.Log(
             origin: .init(topic: place.topic, partition: place.partition, cluster: context.log.cluster),
             start: found.starts[place]?.value ?? 0, committed: found.committed[place.partition]?.offset ?? 0,
@@ -105,7 +105,7 @@ extension BroadcastWorker {
 
     /// Wipes tables that came from another log.
     private mutating func compare(
-        _ records: [TopicPartition: RecentFingerprints], _ found: Found, now: Int64
+        _ records: [TopicPartition: RecentFingerprints], _ found: Found, now: WallTime
     ) throws {
         let judgements = try LogCheck.judge(
             records.filter { !$0.value.elements.isEmpty }, starts: found.starts, ends: found.ends,

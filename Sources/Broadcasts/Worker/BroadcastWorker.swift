@@ -45,8 +45,8 @@ struct BroadcastWorker: ~Copyable {
     /// The first record of the batch that was not taken.
     var next = 0
     var rate: Pace
-    /// The clock of the open transaction, in milliseconds since 1970, and when it began; nil: nothing is open.
-    var opened: (clock: Int64, at: ContinuousClock.Instant)?
+    /// The clock of the open transaction, and when it began; nil: nothing is open.
+    var opened: (clock: WallTime, at: ContinuousClock.Instant)?
     var backoff = Backoff()
     var fencings = Fencings()
     /// Nothing is sent before; after an error.
@@ -188,7 +188,7 @@ struct BroadcastWorker: ~Copyable {
     /// Opens a transaction unless one is open.
     ///
     /// - Returns: its clock.
-    private mutating func open() -> Int64 {
+    private mutating func open() -> WallTime {
         if let opened { return opened.clock }
         let clock = context.clock.now()
         opened = (clock, .now)

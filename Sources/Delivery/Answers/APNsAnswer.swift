@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 
 /// The reason in an answer of APNs.
@@ -6,12 +7,12 @@ struct APNsAnswer {
     static let waitAfterFault: Int64 = 900_000
 
     private var reason: String?
-    /// Of 410: when APNs knew that the token was no longer valid, in milliseconds since 1970.
-    private var timestamp: Int64?
+    /// Of 410: when APNs knew that the token was no longer valid.
+    private var timestamp: WallTime?
 
     init(_ body: JSONValue?) {
         reason = ProviderCode.text(body?.member("reason")?.string)
-        timestamp = body?.member("timestamp")?.integer
+        timestamp = body?.member("timestamp")?.time
     }
 
     func verdict(_ answer: ProviderAnswer, after: Int64?) -> Verdict {
@@ -32,7 +33,7 @@ struct APNsAnswer {
             }
         case 410:
             guard reason == "Unregistered" || reason == "ExpiredToken" else { return .refused(reason: reason) }
-            guard let timestamp, timestamp >= 0 else { return .deadDevice(reason: reason, .now) }
+            guard let timestamp, timestamp >= .epoch else { return .deadDevice(reason: reason, .now) }
             return .deadDevice(reason: reason, .at(timestamp))
         case 404, 405, 406, 411...417, 421...428, 430...499:
             return .refused(reason: reason)

@@ -1,5 +1,6 @@
 import JSONReader
 import Subscriptions
+import Time
 
 /// Reads providers' answers. The memory of the parser is reused; one owner.
 ///
@@ -9,12 +10,12 @@ package struct AnswerReader: ~Copyable {
 
     /// What an answer means.
     ///
-    /// - Parameter now: in milliseconds since 1970; for a `Retry-After` with a date, if the answer has no `date`.
-    package mutating func verdict(of answer: ProviderAnswer, from platform: Platform, now: Int64) -> Verdict {
+    /// - Parameter now: for a `Retry-After` with a date, if the answer has no `date`.
+    package mutating func verdict(of answer: ProviderAnswer, from platform: Platform, now: WallTime) -> Verdict {
         // HTML from a proxy or a load balancer is an answer without members.
         let body = try? reader.parse(answer.body)
         let after = answer.header("retry-after").flatMap { RetryAfter($0) }.map { after in
-            after.wait(now: answer.header("date").flatMap { HTTPDate.milliseconds($0) } ?? now)
+            after.wait(now: answer.header("date").flatMap { HTTPDate.time($0) } ?? now)
         }
         switch platform {
         case .fcm: return FCMAnswer(body).verdict(status: answer.status, after: after)

@@ -4,8 +4,7 @@ import Events
 package enum RetryAfter: Equatable, Sendable {
     /// In milliseconds.
     case delay(Int64)
-    /// In milliseconds since 1970.
-    case date(Int64)
+    case date(WallTime)
 
     /// The longest time that is waited for: a day. A provider's typing error must not hold a message for ever.
     static let longest: Int64 = 86_400_000
@@ -15,7 +14,7 @@ package enum RetryAfter: Equatable, Sendable {
         let text = text.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
             self = .delay(Int64(text).map { min($0, Self.longest / 1_000) * 1_000 } ?? Self.longest)
-        } else if let date = HTTPDate.milliseconds(text) {
+        } else if let date = HTTPDate.time(text) {
             self = .date(date)
         } else {
             return nil
@@ -24,9 +23,8 @@ package enum RetryAfter: Equatable, Sendable {
 
     /// How long to wait, in milliseconds, from 0 to a day.
     ///
-    /// - Parameter now: the sender of the header's own clock, if the answer has it (`date`), in milliseconds since 1970:
-    ///   ours may differ.
-    package func wait(now: Int64) -> Int64 {
+    /// - Parameter now: the sender of the header's own clock, if the answer has it (`date`): ours may differ.
+    package func wait(now: WallTime) -> Int64 {
         switch self {
         case .delay(let delay): delay
         case .date(let date): date - min(max(now, date - Self.longest), date)
@@ -38,9 +36,9 @@ package enum RetryAfter: Equatable, Sendable {
 package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// In milliseconds since 1970; nil for any other text. `Sun, 06 Nov 1994 08:49:37 GMT`, and of older servers
-    /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov 6 08:49:37 1994`.
-    package static func milliseconds(_ text: String) -> Int64? {
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, and of older servers `Sunday, 06-Nov-94 08:49:37 GMT` and
+    /// `Sun Nov 6 08:49:37 1994`; nil for any other text.
+    package static func time(_ text: String) -> WallTime? {
         let words = text.split(separator: " ").map(String.init)
         switch words.count {
         case 6 where words[0].hasSuffix(",") && words[5] == "GMT":
@@ -58,13 +56,14 @@ package enum HTTPDate {
         }
     }
 
-    private static func time(year: Int?, month: String, day: Int?, clock: String) -> Int64? {
+    private static func time(year: Int?, month: String, day: Int?, clock: String) -> WallTime? {
         let parts = clock.split(separator: ":", omittingEmptySubsequences: false).map { number(String($0), 2) }
         guard let year, let day, let month = months.firstIndex(of: month), parts.count == 3,
             let hour = parts[0], let minute = parts[1], let second = parts[2], hour < 24, minute < 60, second <= 60,
             let date = CivilDate(year: year, month: month + 1, day: day)
         else { return nil }
-        return (Int64(date.daysSinceEpoch) * 86_400 + Int64(hour * 3_600 + minute * 60 + second)) * 1_000
+        let seconds = date.daysSinceEpoch * 86_400 + hour * 3_600 + minute * 60 + second
+        return WallTime(milliseconds: Int64(seconds) * 1_000)
     }
 
     private static func number(_ text: String, _ digits: Int?) -> Int? {

@@ -1,3 +1,5 @@
+import Time
+
 /// What an attempt means for its push, by the providers' own tables (docs/rules.md §11).
 package enum Verdict: Equatable, Sendable {
     /// The provider took it; with its name of the message, if it said one.
@@ -33,8 +35,8 @@ package enum Verdict: Equatable, Sendable {
     package enum Evidence: Equatable, Sendable {
         /// Since the answer.
         case now
-        /// Since a time that the provider says, in milliseconds since 1970.
-        case at(Int64)
+        /// Since a time that the provider says.
+        case at(WallTime)
     }
 }
 

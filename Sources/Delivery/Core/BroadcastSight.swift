@@ -15,13 +15,13 @@ struct BroadcastSight {
     }
 
     var view = BroadcastView()
-    /// When the end that the view has reached was asked for, in milliseconds since 1970.
-    var askedAt: Int64?
+    /// When the end that the view has reached was asked for.
+    var askedAt: WallTime?
 
-    func isFresh(now: Int64) -> Bool { askedAt.map { now - $0 <= Self.longest } ?? false }
+    func isFresh(now: WallTime) -> Bool { askedAt.map { now - $0 <= Self.longest } ?? false }
 
     /// - Parameter time: when the push was read; its broadcast was written before.
-    func standing(of broadcast: Int64?, readAt time: Int64) -> Standing {
+    func standing(of broadcast: Int64?, readAt time: WallTime) -> Standing {
         guard let broadcast else { return .over }
         guard broadcast >= view.reached else { return view.isNewest(broadcast) ? .current : .over }
         return askedAt.map { $0 > time } ?? false ? .over : .unknown

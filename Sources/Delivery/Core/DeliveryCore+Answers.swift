@@ -3,11 +3,9 @@ import Deliveries
 extension DeliveryCore {
     /// The answer to a request, or why there is none. An unknown tag, of a lost partition, is ignored.
     ///
-    /// - Parameters:
-    ///   - status: HTTP's; nil without an answer.
-    ///   - now: in milliseconds since 1970.
+    /// - Parameter status: HTTP's; nil without an answer.
     /// - Returns: the credential that needs a new token: it sends nothing until ``setCredential(_:isReady:isNew:now:)``.
-    package mutating func answer(_ tag: UInt64, _ verdict: Verdict, status: Int?, now: Int64) -> Int? {
+    package mutating func answer(_ tag: UInt64, _ verdict: Verdict, status: Int?, now: WallTime) -> Int? {
         guard let (key, record) = takeInFlight(tag), let index = record.record.credential else { return nil }
         let kind = status.map(AnswerKind.init(status:)) ?? .failed
         credentials[index].bucket?.answered(kind, now: now)
@@ -55,19 +53,19 @@ extension DeliveryCore {
     }
 
     /// The request could not be made of this record: it is refused.
-    package mutating func refuse(_ tag: UInt64, _ problem: MessageProblem, now: Int64) {
+    package mutating func refuse(_ tag: UInt64, _ problem: MessageProblem, now: WallTime) {
         guard let (key, _) = takeInFlight(tag) else { return }
         withdrawProbe(tag, now: now)
         conclude(key, .refused, reason: problem.rawValue, now: now)
     }
 
     /// Adds the time since the last count, without pauses.
-    private func count(_ record: HeldRecord, now: Int64) {
+    private func count(_ record: HeldRecord, now: WallTime) {
         record.note.used += clock.unpaused(from: record.usedUntil, to: now)
         record.usedUntil = now
     }
 
-    private mutating func again(_ key: HeldKey, after: Int64?, now: Int64) {
+    private mutating func again(_ key: HeldKey, after: Int64?, now: WallTime) {
         guard let record = held[key] else { return }
         let tier = tier(attempts: record.note.attempts, wait: after ?? 0)
         let due = now + max(settings.tiers[tier], after ?? 0)
@@ -81,7 +79,7 @@ extension DeliveryCore {
 
     // MARK: Pauses
 
-    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, now: Int64) {
+    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, now: WallTime) {
         let fails = health.record(kind, now: now)
         if tag == laneProbe {
             laneProbe = nil
@@ -98,7 +96,7 @@ extension DeliveryCore {
         }
     }
 
-    private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: Int64) {
+    private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: WallTime) {
         guard credentials[index].probe == tag else { return }
         credentials[index].probe = nil
         switch verdict {
@@ -109,25 +107,25 @@ extension DeliveryCore {
         }
     }
 
-    private mutating func pauseCredential(_ index: Int, _ reason: String, now: Int64) {
+    private mutating func pauseCredential(_ index: Int, _ reason: String, now: WallTime) {
         guard credentials[index].pause == nil else { return }
         credentials[index].pause = .credential(reason, now: now)
         clock.begin(now: now)
     }
 
-    mutating func resume(credential index: Int, now: Int64) {
+    mutating func resume(credential index: Int, now: WallTime) {
         credentials[index].pause = nil
         credentials[index].probe = nil
         restart(now)
     }
 
-    private mutating func restart(_ now: Int64) {
+    private mutating func restart(_ now: WallTime) {
         if canSend { clock.end(now: now) }
         for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
     }
 
-    mutating func withdrawProbe(_ tag: UInt64, now: Int64? = nil) {
-        let now = now ?? lastTick ?? 0
+    mutating func withdrawProbe(_ tag: UInt64, now: WallTime? = nil) {
+        let now = now ?? lastTick ?? .epoch
         if tag == laneProbe {
             laneProbe = nil
             pause?.withdraw(now: now)

@@ -10,7 +10,7 @@ extension DeliveryCore {
     /// A record of a dispatch topic.
     ///
     /// - Returns: false if the partition is full: hand it in again later.
-    package mutating func dispatch(_ record: LaneRecord, now: Int64) -> Bool {
+    package mutating func dispatch(_ record: LaneRecord, now: WallTime) -> Bool {
         guard let state = partitions[record.partition] else { return true }
         let stream = LaneStream.dispatch(record.kind)
         switch state.streams[place(stream)].open(record.source) {
@@ -40,10 +40,10 @@ extension DeliveryCore {
 
     /// A record of a retry topic that is due.
     ///
-    /// - Parameter appendedAt: the record's own timestamp, in milliseconds since 1970.
+    /// - Parameter appendedAt: the record's own timestamp.
     /// - Returns: false if the partition is full: hand it in again later.
     package mutating func retry(
-        _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: Int64, now: Int64
+        _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: WallTime, now: WallTime
     ) -> Bool {
         guard let state = partitions[record.partition] else { return true }
         let stream = LaneStream.tier(record.kind, tier)
@@ -116,7 +116,7 @@ extension DeliveryCore {
     /// - Parameter reason: the sender's own; nil: the last failure's.
     mutating func conclude(
         _ key: HeldKey, _ outcome: DeliveryOutcome, reason: String? = nil, providerID: String? = nil,
-        evidence: Int64? = nil, now: Int64
+        evidence: WallTime? = nil, now: WallTime
     ) {
         guard let ended = held.removeValue(forKey: key) else { return }
         let record = ended.record

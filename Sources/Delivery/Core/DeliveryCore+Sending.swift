@@ -4,15 +4,14 @@ import Pipeline
 extension DeliveryCore {
     /// What `topic.broadcasts` says now; to be called often. Broadcasts wait while it is too old.
     ///
-    /// - Parameter askedAt: when the end that the view has reached was asked for, in milliseconds since 1970; nil where it
-    ///   has reached none.
-    package mutating func see(_ view: BroadcastView, askedAt: Int64?) {
+    /// - Parameter askedAt: when the end that the view has reached was asked for; nil where it has reached none.
+    package mutating func see(_ view: BroadcastView, askedAt: WallTime?) {
         broadcasts.view = view
         broadcasts.askedAt = askedAt
     }
 
     /// The requests to send now, orders before broadcasts.
-    package mutating func takeRequests(now: Int64) -> [LaneRequest] {
+    package mutating func takeRequests(now: WallTime) -> [LaneRequest] {
         var requests: [LaneRequest] = []
         take(.orders, into: &requests, now: now)
         take(.broadcasts, into: &requests, now: now)
@@ -36,7 +35,7 @@ extension DeliveryCore {
         }
     }
 
-    private mutating func take(_ kind: PushKind, into requests: inout [LaneRequest], now: Int64) {
+    private mutating func take(_ kind: PushKind, into requests: inout [LaneRequest], now: WallTime) {
         for index in credentials.indices { credentials[index].bucket?.begin(kind) }
         let queue = kind.index
         guard !ready[queue].isEmpty, kind == .orders || broadcasts.isFresh(now: now) else { return }
@@ -77,7 +76,7 @@ extension DeliveryCore {
     }
 
     private mutating func send(
-        _ key: HeldKey, _ record: HeldRecord, _ credential: Int, into requests: inout [LaneRequest], now: Int64
+        _ key: HeldKey, _ record: HeldRecord, _ credential: Int, into requests: inout [LaneRequest], now: WallTime
     ) {
         inFlight[nextTag] = key
         record.isInFlight = true
@@ -115,7 +114,7 @@ extension DeliveryCore {
     }
 
     /// Whether one more request may be sent; while something is paused, as its probe.
-    private mutating func maySend(_ credential: Int, _ kind: PushKind, tag: UInt64, now: Int64) -> Bool {
+    private mutating func maySend(_ credential: Int, _ kind: PushKind, tag: UInt64, now: WallTime) -> Bool {
         guard credentials[credential].isReady else { return false }
         // A probe of one must not be held back by the other's interval for ever: it needs both to be due.
         if let pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }

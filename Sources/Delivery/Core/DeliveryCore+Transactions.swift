@@ -4,7 +4,7 @@ extension DeliveryCore {
     /// What the next transaction writes and commits; nil if there is nothing to do, or one is open.
     ///
     /// To be ended by ``committed()``, ``aborted()`` or, if its end is unknown, ``resolve(_:)``.
-    package mutating func takeTransaction(now: Int64) -> LaneTransaction? {
+    package mutating func takeTransaction(now: WallTime) -> LaneTransaction? {
         guard writing == nil else { return nil }
         var transaction = outbox
         let streams = settings.streams

@@ -26,7 +26,7 @@ package struct DeliveryCore {
     /// Nothing is sent until a transaction has committed that begins after the process was frozen.
     var mustCommit = false
     var mayClearMustCommit = false
-    var lastTick: Int64?
+    var lastTick: WallTime?
 
     var health = ProviderHealth()
     var pause: ProbedPause?
@@ -85,7 +85,7 @@ package struct DeliveryCore {
 
     /// A partition is to be given up: nothing of it is sent any more, answers are waited for. It has been given up when
     /// ``owns(_:)`` is false.
-    package mutating func revoke(_ partition: Int32, now: Int64) {
+    package mutating func revoke(_ partition: Int32, now: WallTime) {
         switch partitions[partition]?.phase {
         case .active:
             partitions[partition]?.phase = .revoking(until: now + settings.lastAnswers)
@@ -137,7 +137,7 @@ package struct DeliveryCore {
     // MARK: Time and pauses
 
     /// The clock has moved; to be called often. Ends what waited for its time.
-    package mutating func tick(now: Int64) {
+    package mutating func tick(now: WallTime) {
         if let lastTick, now - lastTick > settings.frozenAfter {
             mustCommit = true
             mayClearMustCommit = false
@@ -175,7 +175,7 @@ package struct DeliveryCore {
     var canSend: Bool { !isPaused && credentials.allSatisfy(\.isReady) }
 
     /// A credential has a token, or has none. A new file ends its pause.
-    package mutating func setCredential(_ index: Int, isReady: Bool, isNew: Bool = false, now: Int64) {
+    package mutating func setCredential(_ index: Int, isReady: Bool, isNew: Bool = false, now: WallTime) {
         credentials[index].isReady = isReady
         // The time without a token counts as a pause: nothing could be sent.
         if !isReady { clock.begin(now: now) } else if canSend { clock.end(now: now) }
@@ -183,7 +183,7 @@ package struct DeliveryCore {
     }
 
     /// A request was not made after all: it waits as before.
-    package mutating func putBack(_ tag: UInt64, now: Int64) {
+    package mutating func putBack(_ tag: UInt64, now: WallTime) {
         guard let (key, _) = takeInFlight(tag) else { return }
         withdrawProbe(tag, now: now)
         enqueueFirst(key)
@@ -232,8 +232,8 @@ package struct DeliveryCore {
             unready: credentials.indices.filter { !credentials[$0].isReady }.map { settings.credentials[$0] })
     }
 
-    /// When a record of a retry topic is due, in milliseconds since 1970.
-    package func due(appendedAt: Int64, tier: Int) -> Int64 { appendedAt + settings.tiers[tier] }
+    /// When a record of a retry topic is due.
+    package func due(appendedAt: WallTime, tier: Int) -> WallTime { appendedAt + settings.tiers[tier] }
 }
 
 /// A credential of a lane.
@@ -249,8 +249,8 @@ struct LaneCredential {
 package struct LaneStatus: Equatable, Sendable {
     package var inFlight: Int
     package var held: Int
-    /// When the oldest record that is held was appended to the dispatch topic, in milliseconds since 1970.
-    package var oldest: Int64?
+    /// When the oldest record that is held was appended to the dispatch topic.
+    package var oldest: WallTime?
     package var possiblyTwice: Int
     package var isPaused: Bool
     /// Names of the credentials that are paused, and of those without a token.

@@ -8,7 +8,7 @@ final class LanePartition {
         /// Until a transaction has committed that it is not clean.
         case opening
         case active
-        case revoking(until: Int64)
+        case revoking(until: WallTime)
         /// Until a transaction has committed its last offsets.
         case closing(isClean: Bool)
 
@@ -67,7 +67,7 @@ final class HeldRecord {
     let stream: LaneStream
     let offset: Int64
     /// Up to when ``RetryNote/used`` counts.
-    var usedUntil: Int64
+    var usedUntil: WallTime
     /// Whether it is among the ready ones or in flight.
     var isQueued = false
     var isInFlight = false
@@ -76,7 +76,7 @@ final class HeldRecord {
     /// Whether an earlier owner may have sent it.
     var isInDoubt = false
 
-    init(_ record: LaneRecord, _ note: RetryNote, stream: LaneStream, offset: Int64, usedUntil: Int64) {
+    init(_ record: LaneRecord, _ note: RetryNote, stream: LaneStream, offset: Int64, usedUntil: WallTime) {
         self.record = record
         self.note = note
         self.stream = stream

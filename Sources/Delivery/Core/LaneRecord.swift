@@ -20,11 +20,9 @@ package struct LaneRecord: Equatable, Sendable {
     package var environment: PushEnvironment?
     /// The index of its credential; nil if there is none.
     package var credential: Int?
-    /// In milliseconds since 1970.
-    package var expiresAt: Int64
-    /// When it was appended to the dispatch topic, in milliseconds since 1970; nil of a copy in a retry topic, which does not
-    /// say.
-    package var appendedAt: Int64?
+    package var expiresAt: WallTime
+    /// When it was appended to the dispatch topic; nil of a copy in a retry topic, which does not say.
+    package var appendedAt: WallTime?
     /// The provider's message: the record's value.
     package var value: [UInt8]
     /// All headers but the retry's note, to be passed on.
@@ -43,7 +41,8 @@ package struct LaneRecord: Equatable, Sendable {
     package init(
         _ kind: PushKind = .orders, partition: Int32, source: Int64, device: DeviceOrder.Device, deviceHash: String,
         messageID: String, platform: Platform, app: String? = nil, environment: PushEnvironment? = nil,
-        credential: Int?, expiresAt: Int64, appendedAt: Int64? = nil, broadcast: Int64? = nil, value: [UInt8] = [],
+        credential: Int?, expiresAt: WallTime, appendedAt: WallTime? = nil, broadcast: Int64? = nil,
+        value: [UInt8] = [],
         headers: [Header] = []
     ) {
         self.kind = kind

@@ -1,10 +1,11 @@
 import Digests
+import Time
 
-/// A team's key for APNs, and the provider tokens that it signs (ES256). Times are milliseconds since 1970.
+/// A team's key for APNs, and the provider tokens that it signs (ES256).
 ///
 /// APNs refuses a token of more than an hour, and a new one within twenty minutes of the last.
 package struct ProviderKey: Sendable {
-    /// The age at which a token is replaced.
+    /// The age at which a token is replaced, in milliseconds.
     static let age: Int64 = 45 * 60_000
     /// The age below which no other is made.
     static let youngest: Int64 = 20 * 60_000
@@ -13,7 +14,7 @@ package struct ProviderKey: Sendable {
     package let teamID: String
     private let key: SigningKey
     private var token: BearerToken?
-    private var issuedAt: Int64 = 0
+    private var issuedAt = WallTime.epoch
 
     /// Reads the `.p8` file that Apple gives.
     ///
@@ -40,7 +41,7 @@ package struct ProviderKey: Sendable {
     }
 
     /// The token to send with; makes one if there is none or it is 45 minutes old.
-    package mutating func current(now: Int64) throws(SigningKey.Problem) -> BearerToken {
+    package mutating func current(now: WallTime) throws(SigningKey.Problem) -> BearerToken {
         if let token, now - issuedAt < Self.age, now >= issuedAt { return token }
         return try make(now: now)
     }
@@ -49,16 +50,17 @@ package struct ProviderKey: Sendable {
     ///
     /// - Returns: whether the next one is another. It is not if the token is younger than 20 minutes: then it is the
     ///   clock that is wrong, and a new token would be one too many.
-    package mutating func refuse(_ refused: BearerToken, now: Int64) -> Bool {
+    package mutating func refuse(_ refused: BearerToken, now: WallTime) -> Bool {
         guard refused == token else { return true }
         guard now - issuedAt >= Self.youngest || now < issuedAt else { return false }
         token = nil
         return true
     }
 
-    private mutating func make(now: Int64) throws(SigningKey.Problem) -> BearerToken {
+    private mutating func make(now: WallTime) throws(SigningKey.Problem) -> BearerToken {
         let signed = try key.token(
-            header: #"{"alg":"ES256","kid":"\#(keyID)"}"#, claims: #"{"iss":"\#(teamID)","iat":\#(now / 1_000)}"#)
+            header: #"{"alg":"ES256","kid":"\#(keyID)"}"#,
+            claims: #"{"iss":"\#(teamID)","iat":\#(now.milliseconds / 1_000)}"#)
         guard let made = BearerToken(signed) else { throw .failedToSign }
         token = made
         issuedAt = now

@@ -1,5 +1,6 @@
 import Digests
 import JSONReader
+import Time
 
 /// A Google service account: gets access tokens for FCM by a signed assertion (RFC 7523).
 package struct ServiceAccount: Sendable {
@@ -87,10 +88,8 @@ package struct ServiceAccount: Sendable {
     }
 
     /// The assertion: a JWT, signed with RS256.
-    ///
-    /// - Parameter now: in milliseconds since 1970.
-    package func assertion(now: Int64) throws(SigningKey.Problem) -> [UInt8] {
-        let issued = now / 1_000
+    package func assertion(now: WallTime) throws(SigningKey.Problem) -> [UInt8] {
+        let issued = now.milliseconds / 1_000
         return try key.token(
             header: #"{"alg":"RS256","typ":"JWT","kid":"\#(keyID)"}"#,
             claims: #"{"iss":"\#(email)","scope":"\#(Self.scope)","aud":"\#(tokenURL)","iat":\#(issued),"#
@@ -98,7 +97,7 @@ package struct ServiceAccount: Sendable {
     }
 
     /// The body of the request for an access token: a form, `application/x-www-form-urlencoded`.
-    package func tokenRequest(now: Int64) throws(SigningKey.Problem) -> [UInt8] {
+    package func tokenRequest(now: WallTime) throws(SigningKey.Problem) -> [UInt8] {
         Array("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=".utf8)
             + (try assertion(now: now))
     }

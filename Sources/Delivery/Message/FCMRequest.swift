@@ -1,3 +1,5 @@
+import Time
+
 /// Requests to FCM's HTTP v1 API.
 package struct FCMRequest: Sendable {
     package static let host = "https://fcm.googleapis.com"
@@ -14,11 +16,9 @@ package struct FCMRequest: Sendable {
     /// The request for a dispatch record, sent now: `android.ttl` is the whole seconds that are left, everything else is
     /// as in the record, byte for byte.
     ///
-    /// - Parameters:
-    ///   - expiresAt: of the record, in milliseconds since 1970; later than `now`.
-    ///   - now: in milliseconds since 1970.
+    /// - Parameter expiresAt: of the record; later than `now`.
     package func request(
-        _ value: UnsafeRawBufferPointer, expiresAt: Int64, token: BearerToken, now: Int64
+        _ value: UnsafeRawBufferPointer, expiresAt: WallTime, token: BearerToken, now: WallTime
     ) throws(MessageProblem) -> ProviderRequest {
         ProviderRequest(
             url: url,
@@ -30,10 +30,8 @@ package struct FCMRequest: Sendable {
     }
 
     /// Whole seconds, rounded down. In the last second it is 0: now or never.
-    static func secondsLeft(expiresAt: Int64, now: Int64) -> Int64 {
-        guard expiresAt > now else { return 0 }
-        let (left, overflow) = expiresAt.subtractingReportingOverflow(now)
-        return overflow ? longestLife : min(left / 1_000, longestLife)
+    static func secondsLeft(expiresAt: WallTime, now: WallTime) -> Int64 {
+        min(max(expiresAt - now, 0) / 1_000, longestLife)
     }
 
     /// The value with another `message.android.ttl`. One without is given it: FCM's default is four weeks.

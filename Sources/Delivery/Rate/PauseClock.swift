@@ -1,18 +1,20 @@
-/// How long a lane has been paused: that time does not count when a message is given up. Times are in milliseconds.
+import Time
+
+/// How long a lane has been paused: that time does not count when a message is given up.
 package struct PauseClock: Sendable {
     /// Older pauses are forgotten, and count then: a message is given up after an hour.
     private static let kept = 64
 
-    private var pauses: [Range<Int64>] = []
-    private var began: Int64?
+    private var pauses: [Range<WallTime>] = []
+    private var began: WallTime?
 
     package var isPaused: Bool { began != nil }
 
-    package mutating func begin(now: Int64) {
+    package mutating func begin(now: WallTime) {
         if began == nil { began = now }
     }
 
-    package mutating func end(now: Int64) {
+    package mutating func end(now: WallTime) {
         guard let start = began else { return }
         began = nil
         guard now > start else { return }
@@ -20,8 +22,8 @@ package struct PauseClock: Sendable {
         pauses.append(start..<now)
     }
 
-    /// The time from `start` to `now` without the pauses.
-    package func unpaused(from start: Int64, to now: Int64) -> Int64 {
+    /// The milliseconds from `start` to `now` without the pauses.
+    package func unpaused(from start: WallTime, to now: WallTime) -> Int64 {
         guard now > start else { return 0 }
         var time = now - start
         for pause in pauses { time -= max(min(pause.upperBound, now) - max(pause.lowerBound, start), 0) }

@@ -1,4 +1,6 @@
-/// Whether a lane's provider works: the answers of the last ten seconds. Times are in milliseconds of any clock.
+import Time
+
+/// Whether a lane's provider works: the answers of the last ten seconds.
 package struct ProviderHealth: Sendable {
     /// Fewer answers than this say nothing.
     static let fewest = 20
@@ -11,9 +13,10 @@ package struct ProviderHealth: Sendable {
     /// An answer, or its absence.
     ///
     /// - Returns: whether the provider fails: over half of at least 20 were 5xx, time-outs or broken connections.
-    package mutating func record(_ kind: AnswerKind, now: Int64) -> Bool {
-        advance(to: now / 1_000)
-        let place = Int(now / 1_000 % Int64(Self.seconds))
+    package mutating func record(_ kind: AnswerKind, now: WallTime) -> Bool {
+        let second = now.milliseconds / 1_000
+        advance(to: second)
+        let place = Int(second % Int64(Self.seconds))
         answers[place] += 1
         switch kind {
         case .failed: failures[place] += 1

@@ -1,9 +1,11 @@
+import Time
+
 /// How fast a credential may send: a rate that begins at zero and grows to its full value within a minute, shared with
-/// other processes, and halved when the provider says that it is too high. Times are in milliseconds of any clock.
+/// other processes, and halved when the provider says that it is too high.
 package struct TokenBucket: Sendable {
-    /// How long the rate grows from zero.
+    /// How long the rate grows from zero, in milliseconds.
     static let ramp: Double = 60_000
-    /// What is not used is lost after so long: a quota is spread evenly.
+    /// What is not used is lost after so many milliseconds: a quota is spread evenly.
     static let burst: Double = 50
     /// The share of 429 in a second's answers from which on the rate is halved.
     static let tolerated = 0.01
@@ -15,8 +17,8 @@ package struct TokenBucket: Sendable {
     package private(set) var share: Double
     private var factor = 1.0
     private var tokens = 1.0
-    private var began: Int64?
-    private var last: Int64 = 0
+    private var began: WallTime?
+    private var last = WallTime.epoch
     private var second = Int64.min
     private var answers = 0
     private var throttled = 0
@@ -32,7 +34,7 @@ package struct TokenBucket: Sendable {
     }
 
     /// The rate now, in messages a millisecond.
-    package func rate(now: Int64) -> Double {
+    package func rate(now: WallTime) -> Double {
         full * share * factor * min(Double(now - (began ?? now)) / Self.ramp, 1)
     }
 
@@ -55,7 +57,7 @@ package struct TokenBucket: Sendable {
 
     /// Takes one message's token; false if it has to wait. The first one never waits. While orders wait, broadcasts get at
     /// most every second token.
-    package mutating func take(_ kind: PushKind = .orders, now: Int64) -> Bool {
+    package mutating func take(_ kind: PushKind = .orders, now: WallTime) -> Bool {
         fill(now)
         switch kind {
         case .orders:
@@ -76,7 +78,7 @@ package struct TokenBucket: Sendable {
     }
 
     /// Begins at zero again: after a pause.
-    package mutating func restart(now: Int64) {
+    package mutating func restart(now: WallTime) {
         began = now
         last = now
         tokens = 1
@@ -84,7 +86,7 @@ package struct TokenBucket: Sendable {
     }
 
     /// An answer came.
-    package mutating func answered(_ kind: AnswerKind, now: Int64) {
+    package mutating func answered(_ kind: AnswerKind, now: WallTime) {
         closeSecond(now)
         answers += 1
         switch kind {
@@ -93,7 +95,7 @@ package struct TokenBucket: Sendable {
         }
     }
 
-    private mutating func fill(_ now: Int64) {
+    private mutating func fill(_ now: WallTime) {
         closeSecond(now)
         guard let began else {
             self.began = now
@@ -108,10 +110,10 @@ package struct TokenBucket: Sendable {
     }
 
     /// The most that is saved: one message at least, or a low rate would never send.
-    private func limit(now: Int64) -> Double { max(rate(now: now) * Self.burst, 1) }
+    private func limit(now: WallTime) -> Double { max(rate(now: now) * Self.burst, 1) }
 
-    private mutating func closeSecond(_ now: Int64) {
-        let current = now / 1_000
+    private mutating func closeSecond(_ now: WallTime) {
+        let current = now.milliseconds / 1_000
         guard current != second else { return }
         if second != Int64.min {
             if Double(throttled) > Double(answers) * Self.tolerated {

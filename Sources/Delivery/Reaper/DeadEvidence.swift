@@ -4,7 +4,7 @@ import Subscriptions
 
 /// What a range of `notifications.deliveries` says about dead devices. Reads no clock and no log.
 package struct DeadEvidence {
-    /// How old evidence must be: a device that registers again meanwhile is then in the table.
+    /// How old evidence must be, in milliseconds: a device that registers again meanwhile is then in the table.
     package static let age: Int64 = 600_000
     /// The devices of one pass; the rest is left to the next one.
     package static let mostDevices = 250_000
@@ -31,10 +31,10 @@ package struct DeadEvidence {
     }
 
     /// Evidence later than this is not read yet, nor what comes after it in its partition.
-    private let latest: Int64
+    private let latest: WallTime
     private let limit: Int
-    /// When each device was last known to be dead, in milliseconds since 1970.
-    private(set) var devices: [DeviceHash: [Target: Int64]] = [:]
+    /// When each device was last known to be dead.
+    private(set) var devices: [DeviceHash: [Target: WallTime]] = [:]
     package private(set) var answers: [String: Answers] = [:]
     /// Partitions that are not read further, by the offset to continue at.
     private(set) var cut: [Int32: Int64] = [:]
@@ -43,7 +43,7 @@ package struct DeadEvidence {
     /// Whether there were too many devices for one pass.
     package private(set) var hasMore = false
 
-    package init(now: Int64, age: Int64 = Self.age, limit: Int = Self.mostDevices) {
+    package init(now: WallTime, age: Int64 = Self.age, limit: Int = Self.mostDevices) {
         latest = now - age
         self.limit = limit
     }

@@ -10,8 +10,8 @@ package struct LiveVersions {
         package var platform: Platform
         package var app: String
         package var environment: PushEnvironment
-        /// The newest of when it was registered, last seen and written, in milliseconds since 1970.
-        package var newest: Int64
+        /// The newest of when it was registered, last seen and written.
+        package var newest: WallTime
     }
 
     package private(set) var versions: [[UInt8]: Version] = [:]
@@ -24,15 +24,12 @@ package struct LiveVersions {
             return
         }
         guard let subscription = try? Subscription.decode(key: key, value: value) else { return }
-        let times = [
-            subscription.registeredAt?.milliseconds, subscription.lastSeenAt?.milliseconds,
-            record.timestamp?.milliseconds,
-        ]
+        let times = [subscription.registeredAt, subscription.lastSeenAt, record.timestamp]
         versions[key] = Version(
             partition: record.partition, offset: record.offset.value, platform: subscription.platform,
             app: subscription.app, environment: subscription.environment,
             // Without any time it cannot be told to be older.
-            newest: times.compactMap { $0 }.max() ?? .max)
+            newest: times.compactMap { $0 }.max() ?? .distantFuture)
     }
 }
 
@@ -42,7 +39,7 @@ package struct DeadVersion: Equatable, Sendable {
     package var device: DeviceHash
     package var version: LiveVersions.Version
     package var credential: String
-    package var evidence: Int64
+    package var evidence: WallTime
 
     /// The null that takes it out of the table, in its partition, which is that of the key.
     var tombstone: ProducerRecord {

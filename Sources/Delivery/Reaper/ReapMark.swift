@@ -6,17 +6,17 @@ import KafkaClient
 package struct ReapMark: Equatable, Sendable {
     package static let header = "dead"
 
-    /// Since when the device is known to be dead, in milliseconds since 1970.
-    package var evidence: Int64
+    /// Since when the device is known to be dead.
+    package var evidence: WallTime
     /// The latest version of the key that the writer knew of, in the same partition.
     package var judged: Int64
 
-    package init(evidence: Int64, judged: Int64) {
+    package init(evidence: WallTime, judged: Int64) {
         self.evidence = evidence
         self.judged = judged
     }
 
-    package var text: String { "\(evidence)/\(judged)" }
+    package var text: String { "\(evidence.milliseconds)/\(judged)" }
 
     /// Nil for a text that is none.
     package init?(_ text: String) {
@@ -24,7 +24,7 @@ package struct ReapMark: Equatable, Sendable {
         guard parts.count == 2, let evidence = parts[0], let judged = parts[1], evidence >= 0, judged >= 0 else {
             return nil
         }
-        self.init(evidence: evidence, judged: judged)
+        self.init(evidence: WallTime(milliseconds: evidence), judged: judged)
     }
 
     /// The mark of a record; nil for what others have written.

@@ -19,7 +19,7 @@ package struct ReapRun<Log: ReapLog> {
     }
 
     /// Finds out what would be deleted now. Writes nothing.
-    package func plan(now: Int64, age: Int64 = DeadEvidence.age, limit: Int = DeadEvidence.mostDevices) throws
+    package func plan(now: WallTime, age: Int64 = DeadEvidence.age, limit: Int = DeadEvidence.mostDevices) throws
         -> ReapPlan
     {
         let base = ReapPositions(try log.committed())

@@ -33,7 +33,7 @@ final class CredentialSender {
     /// FCM has one; APNs one for each environment, since a connection has one kind of token.
     private var clients: [(environment: PushEnvironment?, client: HTTPClient)] = []
     private var results: [HTTPResult] = []
-    private var nextRead: Int64 = 0
+    private var nextRead = WallTime.epoch
     /// The last failure, for a person: of the connection, or the provider's code.
     private(set) var lastFailure: String?
     /// Why there is no token, if the token endpoint said so.
@@ -71,15 +71,15 @@ final class CredentialSender {
         }
     }
 
-    func isReady(now: Int64) -> Bool { token.isReady(now: now) }
+    func isReady(now: WallTime) -> Bool { token.isReady(now: now) }
 
     /// See ``ProviderToken/age(now:)``.
-    func tokenAge(now: Int64) -> Duration? { token.age(now: now) }
+    func tokenAge(now: WallTime) -> Duration? { token.age(now: now) }
 
     /// Looks at the files, and asks for an access token if one is due.
     ///
     /// - Returns: whether the files have changed.
-    func tick(now: Int64) -> Bool {
+    func tick(now: WallTime) -> Bool {
         var isNew = false
         if now >= nextRead {
             nextRead = now + Self.fileInterval
@@ -113,7 +113,7 @@ final class CredentialSender {
     ///
     /// - Returns: the tags of those that cannot be made, and why; nil: there is no token.
     func send(
-        _ requests: [LaneRequest], _ reader: inout MessageReader, now: Int64
+        _ requests: [LaneRequest], _ reader: inout MessageReader, now: WallTime
     ) -> [(tag: UInt64, problem: MessageProblem?)] {
         var failed: [(tag: UInt64, problem: MessageProblem?)] = []
         var made: [[HTTPRequest]] = Array(repeating: [], count: clients.count)
@@ -143,7 +143,7 @@ final class CredentialSender {
     }
 
     /// What came of requests since the last call.
-    func takeResults(_ answers: inout AnswerReader, now: Int64) -> [Result] {
+    func takeResults(_ answers: inout AnswerReader, now: WallTime) -> [Result] {
         results.removeAll(keepingCapacity: true)
         for (_, client) in clients { client.takeResults(into: &results) }
         var taken: [Result] = []
@@ -167,7 +167,7 @@ final class CredentialSender {
         }
     }
 
-    private func read(_ result: HTTPResult, _ answers: inout AnswerReader, now: Int64) -> Result? {
+    private func read(_ result: HTTPResult, _ answers: inout AnswerReader, now: WallTime) -> Result? {
         switch result.outcome {
         case .success(let response):
             let verdict = response.body.withUnsafeBytes { body in
@@ -190,7 +190,7 @@ final class CredentialSender {
         }
     }
 
-    private func complete(_ outcome: Swift.Result<HTTPResponse, HTTPFailure>, now: Int64) {
+    private func complete(_ outcome: Swift.Result<HTTPResponse, HTTPFailure>, now: WallTime) {
         let answer: AccessTokenAnswer
         switch outcome {
         case .success(let response):
@@ -207,7 +207,7 @@ final class CredentialSender {
     }
 
     /// The provider does not accept the token of this request.
-    func refuseToken(of tag: UInt64, now: Int64) { token.refuse(tag, now: now) }
+    func refuseToken(of tag: UInt64, now: WallTime) { token.refuse(tag, now: now) }
 
     func cancel(_ tags: [UInt64]) {
         for (_, client) in clients { client.cancel(tags: tags) }

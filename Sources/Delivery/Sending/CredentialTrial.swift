@@ -77,7 +77,7 @@ package struct CredentialTrial: Equatable, Sendable {
     }
 
     private static func request(
-        _ credential: DeliveryCredential, _ environment: PushEnvironment?, now: Int64
+        _ credential: DeliveryCredential, _ environment: PushEnvironment?, now: WallTime
     ) -> LaneRequest {
         let hash = String(repeating: "0", count: 64)
         let value =

@@ -39,7 +39,7 @@ struct LaneSenders: ~Copyable {
     /// Looks at the files and the tokens of each.
     ///
     /// - Parameter take: the credential's index, whether it can send, and whether its files have changed.
-    func tick(now: Int64, _ take: (Int, _ isReady: Bool, _ isNew: Bool) -> Void) {
+    func tick(now: WallTime, _ take: (Int, _ isReady: Bool, _ isNew: Bool) -> Void) {
         for (index, sender) in senders.enumerated() {
             guard let sender else { continue }
             let isNew = sender.tick(now: now)
@@ -50,7 +50,7 @@ struct LaneSenders: ~Copyable {
     /// Sends requests.
     ///
     /// - Returns: those that cannot be made, and why; nil: there is no token.
-    mutating func send(_ requests: [LaneRequest], now: Int64) -> [(tag: UInt64, problem: MessageProblem?)] {
+    mutating func send(_ requests: [LaneRequest], now: WallTime) -> [(tag: UInt64, problem: MessageProblem?)] {
         var failed: [(tag: UInt64, problem: MessageProblem?)] = []
         for index in senders.indices {
             let own = requests.filter { $0.credential == index }
@@ -65,21 +65,21 @@ struct LaneSenders: ~Copyable {
     }
 
     /// What came of requests since the last call.
-    mutating func takeResults(now: Int64, _ take: (CredentialSender, CredentialSender.Result) -> Void) {
+    mutating func takeResults(now: WallTime, _ take: (CredentialSender, CredentialSender.Result) -> Void) {
         for sender in senders {
             guard let sender else { continue }
             for result in sender.takeResults(&answers, now: now) { take(sender, result) }
         }
     }
 
-    func refuseToken(of tag: UInt64, credential: Int, now: Int64) -> Bool {
+    func refuseToken(of tag: UInt64, credential: Int, now: WallTime) -> Bool {
         guard let sender = senders[credential] else { return false }
         sender.refuseToken(of: tag, now: now)
         return sender.isReady(now: now)
     }
 
     /// The ages of the tokens that were used, by the credentials' names.
-    func tokenAges(now: Int64) -> [String: Duration] {
+    func tokenAges(now: WallTime) -> [String: Duration] {
         var ages: [String: Duration] = [:]
         for case let sender? in senders { ages[sender.credential.name] = sender.tokenAge(now: now) }
         return ages

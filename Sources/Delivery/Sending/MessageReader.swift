@@ -1,5 +1,6 @@
 import JSONReader
 import Subscriptions
+import Time
 
 /// Makes providers' requests of dispatch records. The parser's memory is reused; one owner.
 struct MessageReader: ~Copyable {
@@ -9,7 +10,7 @@ struct MessageReader: ~Copyable {
     ///   - fcm: of the credential, for records of FCM.
     ///   - apnsURL: nil: Apple's host.
     mutating func request(
-        _ record: LaneRecord, _ fcm: FCMRequest?, apnsURL: String?, _ token: BearerToken, now: Int64
+        _ record: LaneRecord, _ fcm: FCMRequest?, apnsURL: String?, _ token: BearerToken, now: WallTime
     ) throws(MessageProblem) -> ProviderRequest {
         switch record.platform {
         case .fcm:

@@ -2,7 +2,7 @@ import Digests
 import HTTPClient
 import Pipeline
 
-/// The token of a credential, and how it is replaced. Times are milliseconds since 1970.
+/// The token of a credential, and how it is replaced.
 struct ProviderToken {
     private enum Source {
         case account(ServiceAccount, AccessToken)
@@ -14,7 +14,7 @@ struct ProviderToken {
     /// The tag of the first request that was sent with the token that is used now.
     private var since: UInt64 = 0
     private var used: BearerToken?
-    private var usedSince: Int64 = 0
+    private var usedSince = WallTime.epoch
 
     init(_ loaded: LoadedCredential) {
         switch loaded {
@@ -25,7 +25,7 @@ struct ProviderToken {
     }
 
     /// The token for a request; nil while there is none.
-    mutating func token(for tag: UInt64, now: Int64) throws(SigningKey.Problem) -> BearerToken? {
+    mutating func token(for tag: UInt64, now: WallTime) throws(SigningKey.Problem) -> BearerToken? {
         let token: BearerToken?
         switch source {
         case .account(_, let access): token = access.current(now: now)
@@ -43,10 +43,10 @@ struct ProviderToken {
     }
 
     /// How long the token of the last request has been used; nil before the first one.
-    func age(now: Int64) -> Duration? { used == nil ? nil : .milliseconds(max(0, now - usedSince)) }
+    func age(now: WallTime) -> Duration? { used == nil ? nil : .milliseconds(max(0, now - usedSince)) }
 
     /// Whether there is a token to send with.
-    func isReady(now: Int64) -> Bool {
+    func isReady(now: WallTime) -> Bool {
         switch source {
         case .account(_, let access): access.current(now: now) != nil
         case .file, .key: true
@@ -54,7 +54,7 @@ struct ProviderToken {
     }
 
     /// The request for a new access token, if one is due.
-    mutating func request(tag: UInt64, now: Int64) throws(SigningKey.Problem) -> HTTPRequest? {
+    mutating func request(tag: UInt64, now: WallTime) throws(SigningKey.Problem) -> HTTPRequest? {
         guard case .account(let account, var access) = source, access.begin(now: now) else { return nil }
         source = .account(account, access)
         return HTTPRequest(
@@ -65,7 +65,7 @@ struct ProviderToken {
     /// What the token endpoint answered.
     ///
     /// - Returns: why there is no token; nil if there is one.
-    mutating func complete(_ answer: AccessTokenAnswer, now: Int64) -> String? {
+    mutating func complete(_ answer: AccessTokenAnswer, now: WallTime) -> String? {
         guard case .account(let account, var access) = source else { return nil }
         let reason = access.complete(answer, now: now)
         source = .account(account, access)
@@ -73,7 +73,7 @@ struct ProviderToken {
     }
 
     /// The provider does not accept the token of a request any more: it is not used again.
-    mutating func refuse(_ tag: UInt64, now: Int64) {
+    mutating func refuse(_ tag: UInt64, now: WallTime) {
         // An older request's token was replaced already.
         guard tag >= since, let used else { return }
         switch source {

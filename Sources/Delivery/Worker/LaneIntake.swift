@@ -75,10 +75,10 @@ final class StreamIntake {
     var partition: Int32? { isRead ? nil : batch[next].partition }
 
     /// The offset of the first record of the batch, and its timestamp.
-    var first: (offset: Int64, timestamp: Int64)? {
+    var first: (offset: Int64, timestamp: WallTime)? {
         guard !isRead else { return nil }
         let record = batch[next]
-        return (record.offset, record.timestamp ?? 0)
+        return (record.offset, record.timestamp ?? .epoch)
     }
 
     func fill(with consumer: inout Consumer, into errors: inout [KafkaError]) {
@@ -118,8 +118,8 @@ final class StreamIntake {
     /// The partitions in which something waits.
     var partitions: [Int32] { waiting.filter { !$0.value.isEmpty }.map(\.key) }
 
-    /// When the oldest record was appended that was read and not handed in, in milliseconds since 1970.
-    var oldest: Int64? {
+    /// When the oldest record was appended that was read and not handed in.
+    var oldest: WallTime? {
         let first = isRead ? nil : batch[next].timestamp
         return (waiting.values.compactMap { $0.first?.appendedAt } + (first.map { [$0] } ?? [])).min()
     }

@@ -70,9 +70,9 @@ extension LaneWorker {
             return found.mapValues(\.offset)
         case .position(.earliest): return try consumer.startOffsets(topics, timeout: .seconds(10))
         case .position(.latest): return try consumer.endOffsets(topics, timeout: .seconds(10))
-        case .position(.time(let milliseconds)):
+        case .position(.time(let time)):
             return try consumer.offsets(
-                at: WallTime(milliseconds: milliseconds), of: topics, timeout: .seconds(10))
+                at: time, of: topics, timeout: .seconds(10))
         }
     }
 }

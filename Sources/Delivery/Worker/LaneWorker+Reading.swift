@@ -3,7 +3,7 @@ import KafkaClient
 
 extension LaneWorker {
     /// Hands in what there is, and reads more.
-    mutating func read(_ now: Int64) {
+    mutating func read(_ now: WallTime) {
         guard case .reading = phase else { return }
         for number in intake.readOrder {
             let stream = intake.streams[number]
@@ -18,7 +18,7 @@ extension LaneWorker {
     }
 
     /// What waited and does not have to wait any longer.
-    private mutating func handInWaiting(_ stream: StreamIntake, _ now: Int64) {
+    private mutating func handInWaiting(_ stream: StreamIntake, _ now: WallTime) {
         for partition in stream.partitions {
             while core.isReading(partition, stream.stream.kind), let waiting = stream.firstWaiting(partition),
                 handIn(waiting, from: stream.stream, now)
@@ -30,7 +30,7 @@ extension LaneWorker {
     }
 
     /// The records of the batch, until one has to stay in it.
-    private mutating func handInBatch(_ stream: StreamIntake, _ now: Int64) {
+    private mutating func handInBatch(_ stream: StreamIntake, _ now: WallTime) {
         while let partition = stream.partition, let first = stream.first {
             guard core.isReading(partition, stream.stream.kind) else { return }
             defer { stream.removeFirst() }
@@ -72,7 +72,7 @@ extension LaneWorker {
     }
 
     /// - Returns: false if it has to wait.
-    private mutating func handIn(_ waiting: PartitionIntake.Waiting, from stream: LaneStream, _ now: Int64) -> Bool {
+    private mutating func handIn(_ waiting: PartitionIntake.Waiting, from stream: LaneStream, _ now: WallTime) -> Bool {
         switch stream {
         case .dispatch: return core.dispatch(waiting.record, now: now)
         case .tier(_, let tier):

@@ -3,7 +3,7 @@ import Pipeline
 
 extension LaneWorker {
     /// Looks at the credentials' files and tokens.
-    mutating func tickCredentials(_ now: Int64) {
+    mutating func tickCredentials(_ now: WallTime) {
         var changes: [(index: Int, isReady: Bool, isNew: Bool)] = []
         senders.tick(now: now) { changes.append(($0, $1, $2)) }
         for change in changes {
@@ -12,7 +12,7 @@ extension LaneWorker {
     }
 
     /// Takes what the providers have answered.
-    mutating func takeAnswers(_ now: Int64) {
+    mutating func takeAnswers(_ now: WallTime) {
         var results: [CredentialSender.Result] = []
         let meter = context.meter
         senders.takeResults(now: now) { sender, result in
@@ -33,7 +33,7 @@ extension LaneWorker {
     }
 
     /// Sends what may be sent now.
-    mutating func send(_ now: Int64) {
+    mutating func send(_ now: WallTime) {
         senders.cancel(core.takeCancelled())
         if let view = context.broadcasts?.view {
             core.see(view, askedAt: view.freshSince.map { context.clock.now($0) })

@@ -4,7 +4,7 @@ import Pipeline
 
 extension LaneWorker {
     /// Writes and commits what has come together, if it is time.
-    mutating func commitIfDue(_ now: Int64) throws {
+    mutating func commitIfDue(_ now: WallTime) throws {
         guard core.isUrgent || .now >= nextCommit else { return }
         guard let transaction = core.takeTransaction(now: now) else { return }
         nextCommit = .now + context.configuration.delivery.commitInterval

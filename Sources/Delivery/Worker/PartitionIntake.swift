@@ -8,8 +8,7 @@ struct PartitionIntake {
         /// Of a retry topic.
         var note: RetryNote?
         var offset: Int64
-        /// In milliseconds since 1970.
-        var appendedAt: Int64
+        var appendedAt: WallTime
     }
 
     private var waiting: [Waiting] = []

@@ -55,8 +55,7 @@ struct BroadcastMessage {
         body.append("priority", string: text == nil ? "normal" : "high")
         body.append(name: "ttl")
         body.append("\"")
-        body.append(
-            decimal: FCMMessage.timeToLive(from: broadcast.publishedAt, until: broadcast.expiresAt.milliseconds))
+        body.append(decimal: FCMMessage.timeToLive(from: broadcast.publishedAt, until: broadcast.expiresAt))
         body.append("s\"")
         if notification != nil {
             body.beginObject("notification")
@@ -108,7 +107,7 @@ struct BroadcastMessage {
         body.append("apns-priority", string: text == nil ? "5" : "10")
         body.append(name: "apns-expiration")
         body.append("\"")
-        body.append(decimal: MessageBody.seconds(ofMilliseconds: broadcast.expiresAt.milliseconds))
+        body.append(decimal: MessageBody.seconds(of: broadcast.expiresAt))
         body.append("\"")
         body.append("apns-collapse-id", escaping: broadcast.messageID)
     }

@@ -91,9 +91,7 @@ extension FCMMessage {
     }
 
     /// Whole seconds, rounded down (docs/rules.md §8.3).
-    static func timeToLive(from time: WallTime, until expiry: Int64) -> Int64 {
-        let (difference, overflow) = expiry.subtractingReportingOverflow(time.milliseconds)
-        let milliseconds = overflow ? (expiry > time.milliseconds ? Int64.max : 0) : difference
-        return min(max(milliseconds / 1_000, 0), 2_419_200)
+    static func timeToLive(from time: WallTime, until expiry: WallTime) -> Int64 {
+        min(max((expiry - time) / 1_000, 0), 2_419_200)
     }
 }

@@ -3,10 +3,9 @@ import Events
 /// What FCM's message and APNs's have in common: FCM's `apns` is what it sends to iOS devices.
 extension MessageBody {
     /// The headers for APNs (docs/rules.md §8.3 to §8.5), without the topic.
-    ///
-    /// - Parameter expiresAt: in milliseconds.
     mutating func appendHeaders(
-        of request: RequestNotification, _ notification: Notification, _ batch: borrowing EventBatch, expiresAt: Int64
+        of request: RequestNotification, _ notification: Notification, _ batch: borrowing EventBatch,
+        expiresAt: WallTime
     ) {
         append("apns-push-type", string: request.isSilent ? "background" : "alert")
         switch request.priority {
@@ -15,7 +14,7 @@ extension MessageBody {
         }
         append(name: "apns-expiration")
         append("\"")
-        append(decimal: Self.seconds(ofMilliseconds: expiresAt))
+        append(decimal: Self.seconds(of: expiresAt))
         append("\"")
         append("apns-collapse-id", string: batch.bytes(request.collapseKey ?? notification.messageID))
     }
@@ -42,8 +41,8 @@ extension MessageBody {
     }
 
     /// Rounded down, also before 1970.
-    static func seconds(ofMilliseconds time: Int64) -> Int64 {
-        let (seconds, rest) = time.quotientAndRemainder(dividingBy: 1_000)
+    static func seconds(of time: WallTime) -> Int64 {
+        let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1_000)
         return rest < 0 ? seconds - 1 : seconds
     }
 }

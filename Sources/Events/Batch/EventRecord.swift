@@ -37,4 +37,7 @@ public struct EventRecord {
         self.value = value
         self.headers = headers
     }
+
+    /// Its timestamp, from 1970 to 9999; 1970 if it has none.
+    package var clampedTime: WallTime { min(max(timestamp ?? .epoch, .epoch), .latest) }
 }

@@ -16,10 +16,10 @@ public struct RequestNotification: Sendable {
 
     /// The audiences, in the order of the request: positions in ``EventBatch/audiences``.
     public var audiences: Range<Int>
-    /// In milliseconds since 1970 (docs/rules.md §8.3): the header `expires-at`.
-    public var expiresAt: Int64
+    /// The header `expires-at` (docs/rules.md §8.3).
+    public var expiresAt: WallTime
     /// The expiry that FCM's message gets: ``expiresAt``, or another one with `requests.compat-ignore-valid-until`.
-    package var fcmExpiresAt: Int64
+    package var fcmExpiresAt: WallTime
     package var isSilent = false
     package var priority = Priority.high
     /// At most 64 bytes (docs/rules.md §8.5).
@@ -50,8 +50,7 @@ public struct RequestNotification: Sendable {
     package var notificationSize = 0
 
     package init(
-        audiences: Range<Int>, expiresAt: Int64, fcmExpiresAt: Int64, data: TextRange,
-        custom: TextRange
+        audiences: Range<Int>, expiresAt: WallTime, fcmExpiresAt: WallTime, data: TextRange, custom: TextRange
     ) {
         self.audiences = audiences
         self.expiresAt = expiresAt

@@ -36,7 +36,7 @@ package struct BroadcastNotification: Hashable, Sendable {
     /// From then on it is no longer worth delivering; at most ``longestValidity`` after ``publishedAt``.
     package var expiresAt: WallTime {
         switch expiry {
-        case .lifetime(let milliseconds): WallTime(milliseconds: publishedAt.milliseconds + milliseconds)
+        case .lifetime(let milliseconds): publishedAt + milliseconds
         case .instant(let milliseconds): WallTime(milliseconds: milliseconds)
         }
     }

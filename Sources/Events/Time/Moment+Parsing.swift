@@ -41,7 +41,7 @@ extension Moment {
     private init?(epoch number: Int64, isSeconds: Bool) {
         guard number >= (isSeconds ? 1_000_000_000 : 100_000_000_000) else { return nil }
         guard !isSeconds else {
-            self = .instant(number * 1000)
+            self = .instant(WallTime(milliseconds: number * 1000))
             return
         }
         self.init(epochMilliseconds: number)
@@ -49,8 +49,9 @@ extension Moment {
 
     /// The last millisecond of year 9999 is the last with a date.
     private init?(epochMilliseconds: Int64) {
-        guard epochMilliseconds <= 253_402_300_799_999 else { return nil }
-        self = .instant(epochMilliseconds)
+        let instant = WallTime(milliseconds: epochMilliseconds)
+        guard instant <= .latest else { return nil }
+        self = .instant(instant)
     }
 
     /// `YYYY-MM-DD`, alone or followed by `T` or a space, a time, a fraction, and `Z` or an offset.
@@ -75,7 +76,8 @@ extension Moment {
             return
         }
         guard let offset = cursor.offsetInMinutes(), cursor.isAtEnd else { return nil }
-        let instant = Int64(date.daysSinceEpoch) * 86_400_000 + Int64(milliseconds) - Int64(offset) * 60_000
+        let instant = WallTime(
+            milliseconds: Int64(date.daysSinceEpoch) * 86_400_000 + Int64(milliseconds) - Int64(offset) * 60_000)
         self = isEndOfDay ? .endOfDayInstant(instant) : .instant(instant)
     }
 

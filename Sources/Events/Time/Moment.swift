@@ -6,18 +6,18 @@ package enum Moment: Equatable {
     case time(ClockTime)
     /// `2025-07-07T14:00`: the local time of the place, unchanged.
     case local(CivilDate, millisecondsOfDay: Int32)
-    /// A time with an offset or `Z`, or a number since 1970: milliseconds since then.
-    case instant(Int64)
+    /// A time with an offset or `Z`, or a number of seconds or milliseconds since 1970.
+    case instant(WallTime)
     /// 24:00 of a day, only valid as the end of a slot: 23:59 of that day (docs/rules.md §5.2).
     case endOfDay
-    /// The same with an offset: that 23:59 in milliseconds since 1970.
-    case endOfDayInstant(Int64)
+    /// The same with an offset: the instant of that 23:59.
+    case endOfDayInstant(WallTime)
 
     /// The local date in a zone.
     package func date(in zone: TimeZoneTable) -> CivilDate? {
         switch self {
         case .date(let date), .local(let date, _): date
-        case .instant(let milliseconds): zone.wallClock(at: milliseconds)?.date
+        case .instant(let instant): zone.wallClock(at: instant)?.date
         case .time, .endOfDay, .endOfDayInstant: nil
         }
     }
@@ -27,7 +27,7 @@ package enum Moment: Equatable {
         switch self {
         case .time(let time): time
         case .local(_, let milliseconds): ClockTime(minutes: Int(milliseconds) / 60_000)
-        case .instant(let milliseconds): zone.wallClock(at: milliseconds)?.time
+        case .instant(let instant): zone.wallClock(at: instant)?.time
         case .date, .endOfDay, .endOfDayInstant: nil
         }
     }
@@ -36,7 +36,7 @@ package enum Moment: Equatable {
     package func end(in zone: TimeZoneTable) -> ClockTime? {
         switch self {
         case .endOfDay: .lastMinute
-        case .endOfDayInstant(let milliseconds): zone.wallClock(at: milliseconds)?.time
+        case .endOfDayInstant(let instant): zone.wallClock(at: instant)?.time
         case .date, .time, .local, .instant: start(in: zone)
         }
     }
@@ -46,9 +46,9 @@ package enum Moment: Equatable {
     package var eventTime: WallTime? {
         switch self {
         case .local(let date, let milliseconds):
-            WallTime(validating: Int64(date.daysSinceEpoch) * 86_400_000 + Int64(milliseconds))
-        case .instant(let milliseconds):
-            WallTime(validating: milliseconds)
+            WallTime(milliseconds: Int64(date.daysSinceEpoch) * 86_400_000 + Int64(milliseconds)).validated
+        case .instant(let instant):
+            instant.validated
         case .date, .time, .endOfDay, .endOfDayInstant:
             nil
         }
@@ -60,8 +60,5 @@ extension WallTime {
     package static let latest = WallTime(milliseconds: 253_402_300_799_999)
 
     /// Nil outside 1970–9999: a message id has no sign, and a payload's year has four digits.
-    package init?(validating milliseconds: Int64) {
-        guard (0...Self.latest.milliseconds).contains(milliseconds) else { return nil }
-        self.init(milliseconds: milliseconds)
-    }
+    package var validated: WallTime? { (.epoch ... .latest).contains(self) ? self : nil }
 }

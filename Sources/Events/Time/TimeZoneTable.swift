@@ -89,8 +89,9 @@ package struct TimeZoneTable: @unchecked Sendable {
         return index == 0 ? instant : max(instant, starts[index])
     }
 
-    /// The local date and time at an instant, in milliseconds since 1970. Nil outside years 1 to 9999.
-    package func wallClock(at milliseconds: Int64) -> (date: CivilDate, time: ClockTime)? {
+    /// The local date and time at an instant. Nil outside years 1 to 9999.
+    package func wallClock(at instant: WallTime) -> (date: CivilDate, time: ClockTime)? {
+        let milliseconds = instant.milliseconds
         let seconds = milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
         let local = Int(seconds) + offset(at: seconds)
         let days = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400

@@ -9,3 +9,8 @@ extension WallTime {
         self = time
     }
 }
+
+extension JSONValue {
+    /// A whole number of milliseconds as a time, as journals have it; nil for anything else.
+    package var time: WallTime? { integer.map(WallTime.init(milliseconds:)) }
+}

@@ -13,7 +13,7 @@ extension BroadcastExtractor {
         let validity =
             switch expiry {
             case .lifetime(let milliseconds): milliseconds
-            case .instant(let milliseconds): milliseconds - publishedAt.milliseconds
+            case .instant(let milliseconds): WallTime(milliseconds: milliseconds) - publishedAt
             }
         guard validity <= BroadcastNotification.longestValidity else { throw .tooLongValidity(validity) }
         return expiry

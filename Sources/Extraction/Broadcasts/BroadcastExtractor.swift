@@ -43,8 +43,7 @@ package struct BroadcastExtractor: ~Copyable {
         guard let id = arena.text(members.present(.notificationID)) else { throw members.wrong(.notificationID, .text) }
         guard let key = record.key, sameBytes(key, id) else { throw .keyOfBroadcast(record.key, id: id) }
         let (audience, channel) = try audience(of: members)
-        let timestamp = min(max(record.timestamp?.milliseconds ?? 0, 0), WallTime.latest.milliseconds)
-        let publishedAt = try members.time(.publishedAt) ?? WallTime(milliseconds: timestamp)
+        let publishedAt = try members.time(.publishedAt) ?? record.clampedTime
         let expiry = try expiry(of: members, publishedAt: publishedAt)
         var unknownKinds = 0
         let content: BroadcastNotification.Content =

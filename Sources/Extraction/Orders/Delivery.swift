@@ -67,7 +67,7 @@ struct Delivery {
     /// East of Greenwich, the last hours of year 9999 are in year 10000, which a payload cannot name; they count as its
     /// last day.
     func date(of time: WallTime, in zone: TimeZoneTable) -> CivilDate {
-        date ?? zone.wallClock(at: time.milliseconds)?.date ?? .last
+        date ?? zone.wallClock(at: time)?.date ?? .last
     }
 
     /// Fills in what is missing here from the other one.

@@ -7,9 +7,8 @@ struct Request {
     let kind: RequestNotification.Content
     let messageID: UnsafeRawBufferPointer
     let eventTime: WallTime
-    /// In milliseconds since 1970.
-    let expiresAt: Int64
-    let fcmExpiresAt: Int64
+    let expiresAt: WallTime
+    let fcmExpiresAt: WallTime
     /// As the request has it.
     let collapseKey: UnsafeRawBufferPointer?
     let priority: RequestNotification.Priority

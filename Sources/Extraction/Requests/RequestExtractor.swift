@@ -61,13 +61,13 @@ package struct RequestExtractor: ~Copyable {
         let (kind, content) = try content(of: members)
 
         let moment = requestedAt ?? attributes.ceTime.flatMap { Moment($0)?.eventTime }
-        let timestamp = timestamp(of: batch.records[record])
+        let timestamp = batch.records[record].clampedTime
         let eventTime = moment ?? timestamp
-        let byDefault = eventTime.milliseconds + rules.timeToLive.wholeMilliseconds
-        let expiry = expiresAt?.milliseconds ?? content.validUntil?.milliseconds ?? byDefault
+        let byDefault = eventTime + rules.timeToLive.wholeMilliseconds
+        let expiry = expiresAt ?? content.validUntil ?? byDefault
         let ignoresExpiry = rules.ignoresValidUntil && content.validUntil != nil
         // A request with an id of its own that is sent twice has one message id.
-        let identityTime = moment ?? (identity.isOwn ? WallTime(milliseconds: 0) : timestamp)
+        let identityTime = moment ?? (identity.isOwn ? .epoch : timestamp)
         identity.end(type: UnsafeRawBufferPointer(kind.name))
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         let messageID = arena.make { identity.write(orderID: none, eventTime: identityTime, to: $0) }
@@ -106,11 +106,6 @@ package struct RequestExtractor: ~Copyable {
             if text == "normal" { return .normal }
         }
         throw members.wrong(.priority, .priority)
-    }
-
-    /// The record's own time, from 1970 to 9999.
-    private func timestamp(of record: EventRecord) -> WallTime {
-        WallTime(milliseconds: min(max(record.timestamp?.milliseconds ?? 0, 0), WallTime.latest.milliseconds))
     }
 
     /// The identity of the request: the first source that is present (docs/rules.md §6).

@@ -78,7 +78,8 @@ extension Consumer {
         try offsets(Int64(RD_KAFKA_OFFSET_BEGINNING), of: partitions, timeout: timeout, operation: "start_offsets")
     }
 
-    /// The first offset at or after the time; the last stable offset if there is none.
+    /// The first offset at or after the time, or after 1970: Kafka gives earlier times a meaning of their own. The last
+    /// stable offset if there is none.
     ///
     /// Blocks: answer a pending rebalance first. On failure it refreshes the topics' metadata and retries, 4 times in
     /// 1.5 s (docs/kafka.md 16).
@@ -94,7 +95,7 @@ extension Consumer {
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         let deadline = ContinuousClock.now + timeout
         var found = try offsets(
-            times.mapValues(\.milliseconds), timeout: timeout, operation: "offsets_for_times")
+            times.mapValues { max($0, .epoch).milliseconds }, timeout: timeout, operation: "offsets_for_times")
         let pastTheEnd = times.keys.filter { found[$0] == nil }
         if pastTheEnd.isEmpty { return found }
         found.merge(try endOffsets(pastTheEnd, timeout: max(deadline - .now, .seconds(1)))) { $1 }

@@ -52,7 +52,7 @@ package struct RecordBatch: ~Copyable {
         let entry = entries[index]
         return RecordView(
             topic: topics.names[Int(entry.topic)], partition: entry.partition, offset: entry.offset,
-            timestamp: entry.timestamp < 0 ? nil : entry.timestamp,
+            timestamp: entry.timestamp < 0 ? nil : WallTime(milliseconds: entry.timestamp),
             key: entry.key.map { UnsafeRawBufferPointer(start: $0, count: entry.keyCount) },
             value: entry.value.map { UnsafeRawBufferPointer(start: $0, count: entry.valueCount) },
             headers: Int(entry.headersStart)..<Int(entry.headersEnd))
@@ -87,8 +87,7 @@ package struct RecordBatch: ~Copyable {
         let view = self[index]
         return ConsumerRecord(
             topic: view.topic, partition: view.partition, offset: Offset(view.offset),
-            timestamp: view.timestamp.map(WallTime.init(milliseconds:)), key: view.key.map { Array($0) },
-            value: view.value.map { Array($0) },
+            timestamp: view.timestamp, key: view.key.map { Array($0) }, value: view.value.map { Array($0) },
             headers: headers[view.headers].map {
                 RecordHeader(String(decoding: $0.name, as: UTF8.self), $0.value.map { Array($0) })
             })

@@ -3,8 +3,7 @@ package struct RecordView {
     package var topic: String
     package var partition: Int32
     package var offset: Int64
-    /// Milliseconds since the epoch; nil if the record has none.
-    package var timestamp: Int64?
+    package var timestamp: WallTime?
     package var key: UnsafeRawBufferPointer?
     /// nil is a tombstone; an empty value is not.
     package var value: UnsafeRawBufferPointer?
@@ -13,7 +12,7 @@ package struct RecordView {
 
     @inlinable
     package init(
-        topic: String, partition: Int32, offset: Int64, timestamp: Int64?, key: UnsafeRawBufferPointer?,
+        topic: String, partition: Int32, offset: Int64, timestamp: WallTime?, key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?, headers: Range<Int>
     ) {
         self.topic = topic

@@ -10,10 +10,10 @@ final class AppendTime: Sendable {
     private let place = Mutex<(partition: Int32, offset: Int64)?>(nil)
     private static let none = Int64.min
 
-    /// Returns each time once, in milliseconds since 1970; nil if there is no new one. Any thread.
-    func take() -> Int64? {
+    /// Returns each time once; nil if there is no new one. Any thread.
+    func take() -> WallTime? {
         let time = time.exchange(Self.none, ordering: .acquiringAndReleasing)
-        return time == Self.none ? nil : time
+        return time == Self.none ? nil : WallTime(milliseconds: time)
     }
 
     /// Returns each place once; nil if there is no new one. Any thread.

@@ -11,14 +11,14 @@ extension Producer {
     /// - Parameters:
     ///   - value: nil is a tombstone.
     ///   - partition: an existing one; nil: by murmur2 of the key, at random without a key.
-    ///   - timestamp: milliseconds since the epoch; nil: now.
+    ///   - timestamp: nil: now.
     ///   - tag: is returned in a ``DeliveryFailure``.
     /// - Throws: `.messageTooLarge` (for this record), `.queueFull`, or the error that the transaction or the client is
     ///   in.
     package mutating func produce(
         to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<HeaderView> = UnsafeBufferPointer(start: nil, count: 0), partition: Int32? = nil,
-        timestamp: Int64? = nil, tag: UInt64 = 0
+        timestamp: WallTime? = nil, tag: UInt64 = 0
     ) throws(KafkaError) {
         guard topic.producer == topics.producer else {
             throw .configuration("\(topic.name) is a topic of another producer", operation: "produce")
@@ -65,7 +65,7 @@ extension Producer {
                         do throws(KafkaError) {
                             try produce(
                                 to: topic, key: key, value: value, headers: views, partition: record.partition,
-                                timestamp: record.timestamp?.milliseconds, tag: tag)
+                                timestamp: record.timestamp, tag: tag)
                             return nil
                         } catch {
                             return error
@@ -79,11 +79,11 @@ extension Producer {
 
     private func enqueue(
         _ topic: ProducerTopic, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
-        _ headers: OpaquePointer?, _ partition: Int32?, _ timestamp: Int64?, _ tag: UInt64
+        _ headers: OpaquePointer?, _ partition: Int32?, _ timestamp: WallTime?, _ tag: UInt64
     ) -> rd_kafka_resp_err_t {
         carillon_produce(
             handle.pointer, topics.pointers[topic.index], partition ?? RD_KAFKA_PARTITION_UA, key?.baseAddress,
-            key?.count ?? -1, value?.baseAddress, value?.count ?? -1, headers, timestamp ?? -1,
+            key?.count ?? -1, value?.baseAddress, value?.count ?? -1, headers, timestamp?.milliseconds ?? -1,
             UnsafeMutableRawPointer(bitPattern: UInt(tag)))
     }
 

@@ -72,7 +72,7 @@ public struct Producer: ~Copyable {
     /// When the broker appended the latest record with ``timedTag`` that was delivered since the last call, by the
     /// broker's clock; nil if there was none, or its topic does not have `message.timestamp.type=LogAppendTime`.
     public mutating func takeAppendTime() -> WallTime? {
-        handle.callbacks.appended.take().map(WallTime.init(milliseconds:))
+        handle.callbacks.appended.take()
     }
 
     /// Where the broker appended the latest record with ``timedTag`` that was delivered since the last call; nil if there

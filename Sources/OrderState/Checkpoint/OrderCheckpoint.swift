@@ -15,16 +15,15 @@ package struct OrderCheckpoint: ~Copyable {
         /// The state covers the records below this offset.
         package var offset: Int64
         var watermark: TimerWatermark
-        /// The newest timestamp of a record, in milliseconds since 1970.
-        package var newest: Int64
-        /// The timestamp of the first record of a fold that may be incomplete, in milliseconds since 1970; 0 if it is
-        /// complete.
-        package var foldedFrom: Int64 = 0
+        /// The newest timestamp of a record.
+        package var newest: WallTime
+        /// The timestamp of the first record of a fold that may be incomplete; 1970 if it is complete.
+        package var foldedFrom = WallTime.epoch
         /// The last records below ``offset``.
         package var recent = RecentFingerprints()
 
         package init(
-            offset: Int64, watermark: TimerWatermark, newest: Int64, foldedFrom: Int64 = 0,
+            offset: Int64, watermark: TimerWatermark, newest: WallTime, foldedFrom: WallTime = .epoch,
             recent: RecentFingerprints = RecentFingerprints()
         ) {
             self.offset = offset
@@ -34,7 +33,7 @@ package struct OrderCheckpoint: ~Copyable {
             self.recent = recent
         }
 
-        package var beginning: FoldBeginning { foldedFrom == 0 ? .complete : .since(foldedFrom) }
+        package var beginning: FoldBeginning { foldedFrom == .epoch ? .complete : .since(foldedFrom) }
     }
 
     private static let keySize = 4 + 16
@@ -163,8 +162,8 @@ package struct OrderCheckpoint: ~Copyable {
         var lines = [stamp, "cluster \(cluster ?? "-")"]
         for (partition, mark) in marks.sorted(by: { $0.key < $1.key }) {
             lines.append(
-                "\(partition) \(mark.offset) \(mark.watermark.time) \(mark.watermark.splitText ?? "-") \(mark.newest) "
-                    + "\(mark.foldedFrom) \(mark.recent.text)")
+                "\(partition) \(mark.offset) \(mark.watermark.time.milliseconds) \(mark.watermark.splitText ?? "-") "
+                    + "\(mark.newest.milliseconds) \(mark.foldedFrom.milliseconds) \(mark.recent.text)")
         }
         let result = Array(lines.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
             Result { () throws(StoreError) in try writer.setCheckpoint(bytes) }
@@ -184,9 +183,10 @@ package struct OrderCheckpoint: ~Copyable {
                 let time = Int64(words[2]), let newest = Int64(words[4]), let foldedFrom = Int64(words[5]),
                 let recent = RecentFingerprints(words[6])
             else { return nil }
+            let watermark = TimerWatermark(WallTime(milliseconds: time), split: StoredHash(words[3])?.number)
             marks[partition] = Mark(
-                offset: offset, watermark: TimerWatermark(time, split: StoredHash(words[3])?.number), newest: newest,
-                foldedFrom: foldedFrom, recent: recent)
+                offset: offset, watermark: watermark, newest: WallTime(milliseconds: newest),
+                foldedFrom: WallTime(milliseconds: foldedFrom), recent: recent)
         }
         return (cluster == "-" ? nil : String(cluster), marks)
     }

@@ -1,3 +1,5 @@
+import Events
+
 /// What the fold of a partition's orders lacks at its beginning. It needs the last two horizons of records (ADR 23),
 /// and the log may no longer have them (ADR 34).
 package enum FoldBeginning: Hashable, Sendable {
@@ -5,9 +7,8 @@ package enum FoldBeginning: Hashable, Sendable {
     case complete
     /// The records before the next one with a timestamp are missing.
     case sinceNextRecord
-    /// Records at or before this time may be missing, in milliseconds since 1970: the timestamp of the first record of
-    /// the fold.
-    case since(Int64)
+    /// Records at or before this time may be missing: the timestamp of the first record of the fold.
+    case since(WallTime)
 
     /// The beginning of a fold from the log.
     ///
@@ -16,11 +17,11 @@ package enum FoldBeginning: Hashable, Sendable {
     ///   - first: the log's first offset, queried after `offset`: otherwise records that retention removes in between
     ///     would go unnoticed.
     ///   - committed: the end of the fold.
-    ///   - newest: the newest timestamp below `committed`, in milliseconds since 1970; 0 if it is unknown.
-    package init(at offset: Int64, first: Int64, committed: Int64, newest: Int64) {
+    ///   - newest: the newest timestamp below `committed`; 1970 if it is unknown.
+    package init(at offset: Int64, first: Int64, committed: Int64, newest: WallTime) {
         if first == 0 || offset > first {
             self = .complete
-        } else if committed <= first, newest > 0 {
+        } else if committed <= first, newest > .epoch {
             // There is nothing to fold, and no removed record was newer than this.
             self = .since(newest)
         } else {
@@ -28,8 +29,8 @@ package enum FoldBeginning: Hashable, Sendable {
         }
     }
 
-    /// Takes the timestamp of the partition's next record, in milliseconds since 1970.
-    mutating func take(_ timestamp: Int64) {
+    /// Takes the timestamp of the partition's next record.
+    mutating func take(_ timestamp: WallTime) {
         switch self {
         case .sinceNextRecord: self = .since(timestamp)
         case .complete, .since: break
@@ -39,9 +40,9 @@ package enum FoldBeginning: Hashable, Sendable {
     /// Whether the state may be incomplete: true until the fold spans two horizons.
     ///
     /// - Parameters:
-    ///   - newest: the partition's newest timestamp, in milliseconds since 1970.
+    ///   - newest: the partition's newest timestamp.
     ///   - horizon: in milliseconds.
-    package func isIncomplete(newest: Int64, horizon: Int64) -> Bool {
+    package func isIncomplete(newest: WallTime, horizon: Int64) -> Bool {
         switch self {
         case .complete: false
         case .sinceNextRecord: true
@@ -53,10 +54,10 @@ package enum FoldBeginning: Hashable, Sendable {
     /// retention removed its records: the next record is so much newer that nothing is missing.
     ///
     /// - Parameters:
-    ///   - newest: the partition's newest timestamp, in milliseconds since 1970.
-    ///   - now: the clock, in milliseconds since 1970.
+    ///   - newest: the partition's newest timestamp.
+    ///   - now: the clock.
     ///   - horizon: in milliseconds.
-    package func isWorthTelling(newest: Int64, now: Int64, horizon: Int64) -> Bool {
+    package func isWorthTelling(newest: WallTime, now: WallTime, horizon: Int64) -> Bool {
         let isQuiet = self == .since(newest)
         return isIncomplete(newest: isQuiet ? max(newest, now) : newest, horizon: horizon)
     }

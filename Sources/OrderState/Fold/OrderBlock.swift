@@ -5,8 +5,8 @@ import Events
 /// Each member has the time of the record that set it, in seconds since 1970; 0 if no record did. The layout is the
 /// same in memory and on disk: a checkpoint stores blocks unchanged (``OrderBlock/version``).
 struct OrderHeader {
-    /// The event time of the event that was applied last, in milliseconds.
-    var lastTime: Int64 = 0
+    /// The event time of the event that was applied last.
+    var lastTime = WallTime.epoch
     var idCount: UInt16 = 0
     var placeCount: UInt16 = 0
     var visibleCount: UInt16 = 0

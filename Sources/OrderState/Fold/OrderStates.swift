@@ -26,7 +26,7 @@ package struct OrderStates: ~Copyable, OrderHistory {
     ///   - newest: the newest timestamp of its records so far.
     ///   - beginning: what is missing from the fold that follows.
     package mutating func assign(
-        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .complete
+        _ partition: Int32, watermark: TimerWatermark, newest: WallTime, beginning: FoldBeginning = .complete
     ) {
         if partitions.count <= Int(partition) {
             partitions.append(contentsOf: repeatElement(nil, count: Int(partition) + 1 - partitions.count))

@@ -9,17 +9,17 @@ package struct OrderView: Equatable, Sendable {
     package var visibleID: String?
     package var parentID: String?
     package var orderType: OrderType?
-    /// The event time of the event that was applied last, in milliseconds.
-    package var lastTime: Int64?
+    /// The event time of the event that was applied last.
+    package var lastTime: WallTime?
     /// Minutes since midnight.
     package var slot: [Int16]?
     /// Days since 1970.
     package var date: Int32?
     /// Newest first.
     package var identities: [UInt64] = []
-    /// When its timers are due, in milliseconds, and whether each may still fire.
-    package var timers: [Int64] = []
-    package var pendingTimers: [Int64] = []
+    /// When its timers are due, and those of them that may still fire.
+    package var timers: [WallTime] = []
+    package var pendingTimers: [WallTime] = []
 }
 
 extension OrderStates {
@@ -57,7 +57,7 @@ extension PartitionOrders {
             view.date = header.slotDate
         }
         for index in (header.flags.contains(.hasEnd) ? 1 : 0)..<Int(header.markCount)
-        where Int64(block.mark(index).until) > newest / 1000 {
+        where Int64(block.mark(index).until) > newest.milliseconds / 1000 {
             view.identities.append(block.mark(index).value)
         }
         let timers = OrderTimers(header, spread: spread(of: draft.place))

@@ -1,3 +1,5 @@
+import Events
+
 /// Which fields of an order still count, and the removal of orders that have none left.
 extension PartitionOrders {
     /// Whether a field set by a record of this time still counts. What is left of an ended order expires earlier.
@@ -5,9 +7,10 @@ extension PartitionOrders {
         isAlive(time, header, at: newest, isOfEnd: isOfEnd)
     }
 
-    private func isAlive(_ time: UInt32, _ header: OrderHeader, at newest: Int64, isOfEnd: Bool = false) -> Bool {
+    private func isAlive(_ time: UInt32, _ header: OrderHeader, at newest: WallTime, isOfEnd: Bool = false) -> Bool {
         let isEnded = isOfEnd && header.flags.contains(.isTerminal)
-        return time != 0 && Int64(time) + (isEnded ? limits.terminalRetention : limits.horizon) > newest / 1000
+        return time != 0
+            && Int64(time) + (isEnded ? limits.terminalRetention : limits.horizon) > newest.milliseconds / 1000
     }
 
     func isKnown(_ identity: UInt64) -> Bool {
@@ -15,7 +18,7 @@ extension PartitionOrders {
         let header = block.header
         for index in (header.flags.contains(.hasEnd) ? 1 : 0)..<Int(header.markCount) {
             let mark = block.mark(index)
-            if mark.value == identity, Int64(mark.until) > newest / 1000 { return true }
+            if mark.value == identity, Int64(mark.until) > newest.milliseconds / 1000 { return true }
         }
         return false
     }
@@ -25,7 +28,7 @@ extension PartitionOrders {
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         var count = 0
         for index in 0..<Int(header.markCount) {
-            if Int64(draft.marks[index].until) > newest / 1000 {
+            if Int64(draft.marks[index].until) > newest.milliseconds / 1000 {
                 draft.marks[count] = draft.marks[index]
                 count += 1
             } else if index == 0, header.flags.contains(.hasEnd) {
@@ -80,7 +83,7 @@ extension PartitionOrders {
         table.remove(name)
     }
 
-    private func isAnythingAlive(in block: OrderBlock, at newest: Int64) -> Bool {
+    private func isAnythingAlive(in block: OrderBlock, at newest: WallTime) -> Bool {
         let header = block.header
         if isAlive(header.timeAt, header, at: newest, isOfEnd: true)
             || isAlive(header.statusAt, header, at: newest, isOfEnd: true)
@@ -93,7 +96,9 @@ extension PartitionOrders {
         ] where isAlive(time, header, at: newest) {
             return true
         }
-        for index in 0..<Int(header.markCount) where Int64(block.mark(index).until) > newest / 1000 { return true }
+        for index in 0..<Int(header.markCount) where Int64(block.mark(index).until) > newest.milliseconds / 1000 {
+            return true
+        }
         return false
     }
 }

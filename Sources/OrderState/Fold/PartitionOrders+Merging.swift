@@ -1,11 +1,12 @@
 import Digests
+import Events
 import Extraction
 
 /// The changes that an event makes to its order.
 extension PartitionOrders {
-    /// The event time of the latest end, in milliseconds.
-    func end(of draft: OrderDraft) -> Int64? {
-        draft.header.flags.contains(.hasEnd) ? Int64(bitPattern: draft.marks[0].value) : nil
+    /// The event time of the latest end.
+    func end(of draft: OrderDraft) -> WallTime? {
+        draft.header.flags.contains(.hasEnd) ? WallTime(milliseconds: Int64(bitPattern: draft.marks[0].value)) : nil
     }
 
     /// Remembers the event's identity, and an end, whether or not the event is applied: what is known of the last
@@ -40,7 +41,7 @@ extension PartitionOrders {
 
     func merge(_ event: OrderFacts, into draft: inout OrderDraft) -> CancelledTimers {
         let before = draft.header
-        draft.header.lastTime = event.time.milliseconds
+        draft.header.lastTime = event.time
         draft.header.timeAt = now
         if let status = event.status {
             draft.status = status

@@ -16,16 +16,16 @@ package final class PartitionOrders {
     package let limits: OrderLimits
     let zones: ExtractionRules
     @exclusivity(unchecked) package var table = OrderTable()
-    /// The newest timestamp of a record so far, in milliseconds since 1970.
-    @exclusivity(unchecked) package var newest: Int64
+    /// The newest timestamp of a record so far.
+    @exclusivity(unchecked) package var newest: WallTime
     /// The timer watermark W: what was due at or before it has fired, or never will.
     @exclusivity(unchecked) package var watermark: TimerWatermark
     /// The committed value of ``newest``: a field that has expired by it has expired permanently.
-    var committedNewest: Int64
+    var committedNewest: WallTime
     /// What is missing at the beginning of the fold.
     @exclusivity(unchecked) package var beginning: FoldBeginning
-    /// No timer above the watermark is due before this, in milliseconds. It may be too early.
-    @exclusivity(unchecked) package var earliestDue = Int64.max
+    /// No timer above the watermark is due before this. It may be too early.
+    @exclusivity(unchecked) package var earliestDue = WallTime.distantFuture
     /// What is left of the tick under way; nil if there is none.
     @exclusivity(unchecked) package var due: DueIndex?
     /// The ids of the orders that changed since the last checkpoint, each after its length; nil if changes are not
@@ -41,7 +41,7 @@ package final class PartitionOrders {
     @exclusivity(unchecked) private(set) var found = OrderTable.Match.nothing
 
     init(
-        partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning, limits: OrderLimits,
+        partition: Int32, watermark: TimerWatermark, newest: WallTime, beginning: FoldBeginning, limits: OrderLimits,
         zones: ExtractionRules
     ) {
         self.partition = partition
@@ -56,13 +56,12 @@ package final class PartitionOrders {
     /// Takes the next record of the partition.
     func begin(_ record: EventRecord, undo: inout UndoLog) {
         now = 0
-        let timestamp = record.timestamp?.milliseconds
-        recent?.note(offset: record.offset, timestamp: timestamp, key: record.key)
-        if let timestamp, timestamp > 0 { take(timestamp, undo: &undo) }
+        recent?.note(offset: record.offset, timestamp: record.timestamp, key: record.key)
+        if let timestamp = record.timestamp, timestamp > .epoch { take(timestamp, undo: &undo) }
     }
 
-    private func take(_ timestamp: Int64, undo: inout UndoLog) {
-        now = max(1, UInt32(clamping: timestamp / 1000))
+    private func take(_ timestamp: WallTime, undo: inout UndoLog) {
+        now = max(1, UInt32(clamping: timestamp.milliseconds / 1000))
         // The first record stays the first, even if it is rolled back.
         beginning.take(timestamp)
         guard timestamp > newest else { return }
@@ -71,7 +70,7 @@ package final class PartitionOrders {
     }
 
     func consider(_ event: OrderFacts, undo: inout UndoLog) -> OrderVerdict {
-        if now == 0 { take(max(event.time.milliseconds, 1), undo: &undo) }
+        if now == 0 { take(max(event.time, .epoch + 1), undo: &undo) }
         var verdict = OrderVerdict()
         found = .nothing
         if let id = event.orderID { found = table.find(id) }
@@ -85,8 +84,7 @@ package final class PartitionOrders {
             if isAlive(header.statusAt, header, isOfEnd: true) {
                 verdict.previousStatus = OrderDraft(reading: table.block(found.name)).status
             }
-            verdict.isOutOfOrder =
-                isAlive(header.timeAt, header, isOfEnd: true) && event.time.milliseconds < header.lastTime
+            verdict.isOutOfOrder = isAlive(header.timeAt, header, isOfEnd: true) && event.time < header.lastTime
         }
         if limits.isScheduled, event.type.isSentByTimers { verdict.reason = .scheduledHere }
         return verdict
@@ -105,7 +103,7 @@ package final class PartitionOrders {
             forgetExpired(&draft)
         }
         // An event from before the order's end does not reopen it.
-        let isOver = end(of: draft).map { event.time.milliseconds < $0 } ?? false
+        let isOver = end(of: draft).map { event.time < $0 } ?? false
         note(event, in: &draft)
         var cancelled = CancelledTimers()
         if !isOver { cancelled = merge(event, into: &draft) }
@@ -135,7 +133,7 @@ package final class PartitionOrders {
     func commit() { committedNewest = newest }
 
     /// Continues with the values of the committed offset; the newest timestamp never decreases.
-    package func resume(watermark: TimerWatermark, newest: Int64) {
+    package func resume(watermark: TimerWatermark, newest: WallTime) {
         earliestDue = min(earliestDue, watermark.time)
         due = nil
         self.watermark = watermark

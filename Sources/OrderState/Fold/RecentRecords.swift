@@ -16,7 +16,7 @@ struct RecentRecords: ~Copyable {
 
     private struct Entry {
         var offset: Int64
-        var timestamp: Int64?
+        var timestamp: WallTime?
         var key: Key
     }
 
@@ -54,7 +54,7 @@ struct RecentRecords: ~Copyable {
 
     /// Takes the next record of the partition. A record that is read again after an abort replaces its entry and all
     /// later ones.
-    mutating func note(offset: Int64, timestamp: Int64?, key: UnsafeRawBufferPointer?) {
+    mutating func note(offset: Int64, timestamp: WallTime?, key: UnsafeRawBufferPointer?) {
         if offset <= last { takeBack(from: offset) }
         guard let key else { return append(offset, timestamp, .none) }
         guard key.count <= Self.keySize else { return append(offset, timestamp, store(StoredHash(of: key))) }
@@ -89,7 +89,7 @@ struct RecentRecords: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func append(_ offset: Int64, _ timestamp: Int64?, _ key: Key) {
+    private mutating func append(_ offset: Int64, _ timestamp: WallTime?, _ key: Key) {
         // The entries own nothing that must be released.
         (entries + next).initialize(to: Entry(offset: offset, timestamp: timestamp, key: key))
         next = (next + 1) & (Self.limit - 1)

@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// The state of orders before the uncommitted events, so that an abort can roll them back.
@@ -9,7 +10,7 @@ struct UndoLog: ~Copyable {
         case changed(text: Range<Int>)
         /// There was no order with this id.
         case added(id: Range<Int>)
-        case clock(newest: Int64, watermark: TimerWatermark)
+        case clock(newest: WallTime, watermark: TimerWatermark)
     }
 
     private struct Item {
@@ -29,7 +30,7 @@ struct UndoLog: ~Copyable {
     /// The following items belong to the next event.
     mutating func beginEvent() { event += 1 }
 
-    mutating func noteClock(newest: Int64, watermark: TimerWatermark, of partition: Int32) {
+    mutating func noteClock(newest: WallTime, watermark: TimerWatermark, of partition: Int32) {
         items.append(Item(event: event, partition: partition, entry: .clock(newest: newest, watermark: watermark)))
     }
 

@@ -1,4 +1,5 @@
 import Digests
+import Events
 import Glibc
 import NotificationPayload
 
@@ -9,7 +10,7 @@ import NotificationPayload
 /// per timer.
 package struct DueIndex: ~Copyable {
     struct Entry {
-        var due: Int64
+        var due: WallTime
         var hash: StoredHash
         fileprivate var id: Int
         fileprivate var idCount: UInt16
@@ -17,7 +18,7 @@ package struct DueIndex: ~Copyable {
     }
 
     /// T of the tick.
-    let until: Int64
+    let until: WallTime
     private var entries: [Entry] = []
     /// The entries before this one have been processed.
     package private(set) var next = 0
@@ -25,7 +26,7 @@ package struct DueIndex: ~Copyable {
     private var sorted = 0
     private var ids = ByteWriter(capacity: 4 << 10)
 
-    init(until: Int64) {
+    init(until: WallTime) {
         self.until = until
     }
 
@@ -40,7 +41,7 @@ package struct DueIndex: ~Copyable {
 
     func withID<Value>(of entry: Entry, _ body: (UnsafeRawBufferPointer) -> Value) -> Value { body(id(of: entry)) }
 
-    mutating func append(due: Int64, hash: StoredHash, kind: TimerKind, id: UnsafeRawBufferPointer) {
+    mutating func append(due: WallTime, hash: StoredHash, kind: TimerKind, id: UnsafeRawBufferPointer) {
         entries.append(
             Entry(due: due, hash: hash, id: ids.count, idCount: UInt16(truncatingIfNeeded: id.count), kind: kind))
         ids.append(id)

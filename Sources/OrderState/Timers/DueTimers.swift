@@ -5,15 +5,15 @@ import Extraction
 /// What the worker asks of a partition that it has read to the end: its due timers.
 package struct Tick: Sendable {
     package var partition: Int32
-    /// T: timers due at or before it fire, in milliseconds since 1970. A reminder that a later one supersedes by T is
-    /// not sent, whichever transaction it falls into.
-    package var time: Int64
-    /// The clock of the transaction, in milliseconds: the lateness of a timer is measured by it.
-    package var clock: Int64
+    /// T: timers due at or before it fire. A reminder that a later one supersedes by T is not sent, whichever
+    /// transaction it falls into.
+    package var time: WallTime
+    /// The clock of the transaction: the lateness of a timer is measured by it.
+    package var clock: WallTime
     /// The offset up to which the partition was read.
     package var offset: Int64
 
-    package init(partition: Int32, time: Int64, clock: Int64, offset: Int64) {
+    package init(partition: Int32, time: WallTime, clock: WallTime, offset: Int64) {
         self.partition = partition
         self.time = time
         self.clock = clock
@@ -48,7 +48,7 @@ package struct TickSlice {
 
 /// A timer that is due.
 package struct DueTimer {
-    package var due: Int64
+    package var due: WallTime
     package var order: UInt32
     package var kind: TimerKind
     /// The hash of the order id.
@@ -61,7 +61,7 @@ package struct DueTimer {
 extension PartitionOrders {
     /// Lists the timers above the watermark that are due by T, unless they are listed already; from then on, an event
     /// that sets one adds it. Scans all orders once per tick: 10 ms for a million orders, and 1 µs per timer.
-    package func prepareDue(until time: Int64) {
+    package func prepareDue(until time: WallTime) {
         if due?.until == time {
             due?.sort()
             return
@@ -85,7 +85,9 @@ extension PartitionOrders {
     }
 
     /// The watermark after the entry at this index; past the last entry, one that no other is above.
-    package func dueWatermark(at index: Int) -> TimerWatermark { due?.watermark(at: index) ?? TimerWatermark(.max) }
+    package func dueWatermark(at index: Int) -> TimerWatermark {
+        due?.watermark(at: index) ?? TimerWatermark(.distantFuture)
+    }
 
     /// The timer at this index; nil if the order has moved or was removed.
     package func dueTimer(at index: Int) -> DueTimer? {
@@ -97,7 +99,7 @@ extension PartitionOrders {
     }
 
     /// Every timer above the watermark that is due by then.
-    func dueTimers(until time: Int64) -> [DueTimer] {
+    func dueTimers(until time: WallTime) -> [DueTimer] {
         prepareDue(until: time)
         return (0..<(due?.count ?? 0)).compactMap(dueTimer)
     }
@@ -111,7 +113,9 @@ extension PartitionOrders {
     /// - Parameters:
     ///   - until: T of the tick, by which a later reminder of the order supersedes an earlier one.
     ///   - clock: the clock of the transaction.
-    package func decide(_ timer: DueTimer, until: Int64, clock: Int64) -> Result<DueNotification, TimerDrop.Reason>? {
+    package func decide(
+        _ timer: DueTimer, until: WallTime, clock: WallTime
+    ) -> Result<DueNotification, TimerDrop.Reason>? {
         let draft = OrderDraft(reading: table.block(timer.order))
         let header = draft.header
         let dateAt = header.dateAt != 0 ? header.dateAt : header.orderDateAt != 0 ? header.orderDateAt : header.slotAt
@@ -128,7 +132,7 @@ extension PartitionOrders {
         var notification = DueNotification(
             type: kind.type, number: Int64(kind.rawValue), orderID: draft.id, place: draft.place,
             date: date, slot: .init(start: header.slotStart, end: header.slotEnd),
-            nominal: WallTime(milliseconds: timers.nominal(kind)), due: WallTime(milliseconds: timer.due))
+            nominal: timers.nominal(kind), due: timer.due)
         if isAlive(header.visibleAt, header) { notification.visibleID = draft.visibleID }
         if isAlive(header.parentAt, header) { notification.parentID = draft.parentID }
         if isAlive(header.typeAt, header) {
@@ -151,7 +155,7 @@ extension PartitionOrders {
 
     /// Scans all orders: 10 ms for a million of them.
     package func updateEarliestDue() {
-        var earliest = Int64.max
+        var earliest = WallTime.distantFuture
         table.visit { _, block in
             let header = block.header
             guard header.start != 0 else { return }

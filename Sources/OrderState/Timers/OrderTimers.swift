@@ -1,4 +1,5 @@
 import Digests
+import Events
 
 /// The timers of one order, a pure function of its state: the start of its slot, and 15, 30 and 45 minutes after it.
 ///
@@ -17,14 +18,14 @@ package struct OrderTimers {
 
     var isEmpty: Bool { start == 0 }
 
-    /// When a timer is due, in milliseconds since 1970.
-    func due(_ kind: TimerKind) -> Int64 { nominal(kind) + spread * 1000 }
+    /// When a timer is due.
+    func due(_ kind: TimerKind) -> WallTime { nominal(kind) + spread * 1000 }
 
     /// The same time without the spread.
-    func nominal(_ kind: TimerKind) -> Int64 { (start + kind.delay) * 1000 }
+    func nominal(_ kind: TimerKind) -> WallTime { WallTime(milliseconds: (start + kind.delay) * 1000) }
 
     /// A timer that was already due when it was set never fires.
-    func isSetInTime(_ kind: TimerKind) -> Bool { due(kind) / 1000 > setAt }
+    func isSetInTime(_ kind: TimerKind) -> Bool { due(kind).milliseconds / 1000 > setAt }
 
     /// Whether a timer is still to fire above this watermark.
     ///
@@ -41,12 +42,12 @@ package struct OrderTimers {
         isEmpty ? 0 : TimerKind.allCases.count { isPending($0, after: watermark, hash: hash()) }
     }
 
-    /// When the first of them is due, in milliseconds; `Int64.max` if there is none. In a split instant, it may have
-    /// fired already.
-    func next(after watermark: TimerWatermark) -> Int64 {
-        guard !isEmpty else { return .max }
+    /// When the first of them is due; the distant future if there is none. In a split instant, it may have fired
+    /// already.
+    func next(after watermark: TimerWatermark) -> WallTime {
+        guard !isEmpty else { return .distantFuture }
         for kind in TimerKind.allCases where isSetInTime(kind) && due(kind) > watermark.time { return due(kind) }
-        return .max
+        return .distantFuture
     }
 }
 

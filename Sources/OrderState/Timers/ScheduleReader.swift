@@ -18,7 +18,7 @@ package struct ScheduleReader: ~Copyable {
             case dropped
         }
 
-        package var due: Int64
+        package var due: WallTime
         package var kind: TimerKind
         package var orderID: String
         package var place: String
@@ -70,7 +70,7 @@ package struct ScheduleReader: ~Copyable {
     ///
     /// - Parameter watermark: timers due at or before it have been processed.
     package mutating func begin(_ partition: Int32, watermark: TimerWatermark) {
-        orders.assign(partition, watermark: TimerWatermark(0), newest: 0)
+        orders.assign(partition, watermark: TimerWatermark(.epoch), newest: .epoch)
         watermarks[partition] = watermark
     }
 
@@ -88,7 +88,7 @@ package struct ScheduleReader: ~Copyable {
     private mutating func fold(_ index: Int) {
         let record = batch.records[index]
         guard let partition = orders[record.partition], let watermark = watermarks[record.partition] else { return }
-        if let time = record.timestamp?.milliseconds, time > partition.newest {
+        if let time = record.timestamp, time > partition.newest {
             play(partition, until: TimerWatermark(min(time - 1, watermark.time)))
         }
         orders.begin(record)
@@ -107,7 +107,7 @@ package struct ScheduleReader: ~Copyable {
             play(partition, until: watermark)
             partition.watermark = watermark
             partition.due = nil
-            for timer in partition.dueTimers(until: .max) { note(timer, of: partition, isPending: true) }
+            for timer in partition.dueTimers(until: .distantFuture) { note(timer, of: partition, isPending: true) }
         }
         return timers.sorted {
             ($0.due, $0.partition, $0.orderID, $0.kind.rawValue) < ($1.due, $1.partition, $1.orderID, $1.kind.rawValue)

@@ -1,4 +1,5 @@
 import Digests
+import Events
 
 /// The timer watermark of a partition, the pair (W, p) (ADR 31). Timers due at or before W have fired, or never will.
 /// While the timers of one instant take several transactions, this also holds for the timers due 1 ms after W whose
@@ -6,12 +7,12 @@ import Digests
 ///
 /// Compared as a pair; (W, no p) comes before every (W, p).
 public struct TimerWatermark: Hashable, Comparable, Sendable {
-    /// W, in milliseconds since 1970.
-    public var time: Int64
+    /// W.
+    public var time: WallTime
     /// p: the first 8 bytes of the SHA-256 of an order id, big-endian; nil while no instant is split.
     public var split: UInt64?
 
-    public init(_ time: Int64, split: UInt64? = nil) {
+    public init(_ time: WallTime, split: UInt64? = nil) {
         self.time = time
         self.split = split
     }
@@ -25,10 +26,8 @@ public struct TimerWatermark: Hashable, Comparable, Sendable {
     /// The watermark at which this timer, with those of the same instant and hash, is the last one processed: a timer
     /// is pending while this is above the partition's watermark.
     ///
-    /// - Parameters:
-    ///   - due: in milliseconds since 1970.
-    ///   - hash: the hash of its order id.
-    init(due: Int64, hash: StoredHash) {
+    /// - Parameter hash: the hash of its order id.
+    init(due: WallTime, hash: StoredHash) {
         self.init(due - 1, split: hash.number)
     }
 

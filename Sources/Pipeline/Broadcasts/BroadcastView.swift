@@ -3,13 +3,12 @@ import KafkaClient
 /// A broadcast as it is in its topic: bytes, not read yet.
 package struct BroadcastRecord: Sendable, Equatable {
     package var offset: Int64
-    /// In milliseconds since 1970.
-    package var timestamp: Int64?
+    package var timestamp: WallTime?
     package var key: [UInt8]
     package var value: [UInt8]
     package var headers: [RecordHeader]
 
-    package init(offset: Int64, timestamp: Int64?, key: [UInt8], value: [UInt8], headers: [RecordHeader] = []) {
+    package init(offset: Int64, timestamp: WallTime?, key: [UInt8], value: [UInt8], headers: [RecordHeader] = []) {
         self.offset = offset
         self.timestamp = timestamp
         self.key = key

@@ -29,7 +29,7 @@ public struct ConfigurationLoader: Sendable {
     public var configurationFile: String?
     /// A file of kcat or librdkafka: librdkafka's names without a prefix.
     public var kafkaFile: String?
-    /// What `from=-1h` counts from, in milliseconds since 1970.
+    /// What `from=-1h` counts from.
     public var now = WallClock.now
     /// Some commands need no broker.
     public var needsBroker = true

@@ -2,8 +2,7 @@ import Events
 
 /// A time as a person gives it in a flag or a setting.
 package enum GivenTime: Equatable {
-    /// Milliseconds since 1970.
-    case at(Int64)
+    case at(WallTime)
     /// So long before the start of the command.
     case ago(Duration)
 
@@ -30,16 +29,16 @@ package enum GivenTime: Equatable {
             case .time, .endOfDay, .endOfDayInstant: nil
             }
         guard let time = midnight?.eventTime else { return nil }
-        self = .at(time.milliseconds)
+        self = .at(time)
     }
 
-    /// Milliseconds since 1970, and never less: Kafka gives negative times a meaning of their own.
+    /// Never before 1970.
     ///
     /// - Parameter now: when the command was started, the same for all its times.
-    package func milliseconds(now: Int64) -> Int64 {
+    package func time(now: WallTime) -> WallTime {
         switch self {
-        case .at(let milliseconds): milliseconds
-        case .ago(let duration): max(0, now - duration.wholeMilliseconds)
+        case .at(let time): time
+        case .ago(let duration): max(.epoch, now - duration.wholeMilliseconds)
         }
     }
 }

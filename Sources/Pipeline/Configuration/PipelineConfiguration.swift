@@ -143,20 +143,20 @@ extension PipelineConfiguration {
     public enum StartPosition: Sendable, Equatable {
         case earliest
         case latest
-        /// The first record at or after this time, in milliseconds since 1970.
-        case time(milliseconds: Int64)
+        /// The first record at or after this time.
+        case time(WallTime)
 
         /// `earliest`, `latest`, an ISO time such as `2026-11-21T10:00:00Z`, a date (its midnight in UTC), or so long ago,
         /// such as `-1h`; nil where the text is none of these.
         ///
-        /// - Parameter now: milliseconds since 1970, of the start of the program.
-        public init?(_ text: String, now: Int64) {
+        /// - Parameter now: when the program was started.
+        public init?(_ text: String, now: WallTime) {
             switch text.lowercased() {
             case "earliest": self = .earliest
             case "latest": self = .latest
             default:
                 guard let time = GivenTime(text) else { return nil }
-                self = .time(milliseconds: time.milliseconds(now: now))
+                self = .time(time.time(now: now))
             }
         }
     }

@@ -33,8 +33,8 @@ public struct Setting: Sendable {
 /// A configuration while it is being read: the rules are made last, from several settings.
 struct ConfigurationDraft: Sendable {
     var configuration: PipelineConfiguration
-    /// When the program was started, in milliseconds since 1970.
-    var now: Int64
+    /// When the program was started.
+    var now: WallTime
     var stateDirectory: String?
     var timeZone = "UTC"
     var placeTimeZones: [String: String] = [:]

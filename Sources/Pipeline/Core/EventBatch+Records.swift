@@ -6,7 +6,7 @@ extension EventRecord {
     package init(_ record: RecordView) {
         self.init(
             partition: record.partition, offset: record.offset,
-            timestamp: record.timestamp.map(WallTime.init(milliseconds:)), key: record.key, value: record.value,
+            timestamp: record.timestamp, key: record.key, value: record.value,
             headers: record.headers)
     }
 }

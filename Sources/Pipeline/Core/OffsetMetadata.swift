@@ -12,10 +12,10 @@ public struct OffsetMetadata: Hashable, Sendable {
     public var watermark: TimerWatermark
     /// The partition count of orders.events when the offset was committed: keys have moved where it differs now.
     public var partitions: Int32
-    /// The newest record timestamp of the partition below the offset, in milliseconds; 0 where there was none.
-    public var newestTimestamp: Int64
+    /// The newest record timestamp of the partition below the offset; 1970 where there was none.
+    public var newestTimestamp: WallTime
 
-    public init(watermark: TimerWatermark, partitions: Int32, newestTimestamp: Int64) {
+    public init(watermark: TimerWatermark, partitions: Int32, newestTimestamp: WallTime) {
         self.watermark = watermark
         self.partitions = partitions
         self.newestTimestamp = newestTimestamp
@@ -24,17 +24,17 @@ public struct OffsetMetadata: Hashable, Sendable {
     /// Reads metadata; nil where it is not ours or unreadable. Ignores members of later versions.
     public init?(parsing text: String) {
         guard let words = MetadataWords(text) else { return nil }
-        var watermark: Int64?
+        var watermark: WallTime?
         var split: UInt64?
         var partitions: Int32?
-        var newestTimestamp: Int64?
+        var newestTimestamp: WallTime?
         for (name, value) in words.pairs {
             switch name {
-            case "w": watermark = Int64(value)
+            case "w": watermark = Int64(value).map(WallTime.init(milliseconds:))
             // Without it the timers of the instant are sent again, which is better than not at all.
             case "p": split = StoredHash(value)?.number
             case "n": partitions = Int32(value)
-            case "t": newestTimestamp = Int64(value)
+            case "t": newestTimestamp = Int64(value).map(WallTime.init(milliseconds:))
             default: continue
             }
         }
@@ -46,6 +46,7 @@ public struct OffsetMetadata: Hashable, Sendable {
 
     /// The metadata string, at most 79 bytes.
     public var text: String {
-        "v1 w=\(watermark.time)\(watermark.splitText.map { " p=\($0)" } ?? "") n=\(partitions) t=\(newestTimestamp)"
+        "v1 w=\(watermark.time.milliseconds)\(watermark.splitText.map { " p=\($0)" } ?? "") n=\(partitions) "
+            + "t=\(newestTimestamp.milliseconds)"
     }
 }

@@ -45,7 +45,7 @@ package struct OrderSource: ~Copyable {
 
     /// Begins an assigned partition with an empty state of orders.
     package mutating func assign(
-        _ partition: Int32, watermark: TimerWatermark, newest: Int64, beginning: FoldBeginning = .complete
+        _ partition: Int32, watermark: TimerWatermark, newest: WallTime, beginning: FoldBeginning = .complete
     ) {
         states.assign(partition, watermark: watermark, newest: newest, beginning: beginning)
     }
@@ -54,7 +54,7 @@ package struct OrderSource: ~Copyable {
     ///
     /// - Returns: the newest timestamp of the partition's records; at least `newest`.
     @discardableResult
-    package mutating func resume(_ partition: Int32, watermark: TimerWatermark, newest: Int64 = 0) -> Int64 {
+    package mutating func resume(_ partition: Int32, watermark: TimerWatermark, newest: WallTime = .epoch) -> WallTime {
         guard let orders = states[partition] else { return newest }
         orders.resume(watermark: watermark, newest: newest)
         return orders.newest
@@ -65,22 +65,22 @@ package struct OrderSource: ~Copyable {
 
     /// What the fold of a partition's orders lacks, as of a newest timestamp; ``FoldBeginning/complete`` where it covers two
     /// horizons.
-    package func beginning(of partition: Int32, newest: Int64) -> FoldBeginning {
+    package func beginning(of partition: Int32, newest: WallTime) -> FoldBeginning {
         guard let orders = states[partition] else { return .complete }
         let isIncomplete = orders.beginning.isIncomplete(newest: newest, horizon: orders.limits.horizon * 1_000)
         return isIncomplete ? orders.beginning : .complete
     }
 
-    /// The newest timestamp of a record of this partition, in milliseconds since 1970.
-    package func newest(in partition: Int32) -> Int64 { states[partition]?.newest ?? 0 }
+    /// The newest timestamp of a record of this partition; 1970 without one.
+    package func newest(in partition: Int32) -> WallTime { states[partition]?.newest ?? .epoch }
 
     // MARK: Timers
 
-    /// The earliest time at which a timer of this partition may be due, in milliseconds since 1970; none is due before it.
-    package func nextDue(in partition: Int32) -> Int64 { states[partition]?.earliestDue ?? .max }
+    /// The earliest time at which a timer of this partition may be due; none is due before it.
+    package func nextDue(in partition: Int32) -> WallTime { states[partition]?.earliestDue ?? .distantFuture }
 
     /// Whether a timer of this partition is due. Scans every order, but only once ``nextDue(in:)`` has passed.
-    package func isDue(in partition: Int32, at time: Int64) -> Bool {
+    package func isDue(in partition: Int32, at time: WallTime) -> Bool {
         guard let orders = states[partition], orders.earliestDue <= time else { return false }
         orders.updateEarliestDue()
         return orders.earliestDue <= time

@@ -11,7 +11,7 @@ extension PipelineCore {
     ///   - time: T; what is due later stays pending.
     ///   - offset: the offset up to which the partition was read.
     package mutating func play<Sink: RecordSink & ~Copyable>(
-        _ partition: Int32, until time: Int64, offset: Int64, into sink: inout Sink
+        _ partition: Int32, until time: WallTime, offset: Int64, into sink: inout Sink
     ) throws {
         guard let watermark = orders.states[partition]?.watermark else { return }
         commit()
@@ -69,7 +69,7 @@ extension PipelineCore {
             guard let decision = partition.decide(timer, until: tick.time, clock: tick.clock) else { continue }
             run.batch.records.append(
                 EventRecord(
-                    partition: tick.partition, offset: tick.offset, timestamp: WallTime(milliseconds: timer.due),
+                    partition: tick.partition, offset: tick.offset, timestamp: timer.due,
                     key: partition.table.block(timer.order).id, value: nil))
             switch decision {
             case .success(let notification):
@@ -130,7 +130,7 @@ private struct TimerRun: ~Copyable {
             case deadLetter(DeadLetter)
         }
 
-        var due: Int64
+        var due: WallTime
         var watermark: TimerWatermark
         var type: EventType
         /// Its index in the tick's list.

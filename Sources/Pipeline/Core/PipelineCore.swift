@@ -23,8 +23,8 @@ package struct PipelineCore: ~Copyable {
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
     var cursor = ExtractionCursor()
-    /// The transaction's clock, in milliseconds since 1970.
-    package var clock: Int64 = 0
+    /// The transaction's clock.
+    package var clock = WallTime.epoch
 
     /// What has been emitted since ``beginTransaction()``.
     package internal(set) var counts = Counts()
@@ -44,8 +44,8 @@ package struct PipelineCore: ~Copyable {
 
     /// Takes a new snapshot of the subscriptions and counts from zero.
     ///
-    /// - Parameter clock: the transaction's, in milliseconds since 1970: what has expired by then is not sent.
-    package mutating func beginTransaction(clock: Int64) throws {
+    /// - Parameter clock: the transaction's: what has expired by then is not sent.
+    package mutating func beginTransaction(clock: WallTime) throws {
         counts = Counts()
         firstDeadLetter = nil
         self.clock = clock

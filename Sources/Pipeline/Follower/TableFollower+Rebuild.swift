@@ -30,7 +30,7 @@ extension TableFollower {
             return try unanswered(error, "the subscriptions' first offsets are not known")
         }
         do {
-            try table.restart(at: starts, time: WallTime(milliseconds: context.clock.now(began)))
+            try table.restart(at: starts, time: context.clock.now(began))
         } catch {
             return try storeRefused(error)
         }

@@ -23,7 +23,7 @@ extension TableFollower {
     mutating func store() throws {
         if let retriesAt, .now < retriesAt { return }
         try context.reach(.beforeTableCommit)
-        position.time = WallTime(milliseconds: context.clock.now(freshness.asOf))
+        position.time = context.clock.now(freshness.asOf)
         do {
             let change = try storeNext()
             storeAccepted()

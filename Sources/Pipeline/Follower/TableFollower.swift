@@ -51,7 +51,7 @@ struct TableFollower: ~Copyable {
         position = table.position
         consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)
         // The clock may have been set back since the time was stored: a time ahead of it counts as now.
-        let age = Duration.milliseconds(max(0, context.clock.now() - position.time.milliseconds))
+        let age = Duration.milliseconds(max(0, context.clock.now() - position.time))
         freshness = TableFreshness(
             maxLag: context.configuration.subscriptionsMaxLag, largestAge: topic.largestAge, asOf: .now - age)
         self.table = table

@@ -27,26 +27,27 @@ package struct JournalEntry: JournalDocument, Equatable {
             case beforeSplit = "before_p"
             case after
             case afterSplit = "after_p"
-            case until
+            case tick = "until"
         }
 
         package var topic: String
         package var partition: Int32
-        private var before: Int64
+        @Milliseconds private var before: WallTime
         private var beforeSplit: StoredHash?
-        private var after: Int64
+        @Milliseconds private var after: WallTime
         private var afterSplit: StoredHash?
-        /// T of the tick that moved it, in milliseconds since 1970; nil where it did not move.
-        package var until: Int64?
+        private var tick: Milliseconds?
+        /// T of the tick that moved it; nil where it did not move.
+        package var until: WallTime? { tick?.wrappedValue }
 
-        init(_ partition: TopicPartition, from before: TimerWatermark, to after: TimerWatermark, until: Int64?) {
+        init(_ partition: TopicPartition, from before: TimerWatermark, to after: TimerWatermark, until: WallTime?) {
             topic = partition.topic
             self.partition = partition.partition
-            self.before = before.time
+            _before = Milliseconds(wrappedValue: before.time)
             beforeSplit = before.split.map(StoredHash.init)
-            self.after = after.time
+            _after = Milliseconds(wrappedValue: after.time)
             afterSplit = after.split.map(StoredHash.init)
-            self.until = until
+            tick = until.map(Milliseconds.init(wrappedValue:))
         }
 
         package var start: TimerWatermark { TimerWatermark(before, split: beforeSplit?.number) }
@@ -62,8 +63,8 @@ package struct JournalEntry: JournalDocument, Equatable {
     package var ranges: [Range] = []
     /// One for each range.
     package var watermarks: [Watermark] = []
-    /// The clock that the transaction used, in milliseconds since 1970.
-    package var clock: Int64 = 0
+    /// The clock that the transaction used.
+    @Milliseconds package var clock = .epoch
     /// The next offset of each partition of the subscriptions topic in the snapshot that was read; nil with a host's
     /// own resolver.
     @Nullable package var table: [Int64]?

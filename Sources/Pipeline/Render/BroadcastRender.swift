@@ -36,7 +36,7 @@ struct BroadcastRender: ~Copyable {
         case .published(let broadcast):
             if let letter = renderer.begin(broadcast, from: record, of: line.topic, headers: line.headers) {
                 try write(letter, record, line, into: &writer)
-            } else if broadcast.expiresAt <= record.timestamp ?? WallTime(milliseconds: 0) {
+            } else if broadcast.expiresAt <= record.timestamp ?? .epoch {
                 writer.suppress(record, because: .expired)
             } else {
                 try write(broadcast, record, into: &writer)

@@ -12,8 +12,8 @@ package struct RecordLine: ~Copyable {
     package private(set) var topic = ""
     package private(set) var partition: Int32 = 0
     package private(set) var offset: Int64 = 0
-    /// Milliseconds since 1970; nil where the line has none.
-    package private(set) var timestamp: Int64?
+    /// Nil where the line has none.
+    package private(set) var timestamp: WallTime?
     package private(set) var key: UnsafeRawBufferPointer?
     package private(set) var value: UnsafeRawBufferPointer?
     package private(set) var headers: [EventHeader] = []
@@ -39,8 +39,8 @@ package struct RecordLine: ~Copyable {
     /// The line as a record, whose headers are ``headers``.
     package var record: EventRecord {
         EventRecord(
-            partition: partition, offset: offset, timestamp: timestamp.map(WallTime.init(milliseconds:)), key: key,
-            value: value, headers: headers.indices)
+            partition: partition, offset: offset, timestamp: timestamp, key: key, value: value, headers: headers.indices
+        )
     }
 
     /// Reads a line; everything in it is valid until the next call, and as long as `line` is.
@@ -55,7 +55,7 @@ package struct RecordLine: ~Copyable {
         topic = bareTopic
         partition = 0
         offset = bareOffset
-        timestamp = 0
+        timestamp = .epoch
         key = nil
         value = line
         isBare = true
@@ -75,7 +75,7 @@ package struct RecordLine: ~Copyable {
             if name == "topic", let text { topic = String(decoding: text, as: UTF8.self) }
             if name == "partition", let number = member.integer { partition = Int32(clamping: number) }
             if name == "offset", let number = member.integer { offset = number }
-            if name == "ts", let number = member.integer, number >= 0 { timestamp = number }
+            if name == "ts", let number = member.integer, number >= 0 { timestamp = WallTime(milliseconds: number) }
             if name == "key" { key = text }
             if name == "payload" { value = text }
             if name == "key_base64", let text { key = decode(text) }

@@ -87,7 +87,7 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         output.append(#"""#)
         append("order_id", timer.key)
         output.append(#","due":""#)
-        append(WallTime(milliseconds: timer.timestamp?.milliseconds ?? 0).iso8601)
+        append((timer.timestamp ?? .epoch).iso8601)
         output.append(#"""#)
         explain(timer, [])
         output.append("}\n")

@@ -27,21 +27,22 @@ package struct RenderRun: ~Copyable {
     private let topics: PipelineConfiguration.Topics
     /// The topic of a bare value.
     private let bareTopic: String
-    private let until: Int64?
+    private let until: WallTime?
     private var lineNumber: Int64 = 0
     /// The offset up to which each partition has been read; a partition in here is being folded.
     private var reached: [Int32: Int64] = [:]
 
     /// - Parameters:
     ///   - topic: of bare values; nil: the events'.
-    ///   - until: the time up to which timers fire, in milliseconds since 1970; nil: none does.
+    ///   - until: the time up to which timers fire; nil: none does.
     package init(
-        _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, topic: String? = nil, until: Int64?,
+        _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, topic: String? = nil,
+        until: WallTime?,
         explains: Bool, output: Int32
     ) throws {
         topics = configuration.topics
         var core = try PipelineCore(configuration, recipients: .table(subscriptions))
-        try core.beginTransaction(clock: 0)
+        try core.beginTransaction(clock: .epoch)
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core
         self.broadcasts = broadcasts
@@ -95,7 +96,7 @@ package struct RenderRun: ~Copyable {
 
     private mutating func renderRecord(of partition: Int32, at offset: Int64) throws {
         if reached[partition] == nil, (0..<Self.maxPartitions).contains(partition) {
-            core.orders.assign(partition, watermark: TimerWatermark(0), newest: 0)
+            core.orders.assign(partition, watermark: TimerWatermark(.epoch), newest: .epoch)
             reached[partition] = offset
         }
         let due = core.orders.nextDue(in: partition)
@@ -115,14 +116,14 @@ package struct RenderRun: ~Copyable {
 
     /// A request expires by the time of its own record, as with a pipeline that is never late.
     private mutating func renderRequest() throws {
-        core.clock = line.timestamp ?? 0
+        core.clock = line.timestamp ?? .epoch
         _ = core.extract(&requests, from: 0)
         writer.eventTopic = line.topic
         _ = try core.emit(requests, 0..<1, limit: .max, into: &writer)
         core.commit()
     }
 
-    private mutating func play(_ partition: Int32, until time: Int64) throws {
+    private mutating func play(_ partition: Int32, until time: WallTime) throws {
         writer.eventTopic = EventBatch.scheduleTopic
         try core.play(partition, until: time, offset: reached[partition] ?? 0, into: &writer)
     }
@@ -144,7 +145,7 @@ package struct RenderRun: ~Copyable {
                 let key = try line.key.map { Array($0) } ?? Array(Subscription.decode(value: Array(text)).key.utf8)
                 try key.withUnsafeBytes { key in
                     let record = SubscriptionRecord(partition: 0, offset: number, key: key, value: line.value)
-                    let change = try table.apply([record], nextOffsets: [number], at: WallTime(milliseconds: 0))
+                    let change = try table.apply([record], nextOffsets: [number], at: .epoch)
                     problems += change.examples.flatMap(\.problems).map { "line \(number): \($0)" }
                 }
             } catch let error as Subscription.Invalid {

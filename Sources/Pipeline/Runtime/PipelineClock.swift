@@ -3,16 +3,15 @@ import Telemetry
 /// The pipeline's time: the wall clock as it was at the start, plus the time that has passed since then by the machine's
 /// own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is). Setting the wall clock moves no timer. Any thread.
 package struct PipelineClock: Sendable {
-    private let wall: Int64
+    private let wall: WallTime
     private let began: ContinuousClock.Instant
 
-    package init(wall: Int64 = WallClock.now, began: ContinuousClock.Instant = .now) {
+    package init(wall: WallTime = WallClock.now, began: ContinuousClock.Instant = .now) {
         self.wall = wall
         self.began = began
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    package func now(_ now: ContinuousClock.Instant = .now) -> Int64 {
+    package func now(_ now: ContinuousClock.Instant = .now) -> WallTime {
         let time = wall + (now - began).wholeMilliseconds
         #if DEBUG
             return time + FaultClock.offset

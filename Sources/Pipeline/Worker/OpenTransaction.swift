@@ -5,14 +5,14 @@ import KafkaClient
 struct OpenTransaction: Equatable {
     /// The events of a batch that have a timestamp.
     struct Batch: Equatable {
-        /// Their oldest timestamp, in milliseconds since 1970.
-        var oldest: Int64
+        /// Their oldest timestamp.
+        var oldest: WallTime
         var events: Int
     }
 
     let began: ContinuousClock.Instant
-    /// When it began, in milliseconds since 1970: what the journal calls its clock.
-    let clock: Int64
+    /// When it began: what the journal calls its clock.
+    let clock: WallTime
     var events = 0
     var batches: [Batch] = []
     /// Whether nothing waited to be read at some moment since it began: whatever waits now is younger than it.

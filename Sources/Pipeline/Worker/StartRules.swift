@@ -5,13 +5,13 @@ import KafkaClient
 enum StartRules {
     /// Reads the metadata of committed offsets.
     ///
-    /// - Parameter now: the watermark to continue with where the metadata has none, in milliseconds since 1970.
+    /// - Parameter now: the watermark to continue with where the metadata has none.
     /// - Returns: what to start from, and the partitions of the orders that had no readable watermark.
     /// - Throws: where the orders' partition count has changed since: keys have moved, and timers of orders whose later
     ///   events are in other partitions would still be sent. Requests have no timers, and take the new count.
     static func check(
         _ starts: [SourcePartition: CommittedOffset], partitionCounts: [SourceKind: Int32],
-        topics: PipelineConfiguration.Topics, now: Int64
+        topics: PipelineConfiguration.Topics, now: WallTime
     ) throws(PipelineError) -> (positions: [SourcePartition: CommittedPosition], reset: [SourcePartition]) {
         var positions: [SourcePartition: CommittedPosition] = [:]
         var reset: [SourcePartition] = []
@@ -39,22 +39,22 @@ enum StartRules {
     }
 
     /// The metadata of a partition that begins now.
-    static func metadata(of source: SourceKind, partitionCount: Int32, now: Int64) -> OffsetMetadata {
+    static func metadata(of source: SourceKind, partitionCount: Int32, now: WallTime) -> OffsetMetadata {
         let watermark: TimerWatermark
         switch source {
         case .orders: watermark = TimerWatermark(now)
         // There are no timers.
-        case .requests: watermark = TimerWatermark(0)
+        case .requests: watermark = TimerWatermark(.epoch)
         }
-        return OffsetMetadata(watermark: watermark, partitions: partitionCount, newestTimestamp: 0)
+        return OffsetMetadata(watermark: watermark, partitions: partitionCount, newestTimestamp: .epoch)
     }
 
     /// Where partitions of a source begin that have no committed offset; nil: an operator has to say it.
-    static func start(of source: SourceKind, _ configuration: PipelineConfiguration, now: Int64) -> StartPosition? {
+    static func start(of source: SourceKind, _ configuration: PipelineConfiguration, now: WallTime) -> StartPosition? {
         switch source {
         case .orders: configuration.from
         case .requests:
-            configuration.from ?? .time(milliseconds: now - configuration.requestsFrom.wholeMilliseconds)
+            configuration.from ?? .time(now - configuration.requestsFrom.wholeMilliseconds)
         }
     }
 
@@ -79,10 +79,8 @@ enum StartRules {
 
     /// The partitions of the orders whose committed watermark suppresses timers: by how many milliseconds it is ahead of the later of
     /// the clock and the newest record's time, where that is more than a minute.
-    ///
-    /// - Parameter now: milliseconds since 1970.
     static func aheadWatermarks(
-        _ positions: [Int32: CommittedPosition], now: Int64
+        _ positions: [Int32: CommittedPosition], now: WallTime
     ) -> [Int32: Int64] {
         positions
             .mapValues { lead(of: $0.metadata, now: now) }
@@ -90,7 +88,7 @@ enum StartRules {
     }
 
     /// By how many milliseconds a committed watermark is ahead of the later of the clock and the newest record's time.
-    static func lead(of committed: OffsetMetadata, now: Int64) -> Int64 {
+    static func lead(of committed: OffsetMetadata, now: WallTime) -> Int64 {
         committed.watermark.time - max(now, committed.newestTimestamp)
     }
 

@@ -18,11 +18,11 @@ package struct Position: Equatable {
     package var watermark: TimerWatermark
     package var committedWatermark: TimerWatermark
     /// T of the tick that moved the watermark since the last commit.
-    package var tickTime: Int64?
+    package var tickTime: WallTime?
     /// The first record that was processed since the last commit.
     package var first: RecordFingerprint?
-    package var newestTimestamp: Int64
-    fileprivate var committedTimestamp: Int64
+    package var newestTimestamp: WallTime
+    fileprivate var committedTimestamp: WallTime
     fileprivate var committedFold: Int64
 
     fileprivate init(_ start: CommittedPosition, fold: Int64) {
@@ -38,7 +38,7 @@ package struct Position: Equatable {
     }
 
     /// The newest timestamp up to the first record since the last commit; the committed one if there is no such record.
-    package var newestAtFirst: Int64 { max(committedTimestamp, first?.timestamp ?? 0) }
+    package var newestAtFirst: WallTime { max(committedTimestamp, first?.timestamp ?? .epoch) }
 
     /// The state is not yet that of the committed offset.
     package var isFolding: Bool { folded < committed }
@@ -46,7 +46,7 @@ package struct Position: Equatable {
     /// It has moved since its last commit, or its watermark has.
     package var isUncommitted: Bool { next != committed || watermark != committedWatermark }
 
-    fileprivate mutating func advance(to offset: Int64, timestamp: Int64) {
+    fileprivate mutating func advance(to offset: Int64, timestamp: WallTime) {
         next = offset
         folded = offset
         reached = max(reached, offset)
@@ -129,22 +129,22 @@ package struct TopicPositions {
     /// Counts a record as processed. The first one of a transaction is remembered for its entry in the journal.
     package mutating func advance(over record: EventRecord) {
         let index = Int(record.partition)
-        let timestamp = record.timestamp?.milliseconds
         if partitions[index]?.first == nil {
-            partitions[index]?.first = RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key)
+            partitions[index]?.first = RecordFingerprint(
+                offset: record.offset, timestamp: record.timestamp, key: record.key)
         }
-        partitions[index]?.advance(to: record.offset + 1, timestamp: timestamp ?? 0)
+        partitions[index]?.advance(to: record.offset + 1, timestamp: record.timestamp ?? .epoch)
     }
 
     /// The timers of a partition have fired up to a watermark, in a tick at T.
-    package mutating func fire(partition: Int32, upTo watermark: TimerWatermark, tick time: Int64) {
+    package mutating func fire(partition: Int32, upTo watermark: TimerWatermark, tick time: WallTime) {
         partitions[Int(partition)]?.watermark = watermark
         partitions[Int(partition)]?.tickTime = time
     }
 
     /// With `schedule=off`: timers due up to now are not this pipeline's to send. Moves the watermark of each partition
     /// whose offset has moved since its last commit.
-    package mutating func passTimers(until time: Int64) {
+    package mutating func passTimers(until time: WallTime) {
         for partition in owned {
             guard let state = partitions[Int(partition)], state.next != state.committed,
                 state.watermark < TimerWatermark(time)
@@ -214,7 +214,7 @@ extension TopicPositions {
     }
 
     /// The log has a newer record than the committed offset's metadata says.
-    package mutating func raiseNewest(partition: Int32, to timestamp: Int64) {
+    package mutating func raiseNewest(partition: Int32, to timestamp: WallTime) {
         guard let state = self[partition] else { return }
         partitions[Int(partition)]!.newestTimestamp = max(state.newestTimestamp, timestamp)
         partitions[Int(partition)]!.committedTimestamp = max(state.committedTimestamp, timestamp)

@@ -43,8 +43,8 @@ struct TransactionMachine {
 
     /// The producer has begun a transaction.
     ///
-    /// - Parameter clock: the transaction's time in the journal, in milliseconds since 1970.
-    mutating func begun(now: ContinuousClock.Instant, clock: Int64) throws(PipelineError) {
+    /// - Parameter clock: the transaction's time in the journal.
+    mutating func begun(now: ContinuousClock.Instant, clock: WallTime) throws(PipelineError) {
         guard case .idle = phase else { throw misfit("a transaction began") }
         phase = .open(OpenTransaction(began: now, clock: clock))
     }
@@ -55,8 +55,8 @@ struct TransactionMachine {
     ///
     /// - Parameters:
     ///   - dated: how many of them have a timestamp.
-    ///   - oldest: the oldest of those, in milliseconds since 1970.
-    mutating func wrote(events: Int, dated: Int, oldest: Int64) throws(PipelineError) {
+    ///   - oldest: the oldest of those.
+    mutating func wrote(events: Int, dated: Int, oldest: WallTime) throws(PipelineError) {
         try change("events were written") { open in
             open.events += events
             if dated > 0 { open.batches.append(.init(oldest: oldest, events: dated)) }
@@ -89,7 +89,7 @@ struct TransactionMachine {
 
     /// Whether timers of a tick at `time` need a new transaction: a transaction has one clock, and no tick in it may be
     /// later; it may be full; and timers that are isolated need a transaction of their own.
-    func mustCommit(beforeTimersAt time: Int64, isFull: (OpenTransaction) -> Bool) -> Bool {
+    func mustCommit(beforeTimersAt time: WallTime, isFull: (OpenTransaction) -> Bool) -> Bool {
         guard let open else { return false }
         return isolation.tickLimit != nil || open.clock < time || isFull(open)
     }

@@ -123,12 +123,12 @@ extension TransactionOutput {
 
     /// Waits until everything is delivered.
     ///
-    /// - Returns: when the broker appended the journal's record, by its own clock, in milliseconds since 1970; nil
-    ///   where the topic's timestamps are the producers'.
-    mutating func deliver(deadline: Duration) throws(KafkaError) -> Int64? {
+    /// - Returns: when the broker appended the journal's record, by its own clock; nil where the topic's timestamps are
+    ///   the producers'.
+    mutating func deliver(deadline: Duration) throws(KafkaError) -> WallTime? {
         _ = producer.takeAppendTime()
         try producer.flush(timeout: deadline)
-        return producer.takeAppendTime()?.milliseconds
+        return producer.takeAppendTime()
     }
 
     mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }

@@ -224,8 +224,7 @@ extension Worker {
             switch start {
             case .earliest: try consumer.startOffsets(missing, timeout: .seconds(5))
             case .latest: try consumer.endOffsets(missing, timeout: .seconds(5))
-            case .time(let milliseconds):
-                try consumer.offsets(at: WallTime(milliseconds: milliseconds), of: missing, timeout: .seconds(5))
+            case .time(let time): try consumer.offsets(at: time, of: missing, timeout: .seconds(5))
             }
         let metadata = StartRules.metadata(of: source, partitionCount: count, now: context.clock.now()).text
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }

@@ -30,12 +30,12 @@ extension Worker {
 
     private mutating func advance(over records: Range<Int>) throws {
         let source = intake.source
-        var oldest = Int64.max
+        var oldest = WallTime.distantFuture
         var dated = 0
         for index in records {
             let record = intake.batch.records[index]
             assignment.positions[source].advance(over: record)
-            guard let timestamp = record.timestamp?.milliseconds else { continue }
+            guard let timestamp = record.timestamp else { continue }
             oldest = min(oldest, timestamp)
             dated += 1
         }

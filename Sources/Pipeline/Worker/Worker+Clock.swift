@@ -10,9 +10,9 @@ struct ClockAhead: Error {
     static let tolerance: Int64 = 60_000
 
     /// - Parameters:
-    ///   - clock: of the transaction, in milliseconds since 1970.
+    ///   - clock: of the transaction.
     ///   - appended: when the broker appended a record of it; nil where that is not known.
-    init?(clock: Int64, appended: Int64?) {
+    init?(clock: WallTime, appended: WallTime?) {
         guard let appended, clock - appended > Self.tolerance else { return nil }
         milliseconds = clock - appended
     }

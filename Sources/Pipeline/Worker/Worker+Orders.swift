@@ -48,7 +48,7 @@ extension Worker {
                 of: id.partition, watermark: metadata.watermark, foreign.contains(id) ? nil : usable)
             if folds.offsets[id.partition] == nil {
                 let horizon = context.configuration.orders.horizon.wholeMilliseconds
-                missing[id] = WallTime(milliseconds: max(0, metadata.newestTimestamp - 2 * horizon))
+                missing[id] = metadata.newestTimestamp - 2 * horizon
             }
         }
         guard !missing.isEmpty else { return }
@@ -67,7 +67,7 @@ extension Worker {
     ) {
         let beginning = FoldBeginning(
             at: offset, first: first, committed: start.offset, newest: start.metadata.newestTimestamp)
-        core.orders.assign(partition, watermark: start.metadata.watermark, newest: 0, beginning: beginning)
+        core.orders.assign(partition, watermark: start.metadata.watermark, newest: .epoch, beginning: beginning)
         if folds.checkpoint != nil { core.orders.states.trackChanges(of: partition) }
         folds.offsets[partition] = min(max(offset, first), start.offset)
     }
@@ -171,7 +171,7 @@ extension Worker {
         let now = context.clock.now()
         let horizon = context.configuration.orders.horizon.wholeMilliseconds
         for partition in assignment.positions.orders.owned {
-            let newest = assignment.positions.orders[partition]?.newestTimestamp ?? 0
+            let newest = assignment.positions.orders[partition]?.newestTimestamp ?? .epoch
             let beginning = core.orders.beginning(of: partition, newest: newest)
             guard beginning.isWorthTelling(newest: newest, now: now, horizon: horizon),
                 folds.reported.updateValue(beginning, forKey: partition) != beginning
@@ -179,7 +179,7 @@ extension Worker {
             switch beginning {
             case .complete: continue
             case .sinceNextRecord: known.append("\(partition): from its next record on")
-            case .since(let time): known.append("\(partition): since \(WallTime(milliseconds: time).iso8601)")
+            case .since(let time): known.append("\(partition): since \(time.iso8601)")
             }
         }
         guard !known.isEmpty else { return }
@@ -218,14 +218,15 @@ extension Worker {
     /// - Returns: nil for a state that has nothing in it and does not know yet what it lacks.
     private func mark(of partition: Int32, at offset: Int64) -> OrderCheckpoint.Mark? {
         let newest = core.orders.newest(in: partition)
-        let foldedFrom: Int64
+        let foldedFrom: WallTime
         switch core.orders.beginning(of: partition, newest: newest) {
-        case .complete: foldedFrom = 0
+        case .complete: foldedFrom = .epoch
         case .since(let time): foldedFrom = time
         case .sinceNextRecord: return nil
         }
         return OrderCheckpoint.Mark(
-            offset: offset, watermark: assignment.positions.orders[partition]?.committedWatermark ?? TimerWatermark(0),
+            offset: offset,
+            watermark: assignment.positions.orders[partition]?.committedWatermark ?? TimerWatermark(.epoch),
             newest: newest,
             foldedFrom: foldedFrom, recent: core.orders.states.recentRecords(of: partition, below: offset))
     }

@@ -7,7 +7,7 @@ import Telemetry
 struct PendingTicks {
     struct Pending {
         /// T: timers that are due at or before it fire.
-        var time: Int64
+        var time: WallTime
         /// The last stable offset, queried at T.
         var end: Int64
         /// How often the end was queried.
@@ -46,7 +46,7 @@ struct PendingTicks {
 
     /// Whether a reached end is so old that it is queried again: after a backlog there is one tick, with the time at its
     /// end, and not another one before it, with the time at which the backlog began.
-    func isStale(_ partition: Int32, now: Int64, tick: Duration) -> Bool {
+    func isStale(_ partition: Int32, now: WallTime, tick: Duration) -> Bool {
         guard let found = pending[partition], !found.isUnderWay, found.questions < Self.mostQuestions else {
             return false
         }
@@ -117,7 +117,7 @@ extension Worker {
     }
 
     /// Queries the ends of partitions where a timer is due.
-    private mutating func ask(_ partitions: [Int32], at time: Int64) throws {
+    private mutating func ask(_ partitions: [Int32], at time: WallTime) throws {
         guard !partitions.isEmpty else { return }
         let topic = context.configuration.topics.events
         do {

@@ -67,7 +67,7 @@ extension Worker {
     }
 
     /// Whether the state that the records of a partition were read with may lack something.
-    private func isIncomplete(_ partition: SourcePartition, newest: Int64) -> Bool {
+    private func isIncomplete(_ partition: SourcePartition, newest: WallTime) -> Bool {
         switch partition.source {
         case .orders: core.orders.beginning(of: partition.number, newest: newest) != .complete
         case .requests: false

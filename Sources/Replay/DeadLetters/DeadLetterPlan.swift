@@ -89,9 +89,9 @@ package struct DeadLetterPlan: Equatable, Sendable, Encodable {
         byType[candidate.type, default: 0] += 1
         let example = Example(
             at: candidate.place.position(in: deadLetters), code: candidate.code, orderID: candidate.order,
-            time: WallTime(milliseconds: candidate.time))
-        if first.map({ candidate.time < $0.time.milliseconds }) ?? true { first = example }
-        if last.map({ candidate.time >= $0.time.milliseconds }) ?? true { last = example }
+            time: candidate.time)
+        if first.map({ candidate.time < $0.time }) ?? true { first = example }
+        if last.map({ candidate.time >= $0.time }) ?? true { last = example }
     }
 }
 
@@ -104,12 +104,12 @@ struct DeadLetterCandidate {
     var code: String
     var type: String
     var order: String?
-    /// Time of the original event, in milliseconds since 1970.
-    var time: Int64
-    /// Timestamp of the dead-letter record, in milliseconds since 1970.
-    var timestamp: Int64
-    /// Of a request, in milliseconds since 1970.
-    var expiresAt: Int64?
+    /// Time of the original event.
+    var time: WallTime
+    /// Timestamp of the dead-letter record.
+    var timestamp: WallTime
+    /// Of a request.
+    var expiresAt: WallTime?
     var key: [UInt8]?
     /// A newer event of the same key belongs to the same order, so that putting this one back would regress its state.
     var touchesState: Bool
@@ -118,6 +118,6 @@ struct DeadLetterCandidate {
 
     var source: SourceKind { event.partition.source }
 
-    /// Whether the pipeline would suppress it at a time, in milliseconds since 1970 (docs/rules.md §8.3).
-    func isExpired(at time: Int64) -> Bool { expiresAt.map { $0 <= time } ?? false }
+    /// Whether the pipeline would suppress it at a time (docs/rules.md §8.3).
+    func isExpired(at time: WallTime) -> Bool { expiresAt.map { $0 <= time } ?? false }
 }

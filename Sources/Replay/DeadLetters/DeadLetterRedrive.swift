@@ -232,8 +232,8 @@ package struct DeadLetterRedrive: ~Copyable {
 
     /// The times of the first records that producers wrote to each partition that has lost none. Records that were put
     /// back are not counted: they keep their old timestamps.
-    private func firstTimes(of topic: String, _ bounds: [Int32: Range<Int64>]) throws -> [Int32: Int64] {
-        var found: [Int32: Int64] = [:]
+    private func firstTimes(of topic: String, _ bounds: [Int32: Range<Int64>]) throws -> [Int32: WallTime] {
+        var found: [Int32: WallTime] = [:]
         let whole = bounds.filter { $0.value.lowerBound == 0 }
         try log.read(whole.mapValues { $0.clamped(to: 0..<1_000) }, of: topic) { records, indices in
             for at in indices where found[records[at].partition] == nil {
@@ -254,12 +254,11 @@ package struct DeadLetterRedrive: ~Copyable {
     ///
     /// - Parameters:
     ///   - confirmed: the number of events that a person confirmed.
-    ///   - clock: in milliseconds since 1970.
     ///   - progress: the tally so far, after each transaction.
     /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws, except for a rejected record, which is not put
     ///   back; and ``ReplayRefusal`` if partitions are added to a topic that is written to meanwhile.
     package mutating func send(
-        _ confirmed: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> Int64,
+        _ confirmed: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> WallTime,
         progress: (DeadLetterResult) -> Void
     ) throws {
         // Commits the ranges and the number before anything is sent, so that a start after a crash knows them.

@@ -2,15 +2,15 @@ import Pipeline
 
 /// Which dead letters are to be put back.
 package struct DeadLetterRequest: Sendable {
-    /// When the dead letters were written, in milliseconds since 1970.
-    package var from: Int64?
-    package var to: Int64?
+    /// When the dead letters were written.
+    package var from: WallTime?
+    package var to: WallTime?
     /// Labels of ``DeadLetter/Code``; empty: all.
     package var codes: Set<String> = []
     /// Partitions of the dead-letter topic; nil: all.
     package var partitions: Set<Int32>?
-    /// Events before this time are skipped, in milliseconds since 1970.
-    package var oldest: Int64 = .min
+    /// Events before this time are skipped.
+    package var oldest = WallTime.distantPast
     /// Events that are older than this when they are about to be written are skipped, in milliseconds; nil: no limit.
     package var maxAge: Int64?
     /// Include events whose order has newer events.
@@ -22,8 +22,8 @@ package struct DeadLetterRequest: Sendable {
 
     package init() {}
 
-    /// The clock when the run began, in milliseconds since 1970; the same for a resumed run. Nil without ``maxAge``.
-    var planned: Int64? { maxAge.map { oldest + $0 } }
+    /// The clock when the run began; the same for a resumed run. Nil without ``maxAge``.
+    var planned: WallTime? { maxAge.map { oldest + $0 } }
 }
 
 /// Position of a run in one partition of the dead letters, and what it needs to resume: committed with the events it
@@ -34,7 +34,7 @@ struct DeadLetterCursor: Equatable {
     /// The dead letters before this offset are done.
     var next: Int64
     var range: Range<Int64>
-    var oldest: Int64
+    var oldest: WallTime
     /// The number of confirmed events, in all partitions.
     var confirmed: Int
     var digest: String
@@ -42,7 +42,7 @@ struct DeadLetterCursor: Equatable {
     var tally: DeadLetterTally
 
     init(
-        next: Int64, range: Range<Int64>, oldest: Int64, confirmed: Int, digest: String,
+        next: Int64, range: Range<Int64>, oldest: WallTime, confirmed: Int, digest: String,
         tally: DeadLetterTally = DeadLetterTally()
     ) {
         (self.next, self.range, self.oldest, self.confirmed, self.digest) = (next, range, oldest, confirmed, digest)
@@ -54,8 +54,8 @@ struct DeadLetterCursor: Equatable {
     var position: RedrivePosition {
         RedrivePosition(
             offset: next,
-            text: "\(Self.version) \(range.lowerBound) \(range.upperBound) \(oldest) \(confirmed) \(digest) "
-                + tally.text)
+            text: "\(Self.version) \(range.lowerBound) \(range.upperBound) \(oldest.milliseconds) \(confirmed) "
+                + "\(digest) \(tally.text)")
     }
 
     /// - Throws: ``ReplayRefusal`` for a cursor that this version did not write.
@@ -66,7 +66,7 @@ struct DeadLetterCursor: Equatable {
             let tally = DeadLetterTally(words[6])
         else { throw ReplayRefusal("--id \(id) is that of another command; choose another one") }
         self.init(
-            next: position.offset, range: start..<end, oldest: oldest, confirmed: confirmed, digest: words[5],
-            tally: tally)
+            next: position.offset, range: start..<end, oldest: WallTime(milliseconds: oldest), confirmed: confirmed,
+            digest: words[5], tally: tally)
     }
 }

@@ -44,16 +44,14 @@ struct DeadLetterWatch: ~Copyable {
     }
 
     /// Why an event must not be put back now; nil if it may be.
-    ///
-    /// - Parameter now: the clock, in milliseconds since 1970.
-    func reason(against candidate: DeadLetterCandidate, now: Int64) -> DeadLetterLeft? {
+    func reason(against candidate: DeadLetterCandidate, now: WallTime) -> DeadLetterLeft? {
         request.reason(against: candidate, index, now: now)
     }
 }
 
 extension DeadLetterRequest {
     /// Why a selected event must not be put back now; nil if it may be.
-    func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: Int64) -> DeadLetterLeft? {
+    func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: WallTime) -> DeadLetterLeft? {
         if index.isPutBack(candidate) { return .putBack }
         if let maxAge, candidate.time < now - maxAge { return .tooOld }
         if candidate.isExpired(at: now) { return .expired }
@@ -85,15 +83,14 @@ struct DeadLetterSender: ~Copyable {
     var pace: Pace
     /// Nil if there is nothing to put back.
     var watch: DeadLetterWatch?
-    /// The clock, in milliseconds since 1970.
-    let clock: () -> Int64
+    let clock: () -> WallTime
     private var refusals: [DeadLetterRefusal] = []
 
     init(
         _ request: DeadLetterRequest, _ topics: PipelineConfiguration.Topics, store: DeadLetterStore,
         ranges: [Int32: Range<Int64>], confirmed: Int,
         tallies: [Int32: DeadLetterTally], pace: Pace, watch: consuming DeadLetterWatch?,
-        clock: @escaping () -> Int64
+        clock: @escaping () -> WallTime
     ) {
         self.request = request
         self.topics = topics

@@ -19,7 +19,7 @@ final class DeadLetterStore {
 
     func append(_ event: ProducerRecord, at place: Coordinates) throws {
         try insert.run(
-            place.partition, place.offset, event.partition, event.timestamp?.milliseconds, event.key, event.value,
+            place.partition, place.offset, event.partition, event.timestamp, event.key, event.value,
             PackedTexts.pack(event.headers.flatMap { [Array($0.name.utf8), $0.value] }))
     }
 
@@ -29,7 +29,7 @@ final class DeadLetterStore {
         var event = ProducerRecord(
             key: row.isNull(2) ? nil : Array(row.bytes(2)), value: row.isNull(3) ? nil : Array(row.bytes(3)),
             partition: row.optionalNumber(0).map(Int32.init))
-        event.timestamp = row.optionalNumber(1).map { WallTime(milliseconds: $0) }
+        event.timestamp = row.optionalTime(1)
         let texts = PackedTexts.unpack(row.bytes(4))
         event.headers = stride(from: 0, to: texts.count, by: 2).map {
             RecordHeader(String(decoding: texts[$0] ?? [], as: UTF8.self), texts[$0 + 1])

@@ -55,10 +55,10 @@ struct DeadLetterTrial: ~Copyable {
             key: record.key.map { Array($0) }, value: repaired ?? record.value.map { Array($0) },
             headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
             partition: reason.place.partition)
-        event.timestamp = record.timestamp.map(WallTime.init(milliseconds:))
+        event.timestamp = record.timestamp
         let reading = read(event, at: original)
         if let letter = reading.deadLetter { return left(.stillDead, letter) }
-        let time = reading.time?.milliseconds ?? record.timestamp ?? 0
+        let time = reading.time ?? record.timestamp ?? .epoch
         if time < request.oldest { return left(.tooOld) }
         let candidate = DeadLetterCandidate(
             place: place, event: original, code: reason.code, type: reading.type, order: reading.order,
@@ -97,8 +97,8 @@ struct DeadLetterTrial: ~Copyable {
         batch.records.append(
             EventRecord(
                 partition: place.partition.number, offset: place.offset,
-                timestamp: event.timestamp.map { WallTime(milliseconds: $0.milliseconds) },
-                key: event.key.map(copies.copy), value: event.value.map(copies.copy), headers: batch.headers.indices))
+                timestamp: event.timestamp, key: event.key.map(copies.copy), value: event.value.map(copies.copy),
+                headers: batch.headers.indices))
         return withExtendedLifetime(copies) {
             DeadLetterReading(reader.read(batch.records[0], of: batch), of: source)
         }
@@ -111,8 +111,8 @@ struct DeadLetterReading {
     var order: String?
     /// Its own time; nil if it is missing or invalid.
     var time: WallTime?
-    /// In milliseconds since 1970; nil if it does not expire before it is emitted.
-    var expiresAt: Int64?
+    /// Nil if it does not expire before it is emitted.
+    var expiresAt: WallTime?
     /// Whether it may change the state of an order.
     var touchesState = false
     /// Why the rules reject it.

@@ -20,8 +20,7 @@ final class PutBackIndex {
     private struct Newest {
         var partition: Int32
         var offset: Int64
-        /// In milliseconds since 1970.
-        var time: Int64
+        var time: WallTime
     }
 
     init(
@@ -66,12 +65,12 @@ final class PutBackIndex {
         case .requests: break  // They have no state that a newer one could be ahead of.
         case .orders:
             guard !newest.isEmpty, let key = record.key, !dead.contains(stands) else { break }
-            note(place, at: record.timestamp ?? 0, of: Array(key))
+            note(place, at: record.timestamp ?? .epoch, of: Array(key))
         }
         return isFirst
     }
 
-    private func note(_ place: EventCoordinates, at time: Int64, of key: [UInt8]) {
+    private func note(_ place: EventCoordinates, at time: WallTime, of key: [UInt8]) {
         guard let known = newest[key] else { return }
         guard let index = known.firstIndex(where: { $0.partition == place.partition.number }) else {
             newest[key]?.append(Newest(partition: place.partition.number, offset: place.offset, time: time))

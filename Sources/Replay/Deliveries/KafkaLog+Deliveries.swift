@@ -37,11 +37,9 @@ extension KafkaLog {
 
     /// Counts the outcomes from a time on.
     ///
-    /// - Parameters:
-    ///   - from: milliseconds since 1970.
-    ///   - to: nil: the end of the topic.
+    /// - Parameter to: nil: the end of the topic.
     package mutating func summarize(
-        _ topic: String, from: Int64, to: Int64?, progress: (Int, Double) -> Void
+        _ topic: String, from: WallTime, to: WallTime?, progress: (Int, Double) -> Void
     ) throws -> DeliverySummary {
         var summary = DeliverySummary()
         summary.unreadable = try readDeliveries(try range(of: topic, from: from, to: to), of: topic) { outcome, _ in

@@ -50,7 +50,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         close()
         var explanation = Explanation(
             event: EventCoordinates(batch.partition(of: event), offset: event.offset), isTimer: false,
-            time: event.timestamp?.milliseconds, step: step)
+            time: event.timestamp, step: step)
         explanation.reading = reader.read(event, of: batch)
         explanation.order = explanation.reading.orders.first
         current = explanation
@@ -131,15 +131,13 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         if let current, !current.isTimer { return }
         let order = timer.key.map { String(decoding: $0, as: UTF8.self) }
         let types = type.map { [$0] } ?? []
-        if let current, current.order == order, current.time == timer.timestamp?.milliseconds,
-            current.reading.types == types
-        {
+        if let current, current.order == order, current.time == timer.timestamp, current.reading.types == types {
             return
         }
         close()
         var explanation = Explanation(
             event: EventCoordinates(SourcePartition(.orders, timer.partition), offset: timer.offset), isTimer: true,
-            time: timer.timestamp?.milliseconds, order: order, step: step)
+            time: timer.timestamp, order: order, step: step)
         explanation.reading.orders = [order ?? ""]
         explanation.reading.types = types
         current = explanation
@@ -181,7 +179,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
                 found = .notSince(then.time)
                 continue
             }
-            if let seen = then.lastSeen?.milliseconds, let time = explanation.time, time - seen > maxAge {
+            if let seen = then.lastSeen, let time = explanation.time, time - seen > maxAge {
                 return .stale(lastSeen: seen)
             }
             return .yes

@@ -54,19 +54,19 @@ package struct Explanation: Equatable, Sendable {
     package enum Subscribed: Equatable, Sendable {
         case yes
         case never
-        /// Not yet: it subscribed at this time, in milliseconds since 1970.
-        case notUntil(Int64)
+        /// Not yet: it subscribed at this time.
+        case notUntil(WallTime)
         /// No longer: it unsubscribed at this time.
-        case notSince(Int64)
+        case notSince(WallTime)
         /// Subscribed, but last seen too long ago.
-        case stale(lastSeen: Int64)
+        case stale(lastSeen: WallTime)
     }
 
     package var event: EventCoordinates
     /// For a timer, the offset that its partition had reached.
     package var isTimer: Bool
-    /// Of the record, or the due time of the timer; in milliseconds since 1970.
-    package var time: Int64?
+    /// Of the record, or the due time of the timer.
+    package var time: WallTime?
     package var order: String?
     package var reading = EventReading()
     package var outcome: Outcome?

@@ -71,10 +71,10 @@ extension KafkaLog {
     /// - Parameters:
     ///   - device: the SHA-256 of its token, in hex.
     ///   - topic: where the pushes were written.
-    ///   - time: outcomes before it are not read, in milliseconds since 1970; nil: all are.
+    ///   - time: outcomes before it are not read; nil: all are.
     /// - Returns: nil if that is not known: there is no topic of outcomes, or it may not be read.
     package mutating func outcomes(
-        of messageID: String, device: String, writtenTo topic: String, in deliveries: String, since time: Int64?
+        of messageID: String, device: String, writtenTo topic: String, in deliveries: String, since time: WallTime?
     ) throws -> [Coordinates: DeliveryRecord]? {
         do {
             let bounds = try bounds(of: deliveries)

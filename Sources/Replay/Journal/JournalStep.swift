@@ -10,10 +10,10 @@ package struct JournalStep: Equatable, Sendable {
     package var to: Int64
     package var watermarkBefore: TimerWatermark
     package var watermarkAfter: TimerWatermark
-    /// The time of its tick, T, in milliseconds since 1970; nil if it had none.
-    package var until: Int64?
-    /// The transaction's clock, in milliseconds since 1970.
-    package var clock: Int64
+    /// The time of its tick, T; nil if it had none.
+    package var until: WallTime?
+    /// The transaction's clock.
+    package var clock: WallTime
     /// The next offset of each partition of the subscriptions topic in the table that it used; nil with a host's own
     /// resolver.
     package var table: [Int64]?
@@ -34,7 +34,7 @@ package struct JournalStep: Equatable, Sendable {
 
     package init(
         partition: SourcePartition, from: Int64, to: Int64, watermarkBefore: TimerWatermark,
-        watermarkAfter: TimerWatermark, until: Int64? = nil, clock: Int64, table: [Int64]?, rules: String,
+        watermarkAfter: TimerWatermark, until: WallTime? = nil, clock: WallTime, table: [Int64]?, rules: String,
         group: String, cluster: String? = nil, dispatch: String, first: RecordFingerprint? = nil,
         isIncomplete: Bool = false, place: Coordinates
     ) {
@@ -70,7 +70,6 @@ package struct JournalStep: Equatable, Sendable {
     /// Cost: a SHA-256 of the key for the named record, a comparison for all others.
     func contradicts(_ record: EventRecord) -> Bool {
         guard let first, first.offset == record.offset else { return false }
-        return first
-            != RecordFingerprint(offset: record.offset, timestamp: record.timestamp?.milliseconds, key: record.key)
+        return first != RecordFingerprint(offset: record.offset, timestamp: record.timestamp, key: record.key)
     }
 }

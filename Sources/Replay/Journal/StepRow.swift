@@ -42,16 +42,16 @@ enum StepRow {
 
     static func read(_ row: Row, of partition: SourcePartition) -> JournalStep {
         func watermark(_ column: Int32) -> TimerWatermark {
-            TimerWatermark(row.number(column), split: row.optionalNumber(column + 1).map(split))
+            TimerWatermark(row.time(column), split: row.optionalNumber(column + 1).map(split))
         }
         let first = row.optionalNumber(11).map { offset in
             RecordFingerprint(
-                offset: offset, timestamp: row.optionalNumber(12),
+                offset: offset, timestamp: row.optionalTime(12),
                 key: row.optionalNumber(13).map { StoredHash(number: UInt64(bitPattern: $0)) })
         }
         return JournalStep(
             partition: partition, from: row.number(1), to: row.number(2), watermarkBefore: watermark(3),
-            watermarkAfter: watermark(7), until: row.optionalNumber(9), clock: row.number(10),
+            watermarkAfter: watermark(7), until: row.optionalTime(9), clock: row.time(10),
             table: row.isNull(15) ? nil : positions(row.bytes(15)), rules: row.text(21), group: row.text(18),
             cluster: row.isNull(19) ? nil : row.text(19), dispatch: row.text(20), first: first,
             isIncomplete: row.number(14) == 1,

@@ -20,8 +20,8 @@ package struct PlanSink: ~Copyable, ReplaySink {
         let begins = messageID.map { !$0.elementsEqual(lastMessageID) } ?? false
         if begins, let messageID { lastMessageID = Array(messageID) }
         // A record without a timestamp, such as a bare line of a file.
-        let stamp = event.timestamp?.milliseconds ?? 0
-        let time = stamp > 0 ? stamp : notification.eventTime.milliseconds
+        let stamp = event.timestamp ?? .epoch
+        let time = stamp > .epoch ? stamp : notification.eventTime
         plan.note(
             type: type, time: time, bytes: record.key.count + record.value.count, beginsNotification: begins,
             example: ReplayPlan.Example(time, type, record))
@@ -60,8 +60,8 @@ package struct ReplayPlan: Equatable, Sendable, Encodable {
         /// The SHA-256 of the device's token.
         package var device: String
 
-        init(_ time: Int64, _ type: String, _ record: DispatchRecord) {
-            self.time = WallTime(milliseconds: time)
+        init(_ time: WallTime, _ type: String, _ record: DispatchRecord) {
+            self.time = time
             eventType = type
             device = String(decoding: record.key, as: UTF8.self)
             source = record.text(.source) ?? ""
@@ -74,8 +74,8 @@ package struct ReplayPlan: Equatable, Sendable, Encodable {
     /// Size of keys and values.
     package var bytes = 0
     package var byType: [String: Count] = [:]
-    /// By the beginning of the hour, in milliseconds since 1970.
-    package var devicesByHour: [Int64: Int] = [:]
+    /// By the beginning of the hour.
+    package var devicesByHour: [WallTime: Int] = [:]
     /// Events that notify nobody, dead letters, and timers that are not sent, by reason.
     package var suppressed: [String: Int] = [:]
     package var deadLetters: [String: Int] = [:]
@@ -93,10 +93,10 @@ package struct ReplayPlan: Equatable, Sendable, Encodable {
     /// Counts a record.
     ///
     /// - Parameters:
-    ///   - time: of its event, or the due time of its timer; in milliseconds since 1970.
+    ///   - time: of its event, or the due time of its timer.
     ///   - beginsNotification: whether the previous record belonged to another notification.
     mutating func note(
-        type: String, time: Int64, bytes: Int, beginsNotification: Bool, example: @autoclosure () -> Example
+        type: String, time: WallTime, bytes: Int, beginsNotification: Bool, example: @autoclosure () -> Example
     ) {
         if beginsNotification {
             notifications += 1
@@ -105,8 +105,8 @@ package struct ReplayPlan: Equatable, Sendable, Encodable {
         devices += 1
         byType[type, default: Count()].devices += 1
         self.bytes += bytes
-        devicesByHour[time / 3_600_000 * 3_600_000, default: 0] += 1
-        if first.map({ time < $0.time.milliseconds }) ?? true { first = example() }
-        if last.map({ time >= $0.time.milliseconds }) ?? true { last = example() }
+        devicesByHour[time - time.milliseconds % 3_600_000, default: 0] += 1
+        if first.map({ time < $0.time }) ?? true { first = example() }
+        if last.map({ time >= $0.time }) ?? true { last = example() }
     }
 }

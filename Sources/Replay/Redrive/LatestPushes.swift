@@ -1,3 +1,5 @@
+import Events
+
 /// The latest notification of each order at a place, in a ``Scratch``. One owner, one thread.
 final class LatestPushes {
     /// Position of a notification: a later one replaces an earlier one, by offset within a partition; across
@@ -7,7 +9,7 @@ final class LatestPushes {
         var offset: Int64
         /// Timers at an offset come before the record there.
         var isTimer: Bool
-        var time: Int64
+        var time: WallTime
     }
 
     private let insert: Statement

@@ -11,8 +11,8 @@ package final class RedriveList {
         /// Digest of what a later push replaces: see ``Digest/init(ofOrder:at:)``.
         var subject: Digest
         var notification: Digest
-        /// Time of the event or timer, in milliseconds since 1970.
-        var time: Int64
+        /// Time of the event or timer.
+        var time: WallTime
         var type: String
         /// Those that its device may have subscribed to.
         var audiences: [String]
@@ -24,7 +24,7 @@ package final class RedriveList {
         package var place: EventCoordinates { key.withUnsafeBytes { EventCoordinates(decoding: $0) } }
 
         init(
-            _ identity: DispatchIdentity, subject: Digest, notification: Digest, time: Int64, type: String,
+            _ identity: DispatchIdentity, subject: Digest, notification: Digest, time: WallTime, type: String,
             audiences: [String], record: RenderedRecord
         ) {
             key = identity.place + notification.bytes + identity.digest.bytes
@@ -40,7 +40,7 @@ package final class RedriveList {
             key = Array(row.bytes(0))
             subject = Digest(row.bytes(1))
             notification = Digest(row.bytes(2))
-            time = row.number(3)
+            time = row.time(3)
             type = row.text(4)
             audiences = PackedTexts.strings(row.bytes(5))
             record = RenderedRecord(row, 6)

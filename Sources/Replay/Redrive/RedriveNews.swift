@@ -82,20 +82,18 @@ final class RedriveNews {
     }
 
     /// Takes a record of the subscriptions topic that came after the plan.
-    func note(_ record: SubscriptionRecord, at time: Int64) throws {
+    func note(_ record: SubscriptionRecord, at time: WallTime) throws {
         try subscriptions.append(record, at: time)
     }
 
     // MARK: Judging
 
     /// Why a push on the list must not be sent now; nil if it may be.
-    ///
-    /// - Parameter now: the clock, in milliseconds since 1970.
-    func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {
+    func reason(against push: RedriveList.Entry, now: WallTime) throws -> RedriveOmission? {
         var rules = rules
         rules.now = now
         let (messageID, expiry) = try push.record.withDispatchRecord { record in
-            (Array(try record.messageID), try record.expiresAt.milliseconds)
+            (Array(try record.messageID), try record.expiresAt)
         }
         if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry, clock: nil) { return reason }
         if try isGone(push) { return .unsubscribed }

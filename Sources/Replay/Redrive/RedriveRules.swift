@@ -10,10 +10,10 @@ package struct RedriveRules: Sendable {
     /// The maximum age of what is sent, by the event's time or the timer's due time; in milliseconds.
     package var maxAge: Int64 = 3_600_000
     package var choice = RedriveChoice.missed
-    /// The clock, in milliseconds since 1970.
-    package var now: Int64 = 0
+    /// The clock.
+    package var now = WallTime.epoch
     /// When the re-drive was first started: later transactions of the pipeline are excluded.
-    package var began: Int64 = .max
+    package var began = WallTime.distantFuture
     /// The last push that was sent, by its position in the list; empty: none.
     package var sentUpTo: [UInt8] = []
 
@@ -31,7 +31,7 @@ package struct RedriveRules: Sendable {
     ///   - time: of its event, or the timer's due time.
     ///   - expiresAt: nil: it never expires.
     ///   - clock: of its transaction; nil if there was none.
-    func reasonAgainst(time: Int64, expiresAt: Int64?, clock: Int64?) -> RedriveOmission? {
+    func reasonAgainst(time: WallTime, expiresAt: WallTime?, clock: WallTime?) -> RedriveOmission? {
         if time < now - maxAge { return .tooOld }
         if let expiresAt, expiresAt <= now { return .expired }
         return clock.map { $0 > began } == true ? .afterStart : nil

@@ -14,8 +14,7 @@ struct RedriveSender: ~Copyable {
     var cursor: RedriveCursor
     var pace: Pace
     var watch: RedriveWatch
-    /// The clock, in milliseconds since 1970.
-    let clock: () -> Int64
+    let clock: () -> WallTime
 
     /// - Parameter progress: called after each transaction.
     /// - Throws: what ``RedriveProducer/send(_:reaching:)`` and ``RedriveWatch/look(tell:)`` throw; what was committed

@@ -118,10 +118,9 @@ package struct RedriveSession: ~Copyable {
     ///
     /// - Parameters:
     ///   - devices: the confirmed number, of all runs of this id.
-    ///   - clock: in milliseconds since 1970.
     ///   - progress: how many were sent and left out so far.
     package mutating func send(
-        _ devices: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> Int64,
+        _ devices: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> WallTime,
         progress: (RedriveCursor) -> Void
     ) throws {
         var cursor = resume?.cursor ?? RedriveCursor()
@@ -174,11 +173,11 @@ extension ReplaySession {
     /// What became of the pushes of the range at their providers.
     ///
     /// - Parameter time: outcomes after it do not count, so that a resumed re-drive has the same pushes.
-    fileprivate mutating func readOutcomes(upTo time: Int64) throws -> DeliveredPushes {
+    fileprivate mutating func readOutcomes(upTo time: WallTime) throws -> DeliveredPushes {
         let topic = configuration.topics.deliveries
         let outcomes = try DeliveredPushes(topic: configuration.topics.dispatch, context.scratch)
         try log.readDeliveries(try written(to: topic).range, of: topic) { outcome, record in
-            if record.timestamp ?? 0 <= time { try outcomes.append(outcome) }
+            if record.timestamp ?? .epoch <= time { try outcomes.append(outcome) }
         } progress: {
             context.progress(.outcomes, $0, $1)
         }

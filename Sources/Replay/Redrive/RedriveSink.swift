@@ -29,7 +29,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     private var isEventSelected = true
     private var source = SourceKind.orders
     private var areTimers = false
-    private var clock: Int64?
+    private var clock: WallTime?
     private var current: Current?
     /// Selected devices that are left out, by reason.
     package private(set) var omitted: [RedriveOmission: Int] = [:]
@@ -82,9 +82,8 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         }
         try list.append(
             RedriveList.Entry(
-                identity, subject: known.subject, notification: known.digest,
-                time: notification.eventTime.milliseconds, type: notification.type, audiences: known.audiences,
-                record: RenderedRecord(record)))
+                identity, subject: known.subject, notification: known.digest, time: notification.eventTime,
+                type: notification.type, audiences: known.audiences, record: RenderedRecord(record)))
     }
 
     package mutating func deadLetter(
@@ -103,7 +102,6 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         }
         let payload = PushPayload(value: Array(record.value))
         let digest = Digest(hashing: Array(source) + [0] + Array(messageID))
-        let time = notification.eventTime.milliseconds
         let (subject, audiences) =
             switch notification.kind {
             case .order: subject(ofOrder: payload, orElse: Array(source) + Array(messageID))
@@ -113,14 +111,14 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         let found = Current(
             messageID: Array(messageID), source: Array(source), subject: subject, digest: digest, audiences: audiences,
             omission: rules.reasonAgainst(
-                time: time, expiresAt: try record.expiresAt.milliseconds, clock: clock),
+                time: notification.eventTime, expiresAt: try record.expiresAt, clock: clock),
             isSelected: rules.selects(place.partition, place.offset, isTimer: identity.isTimer)
                 && (areTimers ? timers?.selects(event, notification.type, record.value) ?? true : isEventSelected))
         try latest.note(
             digest, of: found.subject,
             LatestPushes.Rank(
                 partition: place.partition.number, offset: place.offset, isTimer: identity.isTimer,
-                time: event.timestamp?.milliseconds ?? time))
+                time: event.timestamp ?? notification.eventTime))
         // Devices replace a request's pushes each for itself.
         if case .request = notification.kind { return found }
         current = found

@@ -62,7 +62,8 @@ struct RedriveWatch: ~Copyable {
                     try news.note(EventRecord(record), of: batch)
                 } else if record.topic == topics.subscriptions {
                     try news.note(
-                        SubscriptionRecord(of: records, at: index, partitions: partitions), at: record.timestamp ?? 0)
+                        SubscriptionRecord(of: records, at: index, partitions: partitions),
+                        at: record.timestamp ?? .epoch)
                 } else {
                     try pushes.withRecord(of: records, at: index) { try news.note($0, at: $1) }
                 }
@@ -71,9 +72,7 @@ struct RedriveWatch: ~Copyable {
     }
 
     /// Why a push must not be sent now; nil if it may be.
-    ///
-    /// - Parameter now: the clock, in milliseconds since 1970.
-    func reason(against push: RedriveList.Entry, now: Int64) throws -> RedriveOmission? {
+    func reason(against push: RedriveList.Entry, now: WallTime) throws -> RedriveOmission? {
         try news.reason(against: push, now: now)
     }
 }

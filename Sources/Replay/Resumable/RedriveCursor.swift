@@ -10,11 +10,10 @@ package struct RedriveCursor: Equatable, Sendable {
     package var request = ""
     /// The selected events of the partition.
     package var range: Range<Int64> = 0..<0
-    /// The earliest time at which the dispatch topic has their pushes; nil: from its beginning. Milliseconds since
-    /// 1970.
-    package var from: Int64?
+    /// The earliest time at which the dispatch topic has their pushes; nil: from its beginning.
+    package var from: WallTime?
     /// When it was first started.
-    package var began: Int64 = 0
+    package var began = WallTime.epoch
     /// The number of devices that a person has confirmed.
     package var devices = 0
     package var sent = 0
@@ -35,12 +34,12 @@ package struct RedriveCursor: Equatable, Sendable {
 
     package var text: String {
         var words = [
-            "request=\(request)", "range=\(range.lowerBound)..\(range.upperBound)", "began=\(began)",
+            "request=\(request)", "range=\(range.lowerBound)..\(range.upperBound)", "began=\(began.milliseconds)",
             "devices=\(devices)", "sent=\(sent)", "refused=\(refused)",
         ]
         let left = leftOut.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue):\($0.value)" }
         if !left.isEmpty { words.append("left=\(left.joined(separator: ","))") }
-        if let from { words.append("from=\(from)") }
+        if let from { words.append("from=\(from.milliseconds)") }
         if !key.isEmpty { words.append("key=\(Data(key).base64EncodedString())") }
         if isDone { words.append("done=1") }
         return words.joined(separator: " ")
@@ -69,11 +68,11 @@ package struct RedriveCursor: Equatable, Sendable {
         }
         self.request = String(request)
         self.range = range
-        self.began = began
+        self.began = WallTime(milliseconds: began)
         self.devices = Int(devices)
         self.sent = Int(sent)
         self.refused = Int(refused)
-        from = number("from")
+        from = number("from").map(WallTime.init(milliseconds:))
         isDone = words["done"] == "1"
     }
 

@@ -1,4 +1,5 @@
 import CSQLite
+import Events
 
 /// A prepared statement of a ``Scratch``: bound to values, then stepped through its rows.
 ///
@@ -63,6 +64,10 @@ struct Row {
 
     func optionalNumber(_ column: Int32) -> Int64? { isNull(column) ? nil : number(column) }
 
+    func time(_ column: Int32) -> WallTime { WallTime(milliseconds: number(column)) }
+
+    func optionalTime(_ column: Int32) -> WallTime? { isNull(column) ? nil : time(column) }
+
     func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
     /// A view; empty for null.
@@ -81,6 +86,10 @@ protocol ScratchValue {
 
 extension Int64: ScratchValue {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self) }
+}
+
+extension WallTime: ScratchValue {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { milliseconds.bind(to: statement, at: index) }
 }
 
 extension Int32: ScratchValue {

@@ -47,8 +47,8 @@ package struct EventReading: Equatable, Sendable {
     package var status: String?
     /// Time of the event; nil if it is missing or invalid.
     package var time: WallTime?
-    /// When a request expires, in milliseconds since 1970.
-    package var expiresAt: Int64?
+    /// When a request expires.
+    package var expiresAt: WallTime?
     /// The record's key, which may be the order; only of an event that is a dead letter.
     package var key: String?
     /// Its dead letter by the rules alone, regardless of the order's state and the subscriptions.

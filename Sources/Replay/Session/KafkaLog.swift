@@ -55,17 +55,17 @@ package struct KafkaLog: ~Copyable {
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
     }
 
-    /// The timestamps of the first remaining records in ranges of a topic, in milliseconds since 1970; none for a range
-    /// without records near its start.
+    /// The timestamps of the first remaining records in ranges of a topic; none for a range without records near its
+    /// start.
     package func firstTimestamps(
         of topic: String, in ranges: [Int32: Range<Int64>]
-    ) throws -> [Int32: Int64] {
-        var found: [Int32: Int64] = [:]
+    ) throws -> [Int32: WallTime] {
+        var found: [Int32: WallTime] = [:]
         // Transaction markers take offsets, too.
         let starts = ranges.mapValues { $0.clamped(to: $0.lowerBound..<$0.lowerBound + 1_000) }
         try read(starts, of: topic) { records, indices in
             for index in indices where found[records[index].partition] == nil {
-                found[records[index].partition] = records[index].timestamp ?? 0
+                found[records[index].partition] = records[index].timestamp ?? .epoch
             }
         }
         return found
@@ -73,12 +73,10 @@ package struct KafkaLog: ~Copyable {
 
     /// The first offset of each partition at or after a time; the end offset if there is none.
     package mutating func offsets(
-        of topic: String, at times: [Int32: Int64]
+        of topic: String, at times: [Int32: WallTime]
     ) throws(KafkaError) -> [Int32: Int64] {
         var asked: [TopicPartition: WallTime] = [:]
-        for (partition, time) in times {
-            asked[TopicPartition(topic: topic, partition: partition)] = WallTime(milliseconds: max(0, time))
-        }
+        for (partition, time) in times { asked[TopicPartition(topic: topic, partition: partition)] = time }
         let found = try asker.offsets(at: asked, timeout: Self.patience)
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
     }
@@ -88,9 +86,9 @@ package struct KafkaLog: ~Copyable {
     ///
     /// - Parameters:
     ///   - bounds: what to choose from; nil: all that can be read now.
-    ///   - from: in milliseconds since 1970, as `to`; nil: no limit.
+    ///   - from: nil: no limit.
     package mutating func range(
-        of topic: String, in bounds: [Int32: Range<Int64>]? = nil, from: Int64?, to: Int64? = nil
+        of topic: String, in bounds: [Int32: Range<Int64>]? = nil, from: WallTime?, to: WallTime? = nil
     ) throws(KafkaError) -> [Int32: Range<Int64>] {
         var ranges = if let bounds { bounds } else { try self.bounds(of: topic) }
         if let from {
@@ -136,7 +134,7 @@ package struct KafkaLog: ~Copyable {
     ) throws -> [Int32: (offset: Int64, isWhole: Bool)] {
         let topic = configuration.topics.events
         var found: [Int32: (offset: Int64, isWhole: Bool)] = [:]
-        var times: [Int32: Int64] = [:]
+        var times: [Int32: WallTime] = [:]
         var window: Int64 = 128
         var open = offsets
         while !open.isEmpty {
@@ -146,9 +144,9 @@ package struct KafkaLog: ~Copyable {
                 let start = bounds[partition]?.lowerBound ?? 0
                 ranges[partition] = max(start, offset - window)..<max(start, offset)
             }
-            var latest: [Int32: Int64] = [:]
+            var latest: [Int32: WallTime] = [:]
             try read(ranges, of: topic) { records, indices in
-                for index in indices { latest[records[index].partition] = records[index].timestamp ?? 0 }
+                for index in indices { latest[records[index].partition] = records[index].timestamp ?? .epoch }
             }
             for (partition, offset) in open {
                 let start = bounds[partition]?.lowerBound ?? 0

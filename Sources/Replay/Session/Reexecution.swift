@@ -39,8 +39,8 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private var current: PartitionRun?
     /// Table positions beyond every record: more partitions than a topic has.
     private let everything = [Int64](repeating: .max, count: 10_000)
-    /// Timers fire up to this time if there is no journal, in milliseconds since 1970.
-    private let until: Int64
+    /// Timers fire up to this time if there is no journal.
+    private let until: WallTime
     /// The number of replayed records of the ranges.
     package private(set) var events = 0
 
@@ -48,7 +48,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     package init(
         _ configuration: PipelineConfiguration, spans: [ReplaySpan], journal: JournalIndex,
-        history: SubscriptionHistoryReader, filter: FilterRules = FilterRules(), until: Int64 = .min,
+        history: SubscriptionHistoryReader, filter: FilterRules = FilterRules(), until: WallTime = .distantPast,
         sink: consuming Base
     ) throws {
         let fanOut = FanOut(
@@ -70,7 +70,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
 
     private mutating func begin(_ span: ReplaySpan) throws {
         switch span.partition.source {
-        case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(0), newest: 0)
+        case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(.epoch), newest: .epoch)
         case .requests: break
         }
         runs[span.partition] = try PartitionRun(span, journal: journal)
@@ -222,8 +222,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             // Timers at an offset come before the record there.
             sink.isMuted = !(run.span.range.lowerBound < step.to && step.to <= run.span.range.upperBound)
             let tick = Tick(
-                partition: run.span.partition.number, time: time, clock: step.clock,
-                offset: step.to)
+                partition: run.span.partition.number, time: time, clock: step.clock, offset: step.to)
             _ = try core.fire(tick, .upTo(step.watermarkAfter), into: &sink)
             core.commit()
         }
@@ -236,7 +235,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private mutating func approximate(_ run: PartitionRun, _ work: RecordsAtHand) throws {
         history.positions = everything
         begin(nil, of: run, areTimers: false)
-        try core.beginTransaction(clock: work.batch.records[0].timestamp?.milliseconds ?? 0)
+        try core.beginTransaction(clock: work.batch.records[0].timestamp ?? .epoch)
         switch work.batch.source {
         case .orders: try extractWithTimers(run, work)
         case .requests: _ = core.extract(&work.batch, from: 0)
@@ -266,7 +265,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     }
 
     /// Fires the timers that are due, each at its time.
-    private mutating func play(_ run: PartitionRun, until time: Int64) throws {
+    private mutating func play(_ run: PartitionRun, until time: WallTime) throws {
         begin(nil, of: run, areTimers: true)
         try core.play(run.span.partition.number, until: time, offset: run.reached, into: &sink)
         begin(nil, of: run, areTimers: false)

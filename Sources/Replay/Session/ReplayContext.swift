@@ -17,8 +17,8 @@ package struct ReplayContext {
 
     package var configuration: PipelineConfiguration
     package var scratch: Scratch
-    /// The wall clock when the command began, in milliseconds since 1970.
-    package var now: Int64
+    /// The wall clock when the command began.
+    package var now: WallTime
     package var logger: ClientLog.Sink
     /// The settings of topics, by name, of a cluster that cannot be asked for them, as an embedded one.
     package var topicSettings: [String: [String: String]]
@@ -28,7 +28,7 @@ package struct ReplayContext {
     package var progress: (Stage, Int, Double) -> Void
 
     package init(
-        configuration: PipelineConfiguration, scratch: Scratch, now: Int64, logger: @escaping ClientLog.Sink,
+        configuration: PipelineConfiguration, scratch: Scratch, now: WallTime, logger: @escaping ClientLog.Sink,
         topicSettings: [String: [String: String]] = [:], isStopped: @escaping @Sendable () -> Bool = { false },
         progress: @escaping (Stage, Int, Double) -> Void = { _, _, _ in }
     ) {

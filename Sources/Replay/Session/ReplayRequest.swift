@@ -5,9 +5,9 @@ import Subscriptions
 
 /// What is to be replayed.
 package struct ReplayRequest: Sendable {
-    /// Times of records, in milliseconds since 1970: from the first one at or after `from` to the last one before `to`.
-    package var from: Int64?
-    package var to: Int64?
+    /// Times of records: from the first one at or after `from` to the last one before `to`.
+    package var from: WallTime?
+    package var to: WallTime?
     /// Offsets, instead of times.
     package var offsets: Range<Int64>?
     /// Of each topic; nil: all.

@@ -113,14 +113,14 @@ extension ReplaySession {
         let settings = try context.topicSettings[topic] ?? log.settings(of: topic)
         let isCompacted = settings["cleanup.policy"]?.contains("compact") ?? true
         let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
-        let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .min
+        let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .distantPast
         var state = SubscriptionLog(bounds: bounds, youngFrom: youngFrom)
         try log.read(bounds, of: topic) { records, indices in
             for at in indices {
                 let record = records[at]
                 state.note(partition: record.partition, offset: record.offset, timestamp: record.timestamp)
                 try subscriptions.append(
-                    SubscriptionRecord(of: records, at: at, partitions: bounds.count), at: record.timestamp ?? 0)
+                    SubscriptionRecord(of: records, at: at, partitions: bounds.count), at: record.timestamp ?? .epoch)
             }
         } progress: {
             context.progress(.subscriptions, $0, $1)

@@ -11,12 +11,12 @@ struct SubscriptionLog {
     private var isWhole: [Bool]
     private var next: [Int64]
     private let starts: [Int64]
-    private let youngFrom: Int64
+    private let youngFrom: WallTime
 
     /// - Parameters:
     ///   - bounds: of the topic's partitions.
-    ///   - youngFrom: records from this time on cannot have been compacted, in milliseconds since 1970.
-    init(bounds: [Int32: Range<Int64>], youngFrom: Int64) {
+    ///   - youngFrom: records from this time on cannot have been compacted.
+    init(bounds: [Int32: Range<Int64>], youngFrom: WallTime) {
         let partitions = (0..<Int32(bounds.count)).map { bounds[$0] ?? 0..<0 }
         starts = partitions.map(\.lowerBound)
         next = starts
@@ -26,14 +26,14 @@ struct SubscriptionLog {
     }
 
     /// Takes records in offset order of their partition.
-    mutating func note(partition: Int32, offset: Int64, timestamp: Int64?) {
+    mutating func note(partition: Int32, offset: Int64, timestamp: WallTime?) {
         let index = Int(partition)
         if offset != next[index] {
             isWhole[index] = false
             // Records are missing after old ones: they may have been old as well.
             if exactFrom[index] >= next[index] { exactFrom[index] = offset }
         }
-        if (timestamp ?? .min) < youngFrom { exactFrom[index] = offset + 1 }
+        if (timestamp ?? .distantPast) < youngFrom { exactFrom[index] = offset + 1 }
         next[index] = offset + 1
     }
 

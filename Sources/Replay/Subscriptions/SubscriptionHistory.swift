@@ -44,8 +44,8 @@ package final class SubscriptionHistory {
 
     /// Adds a record, in any order.
     ///
-    /// - Parameter time: the record's timestamp, in milliseconds since 1970.
-    package func append(_ record: SubscriptionRecord, at time: Int64) throws {
+    /// - Parameter time: the record's timestamp.
+    package func append(_ record: SubscriptionRecord, at time: WallTime) throws {
         changes.removeAll()
         changes.append(record)
         guard changes.count > 0 else { return }
@@ -155,7 +155,7 @@ package final class SubscriptionHistoryReader: PastSubscriptions {
             }
             found.append(
                 SubscriptionVersion(
-                    time: row.number(0), isSubscribed: !value.isEmpty, isBelowPositions: isBelowPositions(row),
+                    time: row.time(0), isSubscribed: !value.isEmpty, isBelowPositions: isBelowPositions(row),
                     lastSeen: lastSeen))
         }
         return found
@@ -209,8 +209,8 @@ extension SubscriptionTableError {
 
 /// One record of a device's subscription.
 package struct SubscriptionVersion: Equatable, Sendable {
-    /// The record's timestamp, in milliseconds since 1970.
-    package var time: Int64
+    /// The record's timestamp.
+    package var time: WallTime
     package var isSubscribed: Bool
     /// Whether the table had it at the reader's positions.
     package var isBelowPositions: Bool

@@ -46,9 +46,7 @@ package struct Device {
 
     /// Whether it was last seen more than `maxAge` milliseconds before `time` (docs/rules.md §5.3 row 20).
     package func isStale(at time: WallTime, maxAge: Int64) -> Bool {
-        guard lastSeenMilliseconds != Self.unknownTime else { return false }
-        let (age, overflow) = time.milliseconds.subtractingReportingOverflow(lastSeenMilliseconds)
-        return overflow ? time.milliseconds > lastSeenMilliseconds : age > maxAge
+        lastSeen.map { time - $0 > maxAge } ?? false
     }
 
     package var platformSet: PlatformSet { PlatformSet(platform) }

@@ -25,7 +25,7 @@ public final class SubscriptionTable: Sendable {
     public static func inMemory(partitions: Int = 1) -> SubscriptionTable {
         SubscriptionTable(
             store: MemoryStore(), topic: "",
-            position: .beginning(at: [Int64](repeating: 0, count: partitions), time: WallTime(milliseconds: 0)))
+            position: .beginning(at: [Int64](repeating: 0, count: partitions), time: .epoch))
     }
 
     /// The next offset to read, by partition. Any thread.

@@ -12,9 +12,9 @@ struct BroadcastDraft {
 
     /// - Parameters:
     ///   - name: of the file, for the reason of a refusal.
-    ///   - now: when it is published, unless the document says so; in milliseconds since 1970.
+    ///   - now: when it is published, unless the document says so.
     /// - Throws: if it is no broadcast's document: exit code 64.
-    init(_ document: [UInt8], name: String, now: Int64) throws(CommandFailure) {
+    init(_ document: [UInt8], name: String, now: WallTime) throws(CommandFailure) {
         let blank = Array(" \t\r\n".utf8)
         let text = Array(document.reversed().drop { blank.contains($0) }.reversed())
         var reader = JSONReader()
@@ -35,11 +35,11 @@ struct BroadcastDraft {
         key = found.key
         value =
             found.isPublished
-            ? text : text.dropLast() + Array(#","published_at":"\#(TimeText.iso8601(now))"}"#.utf8)
+            ? text : text.dropLast() + Array(#","published_at":"\#(now.iso8601)"}"#.utf8)
     }
 
     /// The file; `-` is standard input.
-    init(file: String, now: Int64) throws(CommandFailure) {
+    init(file: String, now: WallTime) throws(CommandFailure) {
         let name = file == "-" ? "standard input" : file
         let data =
             file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: file)
@@ -57,15 +57,14 @@ struct BroadcastDraft {
     /// The broadcast that `carillon broadcasts` would read.
     ///
     /// - Throws: if it would be a dead letter, or has expired: exit code 64.
-    func check(_ reader: inout BroadcastReader, now: Int64) throws(CommandFailure) -> BroadcastNotification {
+    func check(_ reader: inout BroadcastReader, now: WallTime) throws(CommandFailure) -> BroadcastNotification {
         let record = BroadcastRecord(offset: 0, timestamp: now, key: Array(key.utf8), value: value)
         switch reader.read(record) {
         case .published(let broadcast):
-            guard broadcast.expiresAt.milliseconds > now else {
+            guard broadcast.expiresAt > now else {
                 throw CommandFailure(
                     .usage,
-                    "the broadcast has expired already, at \(TimeText.iso8601(broadcast.expiresAt.milliseconds)): nobody "
-                        + "would get it")
+                    "the broadcast has expired already, at \(broadcast.expiresAt.iso8601): nobody would get it")
             }
             return broadcast
         case .failed(let letter):

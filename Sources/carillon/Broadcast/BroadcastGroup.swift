@@ -50,7 +50,7 @@ struct BroadcastGroup {
     /// - Parameter time: entries that the broker appended before are not read; nil: all are.
     /// - Throws: ``ReplayRefusal`` for an entry of another version.
     static func readJournal(
-        _ configuration: PipelineConfiguration, since time: Int64?, take: (BroadcastJournalEntry) -> Void
+        _ configuration: PipelineConfiguration, since time: WallTime?, take: (BroadcastJournalEntry) -> Void
     ) throws {
         let topic = configuration.topics.broadcastJournal
         var log = try KafkaLog(configuration, logger: configuration.clientSink, isStopped: { false })

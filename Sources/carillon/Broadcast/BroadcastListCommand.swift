@@ -38,7 +38,7 @@ struct BroadcastRow: TableRow {
     var partitionsDone: Int
     var partitions: Int
 
-    init(_ entry: BroadcastLog.Entry, _ progress: BroadcastProgress, now: Int64) {
+    init(_ entry: BroadcastLog.Entry, _ progress: BroadcastProgress, now: WallTime) {
         let stages = progress.stages
         id = entry.id
         audience = entry.broadcast?.audience
@@ -66,12 +66,10 @@ struct BroadcastRow: TableRow {
 
     /// Broadcasts in the order of their log.
     ///
-    /// - Parameters:
-    ///   - all: also those that are not valid.
-    ///   - now: milliseconds since 1970.
-    static func list(_ log: BroadcastLog, _ group: BroadcastGroup, all: Bool, now: Int64) -> [BroadcastRow] {
+    /// - Parameter all: also those that are not valid.
+    static func list(_ log: BroadcastLog, _ group: BroadcastGroup, all: Bool, now: WallTime) -> [BroadcastRow] {
         let entries = log.entries.filter { entry in
-            all || entry.end == nil && entry.broadcast.map { $0.expiresAt.milliseconds > now } ?? false
+            all || entry.end == nil && entry.broadcast.map { $0.expiresAt > now } ?? false
         }
         return entries.map { BroadcastRow($0, group.progress(of: $0), now: now) }
     }

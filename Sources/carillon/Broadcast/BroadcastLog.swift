@@ -14,14 +14,14 @@ struct BroadcastLog {
     /// What a later record of the key did.
     enum End: Equatable {
         case replaced
-        /// In milliseconds since 1970; nil where the record has no time.
-        case cancelled(at: Int64?)
+        /// Nil where the record has no time.
+        case cancelled(at: WallTime?)
     }
 
     struct Entry: Equatable {
         var offset: Int64
-        /// The record's own time, in milliseconds since 1970.
-        var time: Int64?
+        /// The record's own time.
+        var time: WallTime?
         var id: String
         var content: Content
         /// Nil: it is the newest of its key.
@@ -52,8 +52,8 @@ struct BroadcastLog {
 
     /// Takes the next record, if it has no value.
     ///
-    /// - Parameter time: the record's, in milliseconds since 1970.
-    mutating func cancel(_ id: String, at time: Int64?) {
+    /// - Parameter time: the record's.
+    mutating func cancel(_ id: String, at time: WallTime?) {
         if let index = newest[id], entries[index].end == nil { entries[index].end = .cancelled(at: time) }
         cancelled.insert(id)
     }
@@ -87,10 +87,11 @@ struct BroadcastLog {
 
     private mutating func take(_ record: ConsumerRecord, with reader: inout BroadcastReader) {
         let key = record.key ?? []
-        let time = record.timestamp?.milliseconds
-        guard let value = record.value else { return cancel(String(decoding: key, as: UTF8.self), at: time) }
+        guard let value = record.value else {
+            return cancel(String(decoding: key, as: UTF8.self), at: record.timestamp)
+        }
         let found = BroadcastRecord(
-            offset: record.offset.value, timestamp: time, key: key, value: value, headers: record.headers)
+            offset: record.offset.value, timestamp: record.timestamp, key: key, value: value, headers: record.headers)
         take(found, reader.read(found))
     }
 }

@@ -14,8 +14,7 @@ struct BroadcastPlan: Report {
     var replaced: BroadcastLog.Entry?
     /// Nil if the devices were not counted.
     var reach: BroadcastReach?
-    /// In milliseconds since 1970.
-    var now: Int64
+    var now: WallTime
     /// Its topic, once it is written.
     var topic: String?
     /// Its position there; nil if the broker did not report it.
@@ -36,7 +35,7 @@ struct BroadcastPlan: Report {
         try members.encode(broadcast.expiresAt, forKey: .expiresAt)
         try members.encode(broadcast.languages, forKey: .languages)
         let replaces = replaced.map {
-            Replaced(messageID: $0.broadcast?.messageID, writtenAt: $0.time.map(WallTime.init(milliseconds:)))
+            Replaced(messageID: $0.broadcast?.messageID, writtenAt: $0.time)
         }
         try members.encodeIfPresent(replaces, forKey: .replaces)
         try members.encodeIfPresent(record, forKey: .record)
@@ -58,7 +57,7 @@ struct BroadcastPlan: Report {
                 .pair("record", record),
             ]
         }
-        let left = ProgressLine.time(Double(broadcast.expiresAt.milliseconds - now) / 1_000)
+        let left = ProgressLine.time(Double(broadcast.expiresAt - now) / 1_000)
         var rows: [Row] = [
             .pair("broadcast", "\(broadcast.notificationID) (\(broadcast.kind))"),
             .pair("message", broadcast.messageID), .pair("audience", broadcast.audience),
@@ -80,7 +79,7 @@ struct BroadcastPlan: Report {
     /// Who sees a broadcast that replaces another: an app shows a message id once.
     private var replacement: String? {
         guard let replaced else { return nil }
-        let name = replaced.time.map { "the one that was written at \(TimeText.iso8601($0))" } ?? "an earlier one"
+        let name = replaced.time.map { "the one that was written at \($0.iso8601)" } ?? "an earlier one"
         guard let old = replaced.broadcast else { return "\(name), which could not be sent" }
         return old.messageID == broadcast.messageID
             ? "\(name); the same message id: it is sent again, and not shown again where it was"

@@ -1,4 +1,5 @@
 import Broadcasts
+import Pipeline
 
 /// How far a broadcast has got: from what the group has committed, and from its journal. No I/O and no clock.
 struct BroadcastProgress {
@@ -28,7 +29,7 @@ struct BroadcastProgress {
     private var passes: [Int32: Pass] = [:]
     private var skipped: [Int32: BroadcastJournalEntry.Skipped.Reason] = [:]
     /// When slices were sent, and how many pushes they were.
-    private var slices: [(clock: Int64, sent: Int)] = []
+    private var slices: [(clock: WallTime, sent: Int)] = []
     /// Pushes to devices that joined later.
     private(set) var late = 0
 
@@ -124,9 +125,7 @@ struct BroadcastProgress {
     }
 
     /// Pushes a second in the last minute of what was sent; nil if that is one transaction, or longer ago than a minute.
-    ///
-    /// - Parameter now: milliseconds since 1970.
-    func rate(now: Int64) -> Double? {
+    func rate(now: WallTime) -> Double? {
         let minute: Int64 = 60_000
         guard let last = slices.map(\.clock).max(), now - last <= minute else { return nil }
         let recent = slices.filter { $0.clock > last - minute }

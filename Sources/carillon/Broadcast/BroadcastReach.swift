@@ -44,7 +44,7 @@ struct BroadcastReach: Equatable {
 
     /// Counts the subscriptions, with progress on a terminal.
     static func count(
-        _ broadcast: BroadcastNotification, _ configuration: PipelineConfiguration, now: Int64
+        _ broadcast: BroadcastNotification, _ configuration: PipelineConfiguration, now: WallTime
     ) throws -> BroadcastReach {
         let table = try SubscribedDevices.read([broadcast.audience], configuration, now: now)
         var reader = try table.makeReader()

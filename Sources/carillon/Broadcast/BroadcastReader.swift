@@ -34,8 +34,8 @@ struct BroadcastReader: ~Copyable {
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             let headers = zip(names, values).map { EventHeader(name: view($0) ?? none, value: view($1)) }
             let event = EventRecord(
-                partition: 0, offset: record.offset, timestamp: record.timestamp.map { WallTime(milliseconds: $0) },
-                key: view(key), value: view(value), headers: 0..<headers.count)
+                partition: 0, offset: record.offset, timestamp: record.timestamp, key: view(key), value: view(value),
+                headers: 0..<headers.count)
             switch extractor.extract(event, headers: headers[...]) {
             case .published(let broadcast):
                 return renderer.begin(broadcast, from: event, of: topic, headers: headers).map { .failed($0) }

@@ -1,3 +1,5 @@
+import Pipeline
+
 /// The state of a broadcast as a whole.
 enum BroadcastState: String, CaseIterable, Sendable, Encodable {
     case waiting
@@ -9,8 +11,7 @@ enum BroadcastState: String, CaseIterable, Sendable, Encodable {
     /// It is a dead letter.
     case failed
 
-    /// - Parameter now: milliseconds since 1970.
-    init(_ entry: BroadcastLog.Entry, _ stages: BroadcastProgress.Stages, now: Int64) {
+    init(_ entry: BroadcastLog.Entry, _ stages: BroadcastProgress.Stages, now: WallTime) {
         switch entry.end {
         case .cancelled: self = .cancelled
         case .replaced: self = .replaced
@@ -22,7 +23,7 @@ enum BroadcastState: String, CaseIterable, Sendable, Encodable {
             let isOver = stages.waiting == 0 && stages.underWay == 0
             if isOver, stages.stopped == 0 {
                 self = .done
-            } else if broadcast.expiresAt.milliseconds <= now {
+            } else if broadcast.expiresAt <= now {
                 self = .expired
             } else {
                 self = stages.over + stages.underWay > 0 ? .underWay : .waiting

@@ -17,8 +17,7 @@ struct BroadcastStatus: Report {
     var entry: BroadcastLog.Entry
     var progress: BroadcastProgress
     var topic: String
-    /// Milliseconds since 1970.
-    var now: Int64
+    var now: WallTime
 
     private var state: BroadcastState { BroadcastState(entry, progress.stages, now: now) }
     private var record: RecordPosition { RecordPosition(topic, 0, entry.offset) }
@@ -62,7 +61,7 @@ struct BroadcastStatus: Report {
     var rows: [Row] {
         var rows: [Row] = []
         if let broadcast = entry.broadcast {
-            let milliseconds = broadcast.expiresAt.milliseconds - now
+            let milliseconds = broadcast.expiresAt - now
             let left = milliseconds > 0 ? "in \(ProgressLine.time(Double(milliseconds) / 1_000))" : "which is over"
             rows += [
                 .pair("broadcast", "\(entry.id) (\(broadcast.kind))"), .pair("message", broadcast.messageID),
@@ -91,7 +90,7 @@ struct BroadcastStatus: Report {
 
     private var stateText: String {
         switch (state, entry.content, entry.end) {
-        case (.cancelled, _, .cancelled(let time?)): "cancelled at \(TimeText.iso8601(time))"
+        case (.cancelled, _, .cancelled(let time?)): "cancelled at \(time.iso8601)"
         case (_, .failed(let letter), nil): "a dead letter, \(letter.code.label): \(letter.message)"
         case (.underWay, _, _): "under way"
         case (.waiting, _, _), (.done, _, _), (.cancelled, _, _), (.replaced, _, _), (.expired, _, _), (.failed, _, _):

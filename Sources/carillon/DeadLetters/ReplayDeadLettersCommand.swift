@@ -84,7 +84,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         }
     }
 
-    private func request(_ configuration: PipelineConfiguration, _ now: Int64) throws -> DeadLetterRequest {
+    private func request(_ configuration: PipelineConfiguration, _ now: WallTime) throws -> DeadLetterRequest {
         var request = DeadLetterRequest()
         request.from = ReplayOptions.time(from, now: now)
         request.to = ReplayOptions.time(to, now: now)

@@ -39,7 +39,7 @@ struct DeliveriesSummaryCommand: ParsableCommand {
         }
         try Output.print(
             DeliverySummaryReport(
-                summary, topic: topic, from: WallTime(milliseconds: from), to: to.map(WallTime.init(milliseconds:))),
+                summary, topic: topic, from: from, to: to),
             json: json)
         if summary.unreadable > 0 {
             let count = ProgressLine.grouped(summary.unreadable)

@@ -26,7 +26,7 @@ struct DemoStory {
         let picked = try await told(3)
 
         heading("3", "An order at place 7. Its only phone is lost: nothing more is sent to it once it is unsubscribed.")
-        demo.providers.apns.set(.unregistered(at: WallClock.now), for: samples.lost.subscription.token)
+        demo.providers.apns.set(.unregistered(at: WallClock.now.milliseconds), for: samples.lost.subscription.token)
         try demo.write([samples.elsewhere], to: topics.events)
         try await told(1)
 

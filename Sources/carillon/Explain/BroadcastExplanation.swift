@@ -34,8 +34,8 @@ struct BroadcastExplanation: Report {
         let partition = Murmur2.partition(of: key, count: Int32(group.partitions))
         var log = try KafkaLog(configuration, logger: configuration.clientSink, isStopped: { false })
         let subject = BroadcastTrace.Subject(
-            offset: entry.offset, publishedAt: broadcast.publishedAt.milliseconds,
-            expiresAt: broadcast.expiresAt.milliseconds, endedAt: broadcasts.endTime(of: entry))
+            offset: entry.offset, publishedAt: broadcast.publishedAt, expiresAt: broadcast.expiresAt,
+            endedAt: broadcasts.endTime(of: entry))
         var trace = BroadcastTrace(
             subject, group: group.name, partition: partition, device: bytes(device),
             versions: try versions(of: key, partition, topics.subscriptions, &log),
@@ -76,8 +76,7 @@ struct BroadcastExplanation: Report {
                     continue
                 }
                 guard let subscription = try? Subscription.decode(key: key, value: Array(value)) else { continue }
-                versions.append(
-                    .init(offset: record.offset, isLive: true, lastSeen: subscription.lastSeenAt?.milliseconds))
+                versions.append(.init(offset: record.offset, isLive: true, lastSeen: subscription.lastSeenAt))
             }
         } progress: {
             line.show($0, fraction: $1)
@@ -119,8 +118,8 @@ struct BroadcastExplanation: Report {
 }
 
 extension BroadcastLog {
-    /// When a broadcast was cancelled or replaced, in milliseconds since 1970; nil if it was not, or that is not known.
-    fileprivate func endTime(of entry: Entry) -> Int64? {
+    /// When a broadcast was cancelled or replaced; nil if it was not, or that is not known.
+    fileprivate func endTime(of entry: Entry) -> WallTime? {
         switch entry.end {
         case .cancelled(let time): time
         case .replaced, nil: nil

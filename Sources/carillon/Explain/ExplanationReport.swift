@@ -69,7 +69,7 @@ struct ExplanationReport: Report {
         let topic = explanation.isTimer ? EventBatch.scheduleTopic : topics.topic(of: event.partition.source)
         source = RecordPosition(topic, event.partition.number, event.offset)
         timer = explanation.isTimer
-        time = explanation.time.map(WallTime.init(milliseconds:))
+        time = explanation.time
         eventType = reading.types.first
         orderID = explanation.order
         placeID = reading.places.first
@@ -95,7 +95,7 @@ struct ExplanationReport: Report {
         redrives = explanation.redrives
         transaction = explanation.step.map { step in
             Transaction(
-                from: step.from, to: step.to, clock: WallTime(milliseconds: step.clock), rules: step.rules,
+                from: step.from, to: step.to, clock: step.clock, rules: step.rules,
                 table: step.table, journal: step.place.position(in: topics.journal))
         }
         switch explanation.outcome {
@@ -195,9 +195,9 @@ extension Explanation.Subscribed {
         switch self {
         case .yes: "yes"
         case .never: "never"
-        case .notUntil(let time): "not until \(TimeText.iso8601(time))"
-        case .notSince(let time): "no longer, since \(TimeText.iso8601(time))"
-        case .stale(let seen): "yes, but last seen at \(TimeText.iso8601(seen)), longer ago than subscriptions.max-age"
+        case .notUntil(let time): "not until \(time.iso8601)"
+        case .notSince(let time): "no longer, since \(time.iso8601)"
+        case .stale(let seen): "yes, but last seen at \(seen.iso8601), longer ago than subscriptions.max-age"
         }
     }
 }

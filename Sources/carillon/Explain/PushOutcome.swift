@@ -31,8 +31,8 @@ struct PushOutcome: Encodable {
         lane = record.lane
         credential = record.credential
         attempts = record.attempts
-        firstSentAt = record.firstSentAt.map(WallTime.init(milliseconds:))
-        lastSentAt = record.lastSentAt.map(WallTime.init(milliseconds:))
+        firstSentAt = record.firstSentAt
+        lastSentAt = record.lastSentAt
         platform = record.platform
     }
 

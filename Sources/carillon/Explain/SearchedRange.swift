@@ -40,8 +40,8 @@ struct SearchedRange {
             limits += " from offset \(offsets.lowerBound)"
             if offsets.upperBound < .max { limits += " to \(offsets.upperBound - 1)" }
         }
-        if let from = request.from { limits += " from \(TimeText.iso8601(from))" }
-        if let to = request.to { limits += " to \(TimeText.iso8601(to))" }
+        if let from = request.from { limits += " from \(from.iso8601)" }
+        if let to = request.to { limits += " to \(to.iso8601)" }
         return limits
     }
 }

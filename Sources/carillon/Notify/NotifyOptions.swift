@@ -1,6 +1,7 @@
 import Arguments
 import Foundation
 import NotificationPayload
+import Pipeline
 
 /// `priority` of a request (docs/rules.md §8.4).
 enum RequestPriority: String, CaseIterable, ExpressibleByArgument, Sendable {
@@ -74,12 +75,10 @@ struct NotifyOptions: ParsableArguments {
         return problems
     }
 
-    /// - Parameters:
-    ///   - now: milliseconds since 1970.
-    ///   - newID: the id, if none is given.
+    /// - Parameter newID: the id, if none is given.
     /// - Throws: if the file of the message cannot be used.
-    func draft(now: Int64, newID: String) throws(CommandFailure) -> RequestDraft {
-        let expiry = expiresIn.flatMap(ReplayOptions.maxAge).map { TimeText.iso8601(now + $0) }
+    func draft(now: WallTime, newID: String) throws(CommandFailure) -> RequestDraft {
+        let expiry = expiresIn.flatMap(ReplayOptions.maxAge).map { (now + $0).iso8601 }
         return RequestDraft(
             id: requestID ?? newID,
             // A request with an id of its own has the same message id however often it is sent.

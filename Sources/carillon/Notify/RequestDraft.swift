@@ -1,4 +1,5 @@
 import NotificationPayload
+import Pipeline
 
 /// A request as it is written to the topic of requests: its members in the order of docs/rules.md §8.1.
 ///
@@ -12,9 +13,8 @@ struct RequestDraft: Sendable {
     }
 
     var id: String
-    /// In milliseconds since 1970; nil leaves the time to the record, so that the same id always gives the same message
-    /// id (docs/rules.md §6).
-    var requestedAt: Int64?
+    /// Nil leaves the time to the record, so that the same id always gives the same message id (docs/rules.md §6).
+    var requestedAt: WallTime?
     var audiences: [String]
     /// A time as docs/rules.md §8.1 accepts it.
     var expiresAt: String?
@@ -30,7 +30,7 @@ struct RequestDraft: Sendable {
         var json = ByteWriter()
         json.append("{")
         json.append(member: "request_id", id)
-        if let requestedAt { json.append(member: "requested_at", TimeText.iso8601(requestedAt)) }
+        if let requestedAt { json.append(member: "requested_at", requestedAt.iso8601) }
         if audiences.count == 1 {
             json.append(member: "audience", key)
         } else {

@@ -9,8 +9,8 @@ struct RequestTrial {
     var configuration: PipelineConfiguration
     var key: String
     var value: [UInt8]
-    /// The record's timestamp and the transaction's clock, in milliseconds since 1970.
-    var now: Int64
+    /// The record's timestamp and the transaction's clock.
+    var now: WallTime
 
     /// Processes it into a sink.
     ///
@@ -24,9 +24,7 @@ struct RequestTrial {
         var batch = EventBatch(.requests, topic: configuration.topics.requests)
         return try Array(key.utf8).withUnsafeBytes { key in
             try value.withUnsafeBytes { value in
-                batch.records.append(
-                    EventRecord(
-                        partition: 0, offset: 0, timestamp: WallTime(milliseconds: now), key: key, value: value))
+                batch.records.append(EventRecord(partition: 0, offset: 0, timestamp: now, key: key, value: value))
                 _ = core.extract(&batch, from: 0)
                 _ = try core.emit(batch, 0..<1, limit: .max, into: &sink)
                 return batch.notifications.first.map { batch.string($0.messageID) }

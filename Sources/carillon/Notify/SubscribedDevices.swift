@@ -12,11 +12,11 @@ enum SubscribedDevices {
     ///
     /// Records that are no subscriptions, or misplaced, are skipped, as in the pipeline. Memory grows with the devices of the audiences.
     static func read(
-        _ audiences: [String], _ configuration: PipelineConfiguration, now: Int64
+        _ audiences: [String], _ configuration: PipelineConfiguration, now: WallTime
     ) throws -> SubscriptionTable {
         let table = SubscriptionTable.inMemory()
         let wanted = Set(audiences.map { Array($0.utf8) })
-        var position = TablePosition.beginning(at: [0], time: WallTime(milliseconds: now))
+        var position = TablePosition.beginning(at: [0], time: now)
         position.isWhole = true
         var changes = SubscriptionChanges()
         var progress = ProgressLine(unit: "subscriptions")

@@ -10,9 +10,9 @@ extension OffsetMove {
     /// - Parameter horizon: `state.horizon`.
     func rememberedFrom(horizon: Duration) -> [TopicPartition: WallTime] {
         var times: [TopicPartition: WallTime] = [:]
-        for step in steps where step.again > 0 && step.metadata.newestTimestamp > 0 {
+        for step in steps where step.again > 0 && step.metadata.newestTimestamp > .epoch {
             let time = step.metadata.newestTimestamp - horizon.wholeMilliseconds
-            if time > 0 { times[step.position.id] = WallTime(milliseconds: time) }
+            if time > .epoch { times[step.position.id] = time }
         }
         return times
     }
@@ -29,8 +29,8 @@ extension OffsetMove {
             else { continue }
             text +=
                 "\(step.position.id): offsets \(step.target) to \(min(first, committed).value - 1), from before "
-                + "\(TimeText.iso8601(time.milliseconds)), are more than state.horizon behind the partition's clock, which stays at "
-                + "\(TimeText.iso8601(step.metadata.newestTimestamp)).\n"
+                + "\(time.iso8601), are more than state.horizon behind the partition's clock, which stays at "
+                + "\(step.metadata.newestTimestamp.iso8601).\n"
         }
         guard !text.isEmpty else { return "" }
         return text

@@ -29,13 +29,12 @@ struct OffsetMove {
 
     /// - Parameters:
     ///   - targets: the new offset of each partition that moves; missing partitions keep theirs.
-    ///   - watermarks: the new watermark of each partition that gets one, in milliseconds since 1970.
+    ///   - watermarks: the new watermark of each partition that gets one.
     ///   - acceptPartitions: the number of partitions was changed on purpose: partitions without a commit start
     ///     at their beginning, every commit gets the new number, and no earlier timer fires.
-    ///   - now: milliseconds since 1970.
     init(
-        _ positions: GroupPositions, targets: [TopicPartition: Offset], watermarks: [TopicPartition: Int64] = [:],
-        acceptPartitions: Bool, mayResend: Bool, mayRepeatTimers: Bool = false, now: Int64
+        _ positions: GroupPositions, targets: [TopicPartition: Offset], watermarks: [TopicPartition: WallTime] = [:],
+        acceptPartitions: Bool, mayResend: Bool, mayRepeatTimers: Bool = false, now: WallTime
     ) {
         let count = Int32(positions.partitions.count)
         steps = []
@@ -66,14 +65,14 @@ struct OffsetMove {
                     metadata: OffsetMetadata(
                         watermark: given ?? (acceptPartitions ? nil : found?.watermark) ?? TimerWatermark(now),
                         partitions: count,
-                        newestTimestamp: found?.newestTimestamp ?? 0)))
+                        newestTimestamp: found?.newestTimestamp ?? .epoch)))
         }
         if again > 0 && !mayResend {
             problems.append("up to \(again) events would be sent again; give --resend if that is what you want")
         }
         if let latest = watermarks.values.max(), latest > now {
             problems.append(
-                "the watermark \(TimeText.iso8601(latest)) is ahead of the clock: no timer would be sent until then")
+                "the watermark \(latest.iso8601) is ahead of the clock: no timer would be sent until then")
         }
         if !mayRepeatTimers, steps.contains(where: \.repeatsTimers) {
             problems.append("timers would be sent again; give --repeat-timers if that is what you want")

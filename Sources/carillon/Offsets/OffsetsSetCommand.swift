@@ -80,7 +80,7 @@ struct OffsetsSetCommand: ParsableCommand {
     }
 
     private func targets(
-        _ positions: GroupPositions, _ consumer: borrowing Consumer, now: Int64, timeout: Duration
+        _ positions: GroupPositions, _ consumer: borrowing Consumer, now: WallTime, timeout: Duration
     ) throws -> [TopicPartition: Offset] {
         let unknown = partition.filter { number in
             !positions.partitions.contains { $0.id.partition == Int32(clamping: number) }
@@ -99,17 +99,16 @@ struct OffsetsSetCommand: ParsableCommand {
         case .latest: return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, $0.end) })
         case .offset(let offset): return Dictionary(uniqueKeysWithValues: moved.map { ($0.id, offset) })
         case .time(let time):
-            return try consumer.offsets(
-                at: WallTime(milliseconds: time.milliseconds(now: now)), of: moved.map(\.id), timeout: timeout)
+            return try consumer.offsets(at: time.time(now: now), of: moved.map(\.id), timeout: timeout)
         }
     }
 
-    private func watermarks(_ positions: GroupPositions, now: Int64) -> [TopicPartition: Int64] {
+    private func watermarks(_ positions: GroupPositions, now: WallTime) -> [TopicPartition: WallTime] {
         guard let watermark, let target = WatermarkTarget(watermark) else { return [:] }
         let time =
             switch target {
             case .now: now
-            case .time(let time): time.milliseconds(now: now)
+            case .time(let time): time.time(now: now)
             }
         return Dictionary(uniqueKeysWithValues: chosen(positions).map { ($0.id, time) })
     }

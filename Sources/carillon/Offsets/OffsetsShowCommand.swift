@@ -81,6 +81,6 @@ private struct PositionRow: TableRow {
         case .requests: watermark = nil
         }
         partitions = metadata?.partitions
-        newestRecord = metadata.flatMap { $0.newestTimestamp > 0 ? WallTime(milliseconds: $0.newestTimestamp) : nil }
+        newestRecord = metadata.flatMap { $0.newestTimestamp > .epoch ? $0.newestTimestamp : nil }
     }
 }

@@ -35,8 +35,8 @@ struct RedriveOptions: ParsableArguments {
     var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
 
     /// The given id, or a new one.
-    static func replayID(_ id: String?, now: Int64) -> RedriveID {
-        id.flatMap { RedriveID($0) } ?? RedriveID(time: TimeText.iso8601(now), random: .random(in: 0 ... .max))
+    static func replayID(_ id: String?, now: WallTime) -> RedriveID {
+        id.flatMap { RedriveID($0) } ?? RedriveID(time: now.iso8601, random: .random(in: 0 ... .max))
     }
 }
 

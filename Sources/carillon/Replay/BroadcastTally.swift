@@ -17,8 +17,8 @@ struct BroadcastTally: Equatable, Encodable {
 
     /// Takes an entry of the journal. Entries of the time that sent nothing do not count.
     ///
-    /// - Parameter range: of the entries' clocks, in milliseconds since 1970.
-    mutating func note(_ entry: BroadcastJournalEntry, within range: Range<Int64>) {
+    /// - Parameter range: of the entries' clocks.
+    mutating func note(_ entry: BroadcastJournalEntry, within range: Range<WallTime>) {
         guard range.contains(entry.clock) else { return }
         let sent = entry.passes.filter { $0.sent > 0 }
         guard !sent.isEmpty || !entry.late.isEmpty else { return }
@@ -43,7 +43,7 @@ struct BroadcastTally: Equatable, Encodable {
             request.partitions == nil, request.filter.isEmpty
         else { return nil }
         var tally = BroadcastTally()
-        let range = (request.from ?? 0)..<(request.to ?? .max)
+        let range = (request.from ?? .epoch)..<(request.to ?? .distantFuture)
         try BroadcastGroup.readJournal(configuration, since: request.from) { tally.note($0, within: range) }
         return tally
     }

@@ -16,7 +16,7 @@ struct PlanReport: Report {
         try input.encode(to: encoder)
         try plan.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
-        let hours = plan.devicesByHour.map { (TimeText.iso8601($0.key), $0.value) }
+        let hours = plan.devicesByHour.map { ($0.key.iso8601, $0.value) }
         try members.encode(Dictionary(uniqueKeysWithValues: hours), forKey: .devicesByHour)
         try members.encodeIfPresent(broadcasts, forKey: .broadcasts)
     }
@@ -62,7 +62,7 @@ struct PlanReport: Report {
         return omitted
             + shown.map { hour, count in
                 let bar = String(repeating: "█", count: max(1, count * Self.barWidth / most))
-                return "\(TimeText.iso8601(hour).prefix(13))h  \(bar) \(ProgressLine.grouped(count))"
+                return "\(hour.iso8601.prefix(13))h  \(bar) \(ProgressLine.grouped(count))"
             } + [""]
     }
 

@@ -50,12 +50,10 @@ struct ReplayOptions: ParsableArguments {
         return "\(name) \(text) is not allowed; it must be \(GivenTime.allowed)"
     }
 
-    /// - Parameters:
-    ///   - view: used if `--subscriptions` does not say.
-    ///   - now: milliseconds since 1970.
+    /// - Parameter view: used if `--subscriptions` does not say.
     /// - Throws: if `--topic` is neither of the pipeline's.
     func request(
-        view: SubscriptionHistory.View, now: Int64, _ topics: PipelineConfiguration.Topics
+        view: SubscriptionHistory.View, now: WallTime, _ topics: PipelineConfiguration.Topics
     ) throws(CommandFailure) -> ReplayRequest {
         var request = ReplayRequest()
         request.sources = try sources(of: topics)
@@ -86,9 +84,9 @@ struct ReplayOptions: ParsableArguments {
         return sources
     }
 
-    /// The milliseconds since 1970 of an option that takes a time; nil if it is not given.
-    static func time(_ text: String?, now: Int64) -> Int64? {
-        text.flatMap(GivenTime.init)?.milliseconds(now: now)
+    /// The time that an option says; nil if it is not given.
+    static func time(_ text: String?, now: WallTime) -> WallTime? {
+        text.flatMap(GivenTime.init)?.time(now: now)
     }
 
     /// `--max-age` in milliseconds, an hour by default; nil if the text is no duration.
@@ -127,7 +125,7 @@ struct ReplayWork {
 
     /// The first signal sets the context's `isStopped`, the second one ends the process.
     static func withContext<Result>(
-        _ configuration: PipelineConfiguration, now: Int64 = WallClock.now, _ body: (ReplayContext) throws -> Result
+        _ configuration: PipelineConfiguration, now: WallTime = WallClock.now, _ body: (ReplayContext) throws -> Result
     ) throws -> Result {
         let stop = StopFlag()
         let signals = Signals {

@@ -45,12 +45,12 @@ struct ReplayWriteCommand: ParsableCommand {
 
     /// The number of records that were written.
     private func write(
-        _ session: inout ReplaySession, _ configuration: PipelineConfiguration, now: Int64
+        _ session: inout ReplaySession, _ configuration: PipelineConfiguration, now: WallTime
     ) throws -> Int {
         if output == "nothing" { return try session.run(into: NothingSink()).records }
         if output.hasPrefix("topic:") {
             let sink = try TopicSink(
-                String(output.dropFirst("topic:".count)), id: "replay-\(now)", configuration,
+                String(output.dropFirst("topic:".count)), id: "replay-\(now.milliseconds)", configuration,
                 logger: configuration.clientSink)
             var written = try session.run(into: sink)
             try written.finish()

@@ -69,9 +69,9 @@ struct ScheduleCommand: ParsableCommand {
         for position in positions.partitions {
             let metadata = position.metadata
             reader.begin(position.id.partition, watermark: metadata?.watermark ?? TimerWatermark(now))
-            let newest = metadata?.newestTimestamp ?? 0
+            let newest = metadata?.newestTimestamp ?? .epoch
             let horizons = 2 * Int64(configuration.orders.horizon / .milliseconds(1))
-            times[position.id] = WallTime(milliseconds: max(0, newest - horizons))
+            times[position.id] = newest - horizons
             ends[position.id] = position.end
         }
         let starts = try consumer.offsets(at: times, timeout: .seconds(30))
@@ -101,7 +101,7 @@ private struct TimerRow: TableRow {
     var isPending: Bool { state == ScheduleReader.Timer.State.pending.rawValue }
 
     init(_ timer: ScheduleReader.Timer) {
-        due = WallTime(milliseconds: timer.due)
+        due = timer.due
         eventType = timer.kind.type.rawValue
         reminder = timer.kind.reminder
         orderID = timer.orderID

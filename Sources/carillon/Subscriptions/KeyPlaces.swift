@@ -11,8 +11,8 @@ struct KeyPlaces {
     struct Said: Equatable {
         var partition: Int32
         var offset: Int64
-        /// When its device said so, in milliseconds since 1970: of a record that ``writes`` made, when the original did.
-        var time: Int64
+        /// When its device said so: of a record that ``writes`` made, when the original did.
+        var time: WallTime
         /// Nil: it unsubscribed.
         var value: [UInt8]?
     }
@@ -36,7 +36,7 @@ struct KeyPlaces {
     var misplaced: [Said] { strays.values.sorted { $0.partition < $1.partition } }
 
     mutating func note(_ record: ConsumerRecord) {
-        let time = record.timestamp?.milliseconds ?? 0
+        let time = record.timestamp ?? .epoch
         var said = Said(partition: record.partition, offset: record.offset.value, time: time, value: record.value)
         let mended = Self.mendedTime(of: record)
         if let mended { said.time = mended }
@@ -83,15 +83,16 @@ struct KeyPlaces {
     private static func record(
         _ key: [UInt8], _ said: Said, in partition: Int32, _ value: [UInt8]?
     ) -> ProducerRecord {
-        let mark = RecordHeader(SubscriptionRecord.mendedHeader, Array("\(said.time)".utf8))
-        let time = said.time > 0 ? WallTime(milliseconds: said.time) : nil
-        return ProducerRecord(key: key, value: value, headers: [mark], partition: partition, timestamp: time)
+        let mark = RecordHeader(SubscriptionRecord.mendedHeader, Array("\(said.time.milliseconds)".utf8))
+        return ProducerRecord(
+            key: key, value: value, headers: [mark], partition: partition,
+            timestamp: said.time > .epoch ? said.time : nil)
     }
 
-    private static func mendedTime(of record: ConsumerRecord) -> Int64? {
+    private static func mendedTime(of record: ConsumerRecord) -> WallTime? {
         guard let value = record.headers.last(where: { $0.name == SubscriptionRecord.mendedHeader })?.value else {
             return nil
         }
-        return Int64(String(decoding: value, as: UTF8.self))
+        return Int64(String(decoding: value, as: UTF8.self)).map(WallTime.init(milliseconds:))
     }
 }

@@ -36,7 +36,7 @@ struct SubscribeCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let now = WallTime(milliseconds: WallClock.now)
+        let now = WallClock.now
         var subscription = Subscription(
             audience: audience, token: "", platform: platform, app: app, environment: environment, locale: locale,
             registeredAt: now, lastSeenAt: now)

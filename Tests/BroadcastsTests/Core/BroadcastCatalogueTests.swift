@@ -45,7 +45,7 @@ struct BroadcastCatalogueTests {
     @Test("a joiner's are those of its channel, below an offset, that have not expired")
     func late() {
         catalogue(log) { catalogue in
-            func late(_ audience: String, below: Int64 = 7, clock: Int64 = 104) -> [Int64] {
+            func late(_ audience: String, below: Int64 = 7, clock: WallTime = 104) -> [Int64] {
                 catalogue.late(ChannelHash(of: audience), below: below, clock: clock, limit: 10).map(\.offset)
             }
             #expect(late("channel/a") == [0, 5] && late("channel/b") == [6] && late("channel/c") == [])

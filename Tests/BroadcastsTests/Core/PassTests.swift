@@ -1,4 +1,5 @@
 import DispatchRecords
+import Events
 import Testing
 
 @testable import Broadcasts

@@ -22,7 +22,7 @@ struct BroadcastOffsetTests {
     @Test("its longest text is below 180 bytes")
     func size() {
         let longest = BroadcastOffset(
-            offset: .max, partitions: .max, time: .max, broadcast: .max,
+            offset: .max, partitions: .max, time: .distantFuture, broadcast: .max,
             pass: .init(joinedBelow: .max, key: [UInt8](repeating: 0, count: 32)))
         #expect(longest.metadata.utf8.count < 180)
     }

@@ -1,3 +1,4 @@
+import Events
 import StateStore
 import Subscriptions
 
@@ -25,14 +26,14 @@ struct ChannelTableTrial {
                 try table.apply(
                     SubscriptionRecord(
                         partition: 3, offset: offset, key: key, value: value == nil ? nil : bytes),
-                    timestamp: 1_000 + offset)
+                    timestamp: WallTime(milliseconds: 1_000 + offset))
             }
         }
     }
 
     @discardableResult
     func subscribe(
-        _ device: TestDevice, _ audience: String = channel, at offset: Int64, seen: Int64 = 0
+        _ device: TestDevice, _ audience: String = channel, at offset: Int64, seen: WallTime = 0
     ) throws -> ChannelTable.Change {
         try apply(device.key(in: audience), device.value(in: audience, seen: seen), at: offset)
     }

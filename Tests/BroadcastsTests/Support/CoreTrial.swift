@@ -8,7 +8,7 @@ import Subscriptions
 /// A core with logs of its own: what was published, and the subscriptions of some partitions.
 final class CoreTrial {
     /// 2025-07-07T08:02:17Z.
-    static let start: Int64 = 1_751_875_337_000
+    static let start: WallTime = 1_751_875_337_000
     static let channel = "channel/a"
 
     struct Record {
@@ -59,7 +59,7 @@ final class CoreTrial {
     func cancel(_ id: String) { broadcasts.append(id, .cancelled, at: clock) }
 
     func join(
-        _ devices: [TestDevice], _ audience: String = CoreTrial.channel, seen: Int64? = CoreTrial.start,
+        _ devices: [TestDevice], _ audience: String = CoreTrial.channel, seen: WallTime? = CoreTrial.start,
         partition: Int32 = 1
     ) {
         for device in devices {
@@ -119,12 +119,12 @@ final class CoreTrial {
     func remove(_ partition: Int32) -> ChannelTable? { core.remove(partition) }
     func outcome(by found: [Int32: BroadcastOffset?]) -> BroadcastCore.Outcome { core.outcome(by: found) }
 
-    func firstBroadcast(includesValid: Bool, clock: Int64) -> Int64 {
+    func firstBroadcast(includesValid: Bool, clock: WallTime) -> Int64 {
         core.firstBroadcast(includesValid: includesValid, clock: clock)
     }
 
     /// The offsets to commit, and the journal's entry; the transaction stays open.
-    func finish(oldest: Int64) -> (offsets: [Int32: BroadcastOffset], entry: BroadcastJournalEntry)? {
+    func finish(oldest: WallTime) -> (offsets: [Int32: BroadcastOffset], entry: BroadcastJournalEntry)? {
         core.finish(
             clock: clock, oldest: oldest,
             origin: BroadcastJournalEntry(group: "g", cluster: nil, dispatch: "d", rules: "r"))

@@ -10,8 +10,8 @@ struct TestBroadcasts {
 
     struct Entry {
         var offset: Int64
-        /// When it was written, in milliseconds since 1970; also when it was published.
-        var time: Int64
+        /// When it was written, also when it was published.
+        var time: WallTime
         var id: String
         var kind: Kind
 
@@ -21,7 +21,7 @@ struct TestBroadcasts {
         }
 
         /// Whether it can be sent at a time.
-        func isValid(at clock: Int64) -> Bool {
+        func isValid(at clock: WallTime) -> Bool {
             guard case .published(_, let lifetime) = kind else { return false }
             return time + lifetime > clock
         }
@@ -46,7 +46,7 @@ struct TestBroadcasts {
 
     /// - Returns: its offset.
     @discardableResult
-    mutating func append(_ id: String, _ kind: Kind, at time: Int64) -> Int64 {
+    mutating func append(_ id: String, _ kind: Kind, at time: WallTime) -> Int64 {
         entries.append(Entry(offset: end, time: time, id: id, kind: kind))
         return end - 1
     }
@@ -54,7 +54,7 @@ struct TestBroadcasts {
     /// The newest record of each id below an end, without tombstones, in the order of their offsets.
     ///
     /// - Parameter oldest: records that were written before are deleted.
-    func records(below end: Int64, since oldest: Int64 = 0) -> [BroadcastRecord] {
+    func records(below end: Int64, since oldest: WallTime = 0) -> [BroadcastRecord] {
         var newest: [String: Entry] = [:]
         for entry in entries.prefix(Int(end)) where entry.time >= oldest { newest[entry.id] = entry }
         return newest.values.sorted { $0.offset < $1.offset }.compactMap(\.record)

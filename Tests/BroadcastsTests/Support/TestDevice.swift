@@ -35,12 +35,9 @@ struct TestDevice: Hashable {
     func key(in audience: String) -> [UInt8] { Array("\(audience)|\(hash)".utf8) }
 
     /// The value of its subscription.
-    ///
-    /// - Parameter seen: in milliseconds since 1970.
-    func value(in audience: String, seen: Int64?) -> [UInt8] {
+    func value(in audience: String, seen: WallTime?) -> [UInt8] {
         Subscription(
-            audience: audience, token: token, platform: .fcm, app: "com.example.shop",
-            lastSeenAt: seen.map { WallTime(milliseconds: $0) }
+            audience: audience, token: token, platform: .fcm, app: "com.example.shop", lastSeenAt: seen
         ).encoded()
     }
 }

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import StateStore
 import TestSupport
@@ -11,7 +12,7 @@ struct ChannelTableOpeningTests {
 
     private static func log(
         partition: Int32 = 3, topic: String = "subscriptions", cluster: String? = "c", start: Int64 = 0,
-        committed: Int64 = 100, now: Int64 = 1_000_000
+        committed: Int64 = 100, now: WallTime = 1_000_000
     ) -> ChannelTable.Log {
         ChannelTable.Log(
             origin: .init(topic: topic, partition: partition, cluster: cluster), start: start, committed: committed,

@@ -1,3 +1,4 @@
+import Events
 import StateStore
 import Testing
 
@@ -28,9 +29,9 @@ struct ChannelTableTests {
         trial.table.commit()
         try trial.table.flush(at: 10)
         #expect(try trial.devices() == [.init(device: devices[0].token, joined: 7)])
-        var seen: Int64?
+        var seen: WallTime?
         _ = try trial.table.visit(ChannelHash(of: ChannelTableTrial.channel), from: nil, limit: 1) { _, device, _ in
-            seen = device.lastSeen?.milliseconds
+            seen = device.lastSeen
         }
         #expect(seen == 2_000)
     }

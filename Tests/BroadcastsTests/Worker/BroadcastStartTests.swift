@@ -7,7 +7,7 @@ import Testing
 @Suite("Where a partition of broadcasts begins")
 struct BroadcastStartTests {
     private static let day: Int64 = 86_400_000
-    private static let now: Int64 = 1_751_875_337_000
+    private static let now: WallTime = 1_751_875_337_000
     private let place = TopicPartition(topic: "s", partition: 3)
     private let log = BroadcastContext.SubscriptionsLog(
         cluster: nil, partitions: 24, largestTableAge: 7 * day, compactionLag: 30 * day)

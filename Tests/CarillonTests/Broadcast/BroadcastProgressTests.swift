@@ -1,4 +1,5 @@
 import Broadcasts
+import Events
 import Testing
 
 @testable import carillon

@@ -6,15 +6,15 @@ import Pipeline
 @testable import carillon
 
 /// 2025-07-07T08:02:17Z.
-let publication: Int64 = 1_751_875_337_000
+let publication: WallTime = 1_751_875_337_000
 
 extension BroadcastNotification {
     /// A display broadcast in English and Hindi that is valid for an hour.
-    static func sample(id: String = "1235", message: String = "msg-1", at time: Int64 = publication) -> Self {
+    static func sample(id: String = "1235", message: String = "msg-1", at time: WallTime = publication) -> Self {
         let texts = ["en", "hi"].map { Broadcast.Text(language: $0, title: "t", message: "m") }
         return BroadcastNotification(
             notificationID: id, messageID: message, audience: "channel/General", channel: nil,
-            publishedAt: WallTime(milliseconds: time), expiry: .lifetime(milliseconds: 3_600_000),
+            publishedAt: time, expiry: .lifetime(milliseconds: 3_600_000),
             content: .display(.init(kind: .downtime, isCancellable: true, texts: texts)))
     }
 }

@@ -2,6 +2,7 @@ import Broadcasts
 import Deliveries
 import Foundation
 import NotificationPayload
+import Telemetry
 import TestSupport
 import Testing
 
@@ -46,30 +47,30 @@ private struct StatusTrial {
         }
     }
 
-    func write(_ id: String, at time: Int64) throws {
+    func write(_ id: String, at time: WallTime) throws {
         let document =
             #"{"actiontype":"non-display","notificationtype":"enable-feature","notificationid":"\#(id)","expiry":"3600000millis"}"#
         try write(Array(document.utf8), key: id, to: topic, at: time)
     }
 
     /// As `carillon broadcasts` would, but without a transaction.
-    func write(_ entry: BroadcastJournalEntry, at time: Int64) throws {
+    func write(_ entry: BroadcastJournalEntry, at time: WallTime) throws {
         try write(try entry.json(), key: "a-\(entry.passes.count)", to: "\(topic).journal", at: time)
     }
 
-    func writeForeignEntry(at time: Int64) throws {
+    func writeForeignEntry(at time: WallTime) throws {
         try write(Array(#"{"v":3}"#.utf8), key: "a-0", to: "\(topic).journal", at: time)
     }
 
-    private func write(_ value: [UInt8], key: String, to topic: String, at time: Int64) throws {
+    private func write(_ value: [UInt8], key: String, to topic: String, at time: WallTime) throws {
         var producer = try Producer(settings: settings)
         let topic = try producer.topic(topic, timeout: .seconds(20))
-        let record = ProducerRecord(key: Array(key.utf8), value: value, timestamp: WallTime(milliseconds: time))
+        let record = ProducerRecord(key: Array(key.utf8), value: value, timestamp: time)
         try producer.produce(record, to: topic)
         try producer.flush(timeout: .seconds(20))
     }
 
-    func write(_ outcome: DeliveryRecord, at time: Int64) throws {
+    func write(_ outcome: DeliveryRecord, at time: WallTime) throws {
         var text = ByteWriter()
         outcome.append(to: &text)
         try write(Array(text.bytes), key: outcome.device, to: "\(trial.unique).deliveries", at: time)
@@ -92,7 +93,7 @@ struct BroadcastStatusTests {
     func status() throws {
         let trial = StatusTrial()
         let group = "\(trial.trial.unique)-broadcasts"
-        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         try trial.create()
         try trial.write("7", at: now - 300_000)
         // Of another log with the same name, before the broadcast.
@@ -124,7 +125,7 @@ struct BroadcastStatusTests {
     @Test("a journal with an entry of another version is refused, with what to do: 78")
     func version() throws {
         let trial = StatusTrial()
-        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         try trial.create()
         try trial.write("1235", at: now)
         try trial.writeForeignEntry(at: now)
@@ -140,7 +141,7 @@ struct BroadcastStatusTests {
     @Test("an explanation has what the pass did, and what became of the device's own push of this broadcast")
     func explain() throws {
         let trial = StatusTrial()
-        let now = Int64(Date.now.timeIntervalSince1970 * 1_000)
+        let now = WallClock.now
         try trial.create()
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)

@@ -12,28 +12,28 @@ import Testing
 
     private func reach(_ counts: [(locale: String, Platform, Int)], stale: Int = 0) -> BroadcastReach {
         var reach = BroadcastReach(languages: ["en", "hi"])
-        var lines: [(String, Platform, Int64)] = []
+        var lines: [(String, Platform, WallTime)] = []
         for (locale, platform, count) in counts {
             lines += Array(repeating: (locale, platform, publication), count: count)
         }
         lines += Array(repeating: ("en", .fcm, publication - 1_001), count: stale)
         for (number, (locale, platform, seen)) in lines.enumerated() {
             withDevice(number, locale, platform, lastSeen: seen) {
-                reach.note($0, publishedAt: WallTime(milliseconds: publication), maxAge: 1_000)
+                reach.note($0, publishedAt: publication, maxAge: 1_000)
             }
         }
         return reach
     }
 
     private func withDevice(
-        _ number: Int, _ locale: String, _ platform: Platform, lastSeen: Int64, _ body: (Device) -> Void
+        _ number: Int, _ locale: String, _ platform: Platform, lastSeen: WallTime, _ body: (Device) -> Void
     ) {
         let table = SubscriptionTable.inMemory()
         var changes = SubscriptionChanges()
         let token = "\(100_000 + number)"
         let subscription = Subscription(
             audience: "channel/a", token: token, platform: platform, app: "a", locale: locale,
-            lastSeenAt: WallTime(milliseconds: lastSeen))
+            lastSeenAt: lastSeen)
         let key = SubscriptionKey(audience: "channel/a", token: token)
         Array("\(key.audience)|\(key.tokenHash)".utf8).withUnsafeBytes { key in
             subscription.encoded().withUnsafeBytes { value in
@@ -41,7 +41,7 @@ import Testing
             }
         }
         do {
-            var position = TablePosition.beginning(at: [0], time: WallTime(milliseconds: 0))
+            var position = TablePosition.beginning(at: [0], time: 0)
             position.isWhole = true
             _ = try table.apply(&changes, position)
             var reader = try table.makeReader()
@@ -185,7 +185,7 @@ import Testing
     @Test("the state follows from the record first, then from the passes, and last from the clock")
     func states() {
         func state(
-            _ stages: BroadcastProgress.Stages, at time: Int64 = publication,
+            _ stages: BroadcastProgress.Stages, at time: WallTime = publication,
             _ change: (inout BroadcastLog.Entry) -> Void = { _ in }
         ) -> BroadcastState {
             var entry = BroadcastLog.entry()

@@ -7,17 +7,17 @@ import Testing
 /// ADR 23: the clock of a partition is its newest timestamp, and its state expires by that clock.
 @Suite struct OffsetMoveAgeTests {
     private static let day: Int64 = 86_400_000
-    private static let newest: Int64 = 1_751_871_600_000
+    private static let newest: WallTime = 1_751_871_600_000
 
     private func id(_ partition: Int32) -> TopicPartition {
         TopicPartition(topic: "orders.events", partition: partition)
     }
 
-    private func move(to targets: [Int32: Int64], newest: Int64 = newest) -> OffsetMove {
+    private func move(to targets: [Int32: Int64], newest: WallTime = newest) -> OffsetMove {
         let positions = (0..<2).map { partition in
             GroupPositions.Partition(
                 id: id(partition), start: Offset(10), end: Offset(100),
-                committed: CommittedOffset(offset: Offset(60), metadata: "v1 w=50 n=2 t=\(newest)"))
+                committed: CommittedOffset(offset: Offset(60), metadata: "v1 w=50 n=2 t=\(newest.milliseconds)"))
         }
         return OffsetMove(
             GroupPositions(partitions: positions),
@@ -30,7 +30,7 @@ import Testing
         let moved = move(to: [0: 20, 1: 90])
         #expect(
             moved.rememberedFrom(horizon: .seconds(14 * 86_400)) == [
-                id(0): WallTime(milliseconds: Self.newest - 14 * Self.day)
+                id(0): Self.newest - 14 * Self.day
             ])
         #expect(move(to: [0: 20], newest: 0).rememberedFrom(horizon: .seconds(60)).isEmpty)
     }

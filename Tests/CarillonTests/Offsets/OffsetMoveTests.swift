@@ -61,7 +61,7 @@ import Testing
     }
 
     private func move(
-        _ partitions: [GroupPositions.Partition], watermark: Int64, of moved: [Int32] = [0],
+        _ partitions: [GroupPositions.Partition], watermark: WallTime, of moved: [Int32] = [0],
         to targets: [Int32: Int64] = [:],
         repeating: Bool = false
     ) -> OffsetMove {

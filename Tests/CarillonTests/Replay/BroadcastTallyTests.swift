@@ -1,11 +1,12 @@
 import Broadcasts
+import Events
 import Testing
 
 @testable import carillon
 
 @Suite("What replay plan says of broadcasts")
 struct BroadcastTallyTests {
-    private func entry(clock: Int64, sent: Int, late: Int, of broadcast: Int64 = 12) -> BroadcastJournalEntry {
+    private func entry(clock: WallTime, sent: Int, late: Int, of broadcast: Int64 = 12) -> BroadcastJournalEntry {
         let subject = BroadcastJournalEntry.Subject(
             partition: 7, broadcast: broadcast, notificationID: "7", messageID: "msg-1-a")
         var entry = BroadcastJournalEntry(group: "g", cluster: nil, dispatch: "d", rules: "0f")

@@ -10,7 +10,7 @@ private struct Log {
     static let partitions = 3
     let key = Array(Subscription(audience: "place/1", token: "t", platform: .fcm, app: "a").key.utf8)
     private(set) var records: [ConsumerRecord] = []
-    private var clock: Int64 = 1_000
+    private var clock: WallTime = 1_000
 
     var home: Int32 { Murmur2.partition(of: key, count: Int32(Self.partitions)) }
 
@@ -21,14 +21,14 @@ private struct Log {
     }
 
     mutating func append(_ record: ProducerRecord) {
-        append(record.value, record.headers, in: record.partition ?? -1, at: record.timestamp?.milliseconds ?? clock)
+        append(record.value, record.headers, in: record.partition ?? -1, at: record.timestamp ?? clock)
     }
 
-    private mutating func append(_ value: [UInt8]?, _ headers: [RecordHeader], in partition: Int32, at time: Int64) {
+    private mutating func append(_ value: [UInt8]?, _ headers: [RecordHeader], in partition: Int32, at time: WallTime) {
         records.append(
             ConsumerRecord(
                 topic: "s", partition: partition, offset: Offset(Int64(records.count { $0.partition == partition })),
-                timestamp: WallTime(milliseconds: time), key: key, value: value, headers: headers))
+                timestamp: time, key: key, value: value, headers: headers))
     }
 
     /// What compaction leaves: the last record of each partition; without the tombstones, if those are old.
@@ -157,7 +157,7 @@ struct KeyPlacesTests {
     @Test("of the same time the right partition's record counts")
     func tie() {
         var log = Log()
-        let time = WallTime(milliseconds: 5)
+        let time: WallTime = 5
         log.append(ProducerRecord(key: log.key, value: nil, partition: log.home, timestamp: time))
         log.append(ProducerRecord(key: log.key, value: Self.value, partition: (log.home + 1) % 3, timestamp: time))
         #expect(log.places.writes.home == nil)

@@ -1,3 +1,4 @@
+import Deliveries
 import Subscriptions
 import Testing
 
@@ -25,7 +26,7 @@ struct AnswerRow: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
-    func read(from platform: Platform, now: Int64 = noon) -> Verdict {
+    func read(from platform: Platform, now: WallTime = noon) -> Verdict {
         var reader = AnswerReader()
         return Array(body.utf8).withUnsafeBytes { bytes in
             let answer = ProviderAnswer(status: status, body: bytes) { headers["\($0)"] }
@@ -35,7 +36,7 @@ struct AnswerRow: CustomTestStringConvertible, Sendable {
 }
 
 /// 1994-11-06T08:49:37Z, the date in HTTP's own examples.
-let noon: Int64 = 784_111_777_000
+let noon: WallTime = 784_111_777_000
 
 /// An error as FCM writes it.
 private func fcm(
@@ -252,13 +253,13 @@ struct RetryAfterTests {
             #expect(RetryAfter(text)?.wait(now: noon - 90_000) == 90_000, "\(text)")
             #expect(RetryAfter(text)?.wait(now: noon + 1) == 0)
         }
-        #expect(HTTPDate.milliseconds("Monday, 01-Jan-24 00:00:00 GMT") == 1_704_067_200_000)
+        #expect(HTTPDate.time("Monday, 01-Jan-24 00:00:00 GMT") == 1_704_067_200_000)
     }
 
     @Test("the wait is from 0 to a day, for the first and the last date and any clock")
     func extremes() {
         for date in ["Mon, 01 Jan 0001 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:60 GMT"] {
-            for now in [Int64.min, -1, 0, noon, Int64.max] {
+            for now in [WallTime.distantPast, -1, 0, noon, .distantFuture] {
                 let wait = RetryAfter(date)?.wait(now: now)
                 #expect(wait == 0 || wait == RetryAfter.longest)
             }

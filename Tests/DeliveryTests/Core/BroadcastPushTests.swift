@@ -7,7 +7,7 @@ import Testing
 /// docs/rules.md §13
 @Suite("A lane: broadcasts beside orders")
 struct BroadcastPushTests {
-    private let start: Int64 = 1_000_000
+    private let start: WallTime = 1_000_000
 
     private func view(_ offsets: Int64..., reached: Int64) -> BroadcastView {
         BroadcastView(
@@ -58,7 +58,7 @@ struct BroadcastPushTests {
         for device in 0..<orders { lane.dispatch(device: device, now: start) }
         for device in 0..<broadcasts { lane.dispatch(.broadcasts, device: 10_000 + device, broadcast: 5, now: start) }
         var sent: [PushKind: Int] = [:]
-        for now in [start] + Array(stride(from: start + 60_000, through: start + 61_000, by: 10)) {
+        for now in [start] + stride(from: 60_000, through: 61_000, by: 10).map({ start + $0 }) {
             lane.core.see(view(5, reached: 8), askedAt: now)
             for request in lane.core.takeRequests(now: now) {
                 _ = lane.core.answer(request.tag, .accepted(providerID: nil), status: 200, now: now)

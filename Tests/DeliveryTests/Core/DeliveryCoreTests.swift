@@ -44,7 +44,7 @@ struct DeliveryCoreTests {
     @Test("the oldest record of the dispatch topic is known until it has ended or waits in a retry topic")
     func oldest() {
         var lane = Lane()
-        for (source, appendedAt) in [(0, 300), (1, 200), (2, 100)] as [(Int64, Int64)] {
+        for (source, appendedAt) in [(0, 300), (1, 200), (2, 100)] as [(Int64, WallTime)] {
             var record = Lane.record(.orders, source, device: UInt64(source))
             record.appendedAt = appendedAt
             #expect(lane.core.dispatch(record, now: 300) == true)
@@ -77,7 +77,7 @@ struct DeliveryCoreTests {
     func ladder() throws {
         var lane = Lane()
         lane.dispatch()
-        var (now, offsets) = (Int64(0), [Int64](repeating: 0, count: 3))
+        var (now, offsets) = (WallTime.epoch, [Int64](repeating: 0, count: 3))
         var tiers: [Int] = []
         lane.exchange(unavailable, status: 503, now: now)
         while true {
@@ -166,7 +166,7 @@ struct DeliveryCoreTests {
     @Test("the evidence of a dead device is the answer's time, never later than the answer")
     func evidence() {
         for (evidence, expected) in [(Verdict.Evidence.now, 50), (.at(40), 40), (.at(60), 50)]
-            as [(Verdict.Evidence, Int64)]
+            as [(Verdict.Evidence, WallTime)]
         {
             var lane = Lane()
             lane.dispatch()

@@ -34,7 +34,7 @@ struct Lane {
     }
 
     static func record(
-        _ kind: PushKind = .orders, _ source: Int64, device: UInt64 = 1, expiresAt: Int64 = 100_000_000,
+        _ kind: PushKind = .orders, _ source: Int64, device: UInt64 = 1, expiresAt: WallTime = 100_000_000,
         credential: Int? = 0, broadcast: Int64? = nil
     ) -> LaneRecord {
         LaneRecord(
@@ -44,8 +44,8 @@ struct Lane {
     }
 
     mutating func dispatch(
-        _ kind: PushKind = .orders, device: UInt64 = 1, expiresAt: Int64 = 100_000_000, credential: Int? = 0,
-        broadcast: Int64? = nil, now: Int64 = 0
+        _ kind: PushKind = .orders, device: UInt64 = 1, expiresAt: WallTime = 100_000_000, credential: Int? = 0,
+        broadcast: Int64? = nil, now: WallTime = 0
     ) {
         let record = Self.record(
             kind, next[kind.index], device: device, expiresAt: expiresAt, credential: credential,
@@ -55,25 +55,25 @@ struct Lane {
     }
 
     /// The sources of the records that are sent now.
-    mutating func send(now: Int64 = 0) -> [Int64] { core.takeRequests(now: now).map(\.record.source) }
+    mutating func send(now: WallTime = 0) -> [Int64] { core.takeRequests(now: now).map(\.record.source) }
 
     /// The message ids of the records that are sent now: m and the source of an order's, b and that of a broadcast's.
-    mutating func sendNames(now: Int64 = 0) -> [String] { core.takeRequests(now: now).map(\.record.messageID) }
+    mutating func sendNames(now: WallTime = 0) -> [String] { core.takeRequests(now: now).map(\.record.messageID) }
 
-    mutating func exchange(_ verdict: Verdict, status: Int?, now: Int64) {
+    mutating func exchange(_ verdict: Verdict, status: Int?, now: WallTime) {
         for request in core.takeRequests(now: now) {
             _ = core.answer(request.tag, verdict, status: status, now: now)
         }
     }
 
-    mutating func commit(now: Int64 = 0) -> LaneTransaction {
+    mutating func commit(now: WallTime = 0) -> LaneTransaction {
         let transaction = core.takeTransaction(now: now) ?? LaneTransaction()
         core.committed()
         return transaction
     }
 
     /// Hands in a record of a retry topic, as it was written.
-    mutating func retry(_ retry: LaneTransaction.Retry, at offset: Int64, now: Int64) {
+    mutating func retry(_ retry: LaneTransaction.Retry, at offset: Int64, now: WallTime) {
         let appendedAt = now - core.settings.tiers[retry.tier]
         #expect(
             core.retry(retry.record, retry.note, tier: retry.tier, at: offset, appendedAt: appendedAt, now: now) == true

@@ -19,12 +19,12 @@ struct LaneSimulation {
     struct Entry {
         var record: LaneRecord
         var note: RetryNote?
-        var appendedAt: Int64
+        var appendedAt: WallTime
         var isOurs = true
     }
 
     struct Answer {
-        var at: Int64
+        var at: WallTime
         var tag: UInt64
         var verdict: Verdict
         var status: Int?
@@ -32,23 +32,23 @@ struct LaneSimulation {
 
     /// A record of `topic.broadcasts`, which has the offset of its place in the list.
     struct Broadcast {
-        var at: Int64
+        var at: WallTime
         /// Cancelled, or replaced.
-        var endedAt: Int64?
+        var endedAt: WallTime?
     }
 
     struct Process {
         var core: DeliveryCore
         var positions: [Place: Int64] = [:]
         var answers: [Answer] = []
-        var transaction: (value: LaneTransaction, endsAt: Int64)?
-        var frozenUntil: Int64?
+        var transaction: (value: LaneTransaction, endsAt: WallTime)?
+        var frozenUntil: WallTime?
         /// Partitions that others have, unknown to it.
         var stolen: Set<Int32> = []
-        var credentialReadyAt: Int64?
+        var credentialReadyAt: WallTime?
         var inFlight: Set<DeviceOrder.Device> = []
         var tags: [UInt64: DeviceOrder.Device] = [:]
-        var nextSight: Int64 = 0
+        var nextSight: WallTime = 0
     }
 
     /// A dispatch record.
@@ -70,14 +70,14 @@ struct LaneSimulation {
     let seed: UInt64
     let rates: Rates
     var random: SeededGenerator
-    var now: Int64 = 1_000_000
+    var now: WallTime = 1_000_000
     var logs: [Place: [Entry?]] = [:]
     var group: [Place: LaneOffset] = [:]
     var processes: [Process] = []
     var owners: [Int32: Int] = [:]
     var outcomes: [DeliveryRecord] = []
     var retired = 0
-    var outage: Range<Int64> = 0..<0
+    var outage: Range<WallTime> = 0..<0
 
     var broadcasts: [Broadcast] = []
 

@@ -118,7 +118,7 @@ struct LaneTransactionTests {
         lane.dispatch()
         let tags = lane.core.takeRequests(now: 0).map(\.tag)
         lane.core.revoke(0, now: 0)
-        for now in stride(from: 1_000, to: 15_000, by: 1_000) as StrideTo<Int64> { lane.core.tick(now: now) }
+        for second in 1..<15 as Range<Int64> { lane.core.tick(now: .epoch + second * 1_000) }
         #expect(lane.core.takeTransaction(now: 14_000) == nil && lane.core.owns(0))
         lane.core.tick(now: 15_000)
         #expect(tags.count == 1 && lane.core.takeCancelled() == tags)

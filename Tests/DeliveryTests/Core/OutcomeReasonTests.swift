@@ -19,13 +19,13 @@ struct OutcomeReasonTests {
         return core
     }
 
-    private func record(expiresAt: Int64, credential: Int? = 0) -> LaneRecord {
+    private func record(expiresAt: WallTime, credential: Int? = 0) -> LaneRecord {
         LaneRecord(
             partition: 0, source: 0, device: 1, deviceHash: String(repeating: "0a", count: 32), messageID: "m",
             platform: .fcm, credential: credential, expiresAt: expiresAt)
     }
 
-    private func fail(_ core: inout DeliveryCore, _ failures: [(Verdict, Int?)], now: Int64) {
+    private func fail(_ core: inout DeliveryCore, _ failures: [(Verdict, Int?)], now: WallTime) {
         for (verdict, status) in failures {
             for request in core.takeRequests(now: now) {
                 if let credential = core.answer(request.tag, verdict, status: status, now: now) {
@@ -60,7 +60,7 @@ struct OutcomeReasonTests {
 
     @Test("given up when it is read again, at its expiry or after the longest try: with what the note says")
     func atReading() throws {
-        for (now, used) in [(200_000, 0), (10_000, 3_600_000)] as [(Int64, Int64)] {
+        for (now, used) in [(200_000, 0), (10_000, 3_600_000)] as [(WallTime, Int64)] {
             var core = core()
             let note = RetryNote(offset: 0, attempts: 2, used: used, status: 503, reason: "UNAVAILABLE")
             #expect(
@@ -114,11 +114,13 @@ struct OutcomeReasonTests {
         var core = core()
         let note = RetryNote(
             offset: .max, attempts: 1_000_000_000, used: 0, firstSentAt: 253_402_300_799_999, lastSentAt: 0)
-        #expect(core.retry(record(expiresAt: .max), note, tier: 2, at: 0, appendedAt: 0, now: 900_000) == true)
+        #expect(
+            core.retry(record(expiresAt: .distantFuture), note, tier: 2, at: 0, appendedAt: 0, now: 900_000) == true)
         fail(&core, [(.retry(reason: "x", counts: true, after: 86_400_000), 503)], now: 900_000)
         let retry = try #require(core.takeTransaction(now: 900_000)?.retries.first)
         #expect(retry.note.attempts == 1_000_000_001 && retry.note.notBefore == 87_300_000)
         let old = RetryNote(offset: 0, attempts: 1, used: 253_402_300_799_999, notBefore: 253_402_300_799_999)
-        #expect(core.retry(record(expiresAt: .max), old, tier: 2, at: 1, appendedAt: 0, now: 1_800_000) == true)
+        #expect(
+            core.retry(record(expiresAt: .distantFuture), old, tier: 2, at: 1, appendedAt: 0, now: 1_800_000) == true)
     }
 }

@@ -1,3 +1,4 @@
+import Deliveries
 import Digests
 import JSONReader
 import TestSupport
@@ -117,7 +118,7 @@ struct ServiceAccountTests {
     @Test("after failures it is asked again after 1, 2, 4, … and at most 60 seconds")
     func backoff() {
         var token = AccessToken()
-        var now: Int64 = 0
+        var now: WallTime = 0
         for wait in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
             #expect(token.begin(now: now) == true)
             _ = token.complete(.failed(reason: "http_500"), now: now)

@@ -1,3 +1,4 @@
+import Deliveries
 import JSONReader
 import Subscriptions
 import Testing
@@ -76,9 +77,9 @@ struct FCMRequestTests {
 
     @Test("§1.2: whole seconds, rounded down, at most four weeks; 0s in the last second")
     func seconds() {
-        let cases: [(Int64, Int64, Int64)] = [
-            (10_999, 0, 10), (999, 0, 0), (1_000, 1_000, 0), (0, 5_000, 0), (Int64.max, -1, 2_419_200),
-            (9_000_000_000, 0, 2_419_200), (-Int64.max, 2, 0), (-2, Int64.max, 0),
+        let cases: [(WallTime, WallTime, Int64)] = [
+            (10_999, 0, 10), (999, 0, 0), (1_000, 1_000, 0), (0, 5_000, 0), (.distantFuture, -1, 2_419_200),
+            (9_000_000_000, 0, 2_419_200), (.distantPast, 2, 0), (-2, .distantFuture, 0),
         ]
         for (expiresAt, now, seconds) in cases {
             #expect(FCMRequest.secondsLeft(expiresAt: expiresAt, now: now) == seconds)

@@ -1,3 +1,4 @@
+import Deliveries
 import TestSupport
 
 @testable import Delivery
@@ -17,21 +18,21 @@ struct QuotaSimulation {
     struct Process {
         var bucket = TokenBucket(perMinute: perMinute, share: 0)
         var partitions = 0
-        var nextRound: Int64 = 0
+        var nextRound = WallTime.epoch
     }
 
     private var random: SeededGenerator
-    private var now: Int64 = 0
+    private var now = WallTime.epoch
     private var processes: [Process] = []
     /// Partitions that nobody has, and when somebody gets them.
-    private var moving: [(count: Int, at: Int64)] = []
+    private var moving: [(count: Int, at: WallTime)] = []
 
     /// What was sent, in the order of time.
-    private var sent: [(at: Int64, count: Int)] = []
-    private var handOvers: [(at: Int64, share: Double)] = []
-    private var starts: [Int64] = []
+    private var sent: [(at: WallTime, count: Int)] = []
+    private var handOvers: [(at: WallTime, share: Double)] = []
+    private var starts: [WallTime] = []
     /// When the provider answers 429 to 5 % of what is sent, or to more.
-    private var throttling: Range<Int64> = 0..<0
+    private var throttling: Range<WallTime> = 0..<0
 
     /// The most that was sent in any 60 seconds, beyond what ``bound`` allows; 0 or less.
     private(set) var excess = -perMinute
@@ -63,14 +64,14 @@ struct QuotaSimulation {
     mutating func run(waves: Int) {
         let day: Int64 = 86_400_000
         for wave in 1...Int64(waves) {
-            quiet(until: wave * day / Int64(waves) - Self.wave)
+            quiet(until: .epoch + wave * day / Int64(waves) - Self.wave)
             self.wave(calm: wave % 2 * Self.minute)
             check()
         }
     }
 
     /// A message now and then.
-    private mutating func quiet(until end: Int64) {
+    private mutating func quiet(until end: WallTime) {
         while now < end {
             now += Int64(Int.random(in: 1...60_000, using: &random))
             disturb(chance: 10)
@@ -101,7 +102,7 @@ struct QuotaSimulation {
         mostThrottled = max(mostThrottled, last / Double(Self.perMinute))
     }
 
-    private func sum(of duration: Int64, before end: Int64) -> Int {
+    private func sum(of duration: Int64, before end: WallTime) -> Int {
         sent.reduce(0) { $0 + ((end - duration..<end).contains($1.at) ? $1.count : 0) }
     }
 

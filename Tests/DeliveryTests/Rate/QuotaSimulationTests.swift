@@ -1,3 +1,4 @@
+import Deliveries
 import Testing
 
 @testable import Delivery

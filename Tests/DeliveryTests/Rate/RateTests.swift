@@ -1,3 +1,4 @@
+import Deliveries
 import Testing
 
 @testable import Delivery
@@ -7,8 +8,8 @@ struct TokenBucketTests {
     /// How many messages go in `range` if there are always more.
     private func sent(_ bucket: inout TokenBucket, _ range: Range<Int64>, step: Int64 = 10) -> Int {
         var count = 0
-        for now in stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(step)) {
-            while bucket.take(now: now) { count += 1 }
+        for time in stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(step)) {
+            while bucket.take(now: .epoch + time) { count += 1 }
         }
         return count
     }
@@ -66,10 +67,10 @@ struct TokenBucketTests {
         for place in 0..<100 { bucket.answered(place < 2 ? .throttled : .answered, now: 61_500) }
         _ = bucket.take(now: 62_000)
         #expect(bucket.rate(now: 62_000) == 5)
-        for second in 63...200 { _ = bucket.take(now: Int64(second) * 1_000) }
+        for second in 63...200 { _ = bucket.take(now: WallTime(milliseconds: Int64(second) * 1_000)) }
         #expect(bucket.rate(now: 200_000) == 10)
         for second in 201...260 {
-            bucket.answered(.throttled, now: Int64(second) * 1_000)
+            bucket.answered(.throttled, now: WallTime(milliseconds: Int64(second) * 1_000))
         }
         _ = bucket.take(now: 261_000)
         #expect(bucket.rate(now: 261_000) >= 10 / 64 && bucket.rate(now: 261_000) < 0.2)
@@ -105,7 +106,8 @@ struct PauseTests {
     func sliding() {
         var health = ProviderHealth()
         for second in 0..<9 as Range<Int64> {
-            #expect(!health.record(.failed, now: second * 1_000) && !health.record(.failed, now: second * 1_000))
+            let now = WallTime(milliseconds: second * 1_000)
+            #expect(!health.record(.failed, now: now) && !health.record(.failed, now: now))
         }
         #expect(!health.record(.failed, now: 9_000) && health.record(.failed, now: 9_999))
         // The first two are out again.
@@ -119,7 +121,7 @@ struct PauseTests {
             (ProbedPause.credential("x", now: 0), [60, 120, 240, 480, 900, 900]),
         ] as [(ProbedPause, [Int64])] {
             var pause = pause
-            var now: Int64 = 0
+            var now: WallTime = 0
             for wait in seconds {
                 now += wait * 1_000
                 #expect(!pause.beginProbe(now: now - 1) && pause.probeAt == now)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What the deliveries say about dead devices")
 struct DeadEvidenceTests {
-    private let now: Int64 = 10_000_000
+    private let now: WallTime = 10_000_000
 
     private func evidence(_ records: [DeliveryRecord], limit: Int = 100) -> DeadEvidence {
         var evidence = DeadEvidence(now: now, limit: limit)
@@ -95,12 +95,12 @@ struct LiveVersionsTests {
     func newest() {
         let outcome = [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)]
         for (registered, seen, written, isDead) in [
-            (Int64?(999), Int64?(999), Int64?(999), true), (1_000, 999, 999, false), (999, 1_000, 999, false),
+            (999, 999, 999, true), (1_000, 999, 999, false), (999, 1_000, 999, false),
             (999, 999, 1_000, false), (nil, nil, 999, true), (nil, nil, nil, false), (999, nil, nil, true),
-        ] {
+        ] as [(WallTime?, WallTime?, WallTime?, Bool)] {
             let found = dead(
                 [ReapSamples.subscription(1, registered: registered, seen: seen, written: written, offset: 4)], outcome)
-            #expect(found.count == (isDead ? 1 : 0), "\(registered ?? -1) \(seen ?? -1) \(written ?? -1)")
+            #expect(found.count == (isDead ? 1 : 0), "\([registered, seen, written])")
         }
     }
 

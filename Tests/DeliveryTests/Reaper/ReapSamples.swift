@@ -26,16 +26,16 @@ enum ReapSamples {
     /// A record of `notifications.subscriptions`.
     static func subscription(
         _ number: Int, _ audience: String = "place/1", _ platform: Platform = .fcm, app: String = "shop",
-        _ environment: PushEnvironment = .production, registered: Int64? = nil, seen: Int64? = nil, written: Int64?,
+        _ environment: PushEnvironment = .production, registered: WallTime? = nil, seen: WallTime? = nil,
+        written: WallTime?,
         partition: Int32 = 0, offset: Int64, headers: [RecordHeader] = []
     ) -> ConsumerRecord {
         let value = Subscription(
             audience: audience, token: token(number, platform), platform: platform, app: app, environment: environment,
-            registeredAt: registered.map { WallTime(milliseconds: $0) },
-            lastSeenAt: seen.map { WallTime(milliseconds: $0) })
+            registeredAt: registered, lastSeenAt: seen)
         return ConsumerRecord(
             topic: "subscriptions", partition: partition, offset: Offset(offset),
-            timestamp: written.map(WallTime.init(milliseconds:)), key: Array(value.key.utf8), value: value.encoded(),
+            timestamp: written, key: Array(value.key.utf8), value: value.encoded(),
             headers: headers)
     }
 
@@ -44,13 +44,14 @@ enum ReapSamples {
     ) -> ConsumerRecord {
         ConsumerRecord(
             topic: "subscriptions", partition: partition, offset: Offset(offset),
-            timestamp: WallTime(milliseconds: 0), key: key(number, audience), value: nil,
+            timestamp: 0, key: key(number, audience), value: nil,
             headers: mark.map { [$0.recordHeader] } ?? [])
     }
 
     static func outcome(
         _ outcome: DeliveryOutcome, _ number: Int, _ platform: Platform = .fcm, app: String? = nil,
-        _ environment: PushEnvironment? = nil, evidence: Int64? = nil, credential: String? = "shop", status: Int? = 404
+        _ environment: PushEnvironment? = nil, evidence: WallTime? = nil, credential: String? = "shop",
+        status: Int? = 404
     ) -> DeliveryRecord {
         var record = DeliveryRecord(
             outcome, topic: "dispatch", partition: 0, offset: 0, messageID: "msg-0-0", device: hash(number, platform),

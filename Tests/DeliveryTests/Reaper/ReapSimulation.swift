@@ -29,7 +29,7 @@ final class ReapSimulation {
     static let foreign = -1
 
     var random: SeededGenerator
-    var now: Int64 = 1_000_000_000
+    var now: WallTime = 1_000_000_000
     var log = [[Entry]](repeating: [], count: 3)
     var states: [Int: State] = [:]
     var transactions = 0
@@ -40,7 +40,7 @@ final class ReapSimulation {
     /// The transaction of somebody else who writes subscriptions.
     var theirs: Int?
     /// When devices have died; those that are missing are alive.
-    var died: [Device: Int64] = [:]
+    var died: [Device: WallTime] = [:]
     var isQuiet = false
     var depth = 0
     // What has happened, so that a test can tell that it shows something.
@@ -56,13 +56,15 @@ final class ReapSimulation {
 
     static func partition(_ key: [UInt8]) -> Int { Int(Murmur2.partition(of: key, count: partitions)) }
 
-    func append(_ key: [UInt8], _ value: [UInt8]?, _ headers: [RecordHeader], _ timestamp: Int64, _ transaction: Int?) {
+    func append(
+        _ key: [UInt8], _ value: [UInt8]?, _ headers: [RecordHeader], _ timestamp: WallTime, _ transaction: Int?
+    ) {
         let partition = Self.partition(key)
         log[partition].append(
             Entry(
                 record: ConsumerRecord(
                     topic: "subscriptions", partition: Int32(partition), offset: Offset(Int64(log[partition].count)),
-                    timestamp: WallTime(milliseconds: timestamp), key: key, value: value, headers: headers),
+                    timestamp: timestamp, key: key, value: value, headers: headers),
                 transaction: transaction))
     }
 
@@ -142,8 +144,8 @@ final class ReapSimulation {
         let isRefresh = chance(30)
         let value = Subscription(
             audience: audience, token: ReapSamples.token(device.number, device.platform), platform: device.platform,
-            app: "shop", registeredAt: WallTime(milliseconds: isRefresh ? now - 86_400_000 : now),
-            lastSeenAt: WallTime(milliseconds: now))
+            app: "shop", registeredAt: isRefresh ? now - 86_400_000 : now,
+            lastSeenAt: now)
         append(Array(value.key.utf8), value.encoded(), [], now, foreignTransaction())
     }
 
@@ -226,15 +228,15 @@ final class ReapSimulation {
                 asked[record.key ?? []] = record
             }
         }
-        var evidence: [String: Int64] = [:]
+        var evidence: [String: WallTime] = [:]
         for record in deliveries.joined() {
             if let time = record.evidence { evidence[record.device] = max(evidence[record.device] ?? 0, time) }
         }
         let table = table()
         for (key, record) in asked {
             let name = String(decoding: key, as: UTF8.self)
-            let dead = evidence[String(name.suffix(64))] ?? .min
-            let isAsked = record.value != nil && (record.timestamp?.milliseconds ?? 0) >= dead
+            let dead = evidence[String(name.suffix(64))] ?? .distantPast
+            let isAsked = record.value != nil && (record.timestamp ?? 0) >= dead
             if isAsked, table[key] == nil { problems.append("\(name) registered after the evidence, and is gone") }
             if record.value == nil, table[key] != nil { problems.append("\(name) unsubscribed, and is back") }
             if record.value != nil, !isAsked, table[key] != nil { problems.append("\(name) is dead, and stays") }

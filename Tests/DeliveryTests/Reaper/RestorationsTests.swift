@@ -24,7 +24,7 @@ struct RestorationsTests {
         let theirs = ReapSamples.subscription(1, written: 50, offset: 7, headers: [header])
         let expected = ProducerRecord(
             key: theirs.key, value: theirs.value, headers: [header, RecordHeader("dead", Array("9/7".utf8))],
-            partition: 0, timestamp: WallTime(milliseconds: 50))
+            partition: 0, timestamp: 50)
         #expect(restored([theirs, null]) == [expected])
     }
 

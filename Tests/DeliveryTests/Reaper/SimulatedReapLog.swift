@@ -96,7 +96,7 @@ final class SimulatedReapLog: ReapLog {
         world.open = (number, epoch)
         for record in records {
             world.append(
-                record.key ?? [], record.value, record.headers, record.timestamp?.milliseconds ?? world.now, number)
+                record.key ?? [], record.value, record.headers, record.timestamp ?? world.now, number)
             try pass()
             try checkEpoch()
         }

@@ -56,7 +56,7 @@ struct CredentialSenderTests {
 
     /// Ticks until the sender has a token, and sends; its result.
     private func exchange(
-        _ sender: CredentialSender, _ tag: UInt64, now: Int64
+        _ sender: CredentialSender, _ tag: UInt64, now: WallTime
     ) throws -> CredentialSender.Result? {
         var reader = MessageReader()
         var answers = AnswerReader()

@@ -1,3 +1,4 @@
+import Deliveries
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ struct ProviderTokenTests {
         let first = try token.token(for: 1, now: 1_000)
         #expect(try token.token(for: 2, now: 31_000) == first)
         #expect(token.age(now: 61_000) == .seconds(60) && token.age(now: 0) == .zero)
-        let replacedAt = 1_000 + ProviderKey.age
+        let replacedAt = WallTime(milliseconds: 1_000) + ProviderKey.age
         #expect(try token.token(for: 3, now: replacedAt) != first)
         #expect(token.age(now: replacedAt) == .zero && token.age(now: replacedAt + 1_000) == .seconds(1))
     }

@@ -1,10 +1,11 @@
+import Deliveries
 import Testing
 
 @testable import Delivery
 
 @Suite("What waits to be handed in")
 struct PartitionIntakeTests {
-    private func waiting(_ offset: Int64, _ partition: Int32 = 0, appendedAt: Int64 = 0) -> PartitionIntake.Waiting {
+    private func waiting(_ offset: Int64, _ partition: Int32 = 0, appendedAt: WallTime = 0) -> PartitionIntake.Waiting {
         PartitionIntake.Waiting(
             record: LaneRecord(
                 partition: partition, source: offset, device: 1, deviceHash: "", messageID: "", platform: .fcm,

@@ -64,8 +64,8 @@ struct BroadcastRendererTests {
         arguments: [
             (.lifetime(milliseconds: 999), "0s", "1751875337"), (.lifetime(milliseconds: 1_999), "1s", "1751875338"),
             (.lifetime(milliseconds: 2_419_200_000), "2419200s", "1754294537"),
-            (.instant(milliseconds: requested + 60_000), "60s", "1751875397"),
-            (.instant(milliseconds: requested - 1), "0s", "1751875336"),
+            (.instant(milliseconds: requested.milliseconds + 60_000), "60s", "1751875397"),
+            (.instant(milliseconds: requested.milliseconds - 1), "0s", "1751875336"),
         ] as [(Broadcast.Expiry, String, String)])
     func lifetimes(expiry: Broadcast.Expiry, timeToLive: String, expiration: String) throws {
         var broadcast = BroadcastNotification.display([Self.texts[0]])

@@ -81,7 +81,7 @@ extension BroadcastNotification {
     ) -> BroadcastNotification {
         BroadcastNotification(
             notificationID: "1235", messageID: "msg-1751875337000-web7dzoh8", audience: "channel/General",
-            channel: channel, publishedAt: WallTime(milliseconds: requested),
+            channel: channel, publishedAt: requested,
             expiry: .lifetime(milliseconds: 34_646),
             content: .display(
                 Broadcast.Display(kind: kind, isCancellable: isCancellable, poster: poster, texts: texts)))
@@ -90,7 +90,7 @@ extension BroadcastNotification {
     static func nonDisplay(_ data: String?, kind: Broadcast.NonDisplay.Kind = .enableFeature) -> BroadcastNotification {
         BroadcastNotification(
             notificationID: "1235", messageID: "msg-1751875337000-14vkdjef3", audience: "channel/General",
-            channel: nil, publishedAt: WallTime(milliseconds: requested), expiry: .lifetime(milliseconds: 34_646),
+            channel: nil, publishedAt: requested, expiry: .lifetime(milliseconds: 34_646),
             content: .nonDisplay(Broadcast.NonDisplay(kind: kind, data: data)))
     }
 }

@@ -15,7 +15,7 @@ struct RandomRequests {
         sample.messageID = "msg-\(Int.random(in: 0...2_000_000_000_000, using: &random))-abc123def"
         sample.eventTime = requested + Int64.random(in: -1_000_000...1_000_000, using: &random)
         sample.expiresAt = sample.eventTime + Int64.random(in: 0...9_999_999_999, using: &random)
-        sample.fcmExpiresAt = maybe { Int64.random(in: 0...9_999_999_999_999, using: &$0) }
+        sample.fcmExpiresAt = maybe { WallTime(milliseconds: .random(in: 0...9_999_999_999_999, using: &$0)) }
         sample.collapseKey = maybeText()
         sample.priority = maybe { Bool.random(using: &$0) ? .high : .normal }
         switch sample.content {

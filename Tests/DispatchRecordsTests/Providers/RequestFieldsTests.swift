@@ -122,7 +122,7 @@ struct RequestFieldsTests {
     ]
 
     private static func expiry(_ apns: String, _ ttl: String? = nil) -> [String: String] {
-        var expected = [apns + "headers.apns-expiration": "\"\(requested / 1_000 + 61)\""]
+        var expected = [apns + "headers.apns-expiration": "\"\(requested.milliseconds / 1_000 + 61)\""]
         expected["message.android.ttl"] = ttl.map { "\"\($0)\"" }
         return expected
     }

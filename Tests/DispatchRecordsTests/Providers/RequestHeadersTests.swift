@@ -18,7 +18,7 @@ struct RequestHeadersTests {
             #expect(
                 headers[platform == "fcm" ? .fcm : .apns] == [
                     "message-id: msg-1751875337000-sgei4bhk4", "platform: \(platform)",
-                    "source: notifications.requests/3/4711", "expires-at: \(requested + 1_234)",
+                    "source: notifications.requests/3/4711", "expires-at: \(requested.milliseconds + 1_234)",
                 ])
         }
     }
@@ -95,13 +95,13 @@ struct RequestHeadersTests {
 
     @Test("§8.3: an event time far from the expiry does not overflow")
     func farTimes() throws {
-        for (time, ttl) in [(Int64.min, "2419200s"), (Int64.max, "0s")] {
+        for (time, ttl) in [(WallTime.distantPast, "2419200s"), (.distantFuture, "0s")] {
             #expect(
-                FCMMessage.timeToLive(from: WallTime(milliseconds: time), until: requested) == Int64(ttl.dropLast()))
-            #expect(FCMMessage.timeToLive(from: WallTime(milliseconds: time), until: -5) == Int64(ttl.dropLast()))
+                FCMMessage.timeToLive(from: time, until: requested) == Int64(ttl.dropLast()))
+            #expect(FCMMessage.timeToLive(from: time, until: -5) == Int64(ttl.dropLast()))
         }
-        for (time, seconds) in [(-1, -1), (-1_000, -1), (-1_001, -2), (999, 0)] as [(Int64, Int64)] {
-            #expect(MessageBody.seconds(ofMilliseconds: time) == seconds)
+        for (time, seconds) in [(-1, -1), (-1_000, -1), (-1_001, -2), (999, 0)] as [(WallTime, Int64)] {
+            #expect(MessageBody.seconds(of: time) == seconds)
         }
     }
 
@@ -114,7 +114,7 @@ struct RequestHeadersTests {
         #expect(fcm["message.android.ttl"] == "\"86400s\"")
         #expect(fcm["message.apns.headers.apns-expiration"] == "\"1751961737\"")
         #expect(direct["headers.apns-expiration"] == "\"1751875397\"")
-        #expect(rendered.headers[.fcm]?[3] == "expires-at: \(requested + 60_999)")
+        #expect(rendered.headers[.fcm]?[3] == "expires-at: \(requested.milliseconds + 60_999)")
     }
 
     @Test("a token and an app with quotes are escaped")

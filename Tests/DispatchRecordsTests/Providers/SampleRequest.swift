@@ -2,7 +2,7 @@ import Events
 import NotificationPayload
 
 /// 2025-07-07T08:02:17Z, the time of the examples of docs/rules.md §9.2 and §10.1.
-let requested: Int64 = 1_751_875_337_000
+let requested: WallTime = 1_751_875_337_000
 
 /// A request as it is after all checks: what is absent is nil, and data has no null.
 struct SampleRequest: Sendable {
@@ -11,7 +11,7 @@ struct SampleRequest: Sendable {
     var eventTime = requested
     var expiresAt = requested + 86_400_000
     /// As ``expiresAt`` if it is nil.
-    var fcmExpiresAt: Int64?
+    var fcmExpiresAt: WallTime?
     var isSilent = false
     /// By what is shown if it is nil.
     var priority: RequestNotification.Priority?
@@ -67,7 +67,7 @@ extension EventBatch {
         requests.append(request)
         notifications.append(
             Notification(
-                record: records.count - 1, eventTime: WallTime(milliseconds: sample.eventTime),
+                record: records.count - 1, eventTime: sample.eventTime,
                 messageID: append(sample.messageID), payload: .empty, payloadSize: 0,
                 kind: .request(sample.content, index: requests.count - 1)))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The last records of a log, as it is recognised by them")
 struct RecentFingerprintsTests {
-    private func fingerprint(_ offset: Int64, at time: Int64? = 1_000, key: String? = "k") -> RecordFingerprint {
+    private func fingerprint(_ offset: Int64, at time: WallTime? = 1_000, key: String? = "k") -> RecordFingerprint {
         RecordFingerprint(
             offset: offset, timestamp: time,
             key: key.map { key in Array(key.utf8).withUnsafeBytes { StoredHash(of: $0) } })

@@ -49,7 +49,7 @@ struct MessageIDTests {
         let count = Array("742ba33c-0c02-43e7-80b0-eb795c14dc6f".utf8).withUnsafeBytes { order in
             id.withUnsafeMutableBufferPointer { buffer in
                 buffer.baseAddress.map {
-                    identity.write(orderID: order, eventTime: WallTime(milliseconds: 1_751_897_700_000), to: $0)
+                    identity.write(orderID: order, eventTime: 1_751_897_700_000, to: $0)
                 }
             }
         }

@@ -84,18 +84,18 @@ struct RequestMemberTests {
         let later = requestTime + 1_999
         #expect(message().request?.expiresAt == requestTime + 86_400_000)
         #expect(message(beside: #""expires_at":"2025-07-07T08:02:18.999Z""#).request?.expiresAt == later)
-        #expect(message(#""validUntil":\#(later)"#).request?.expiresAt == later)
+        #expect(message(#""validUntil":\#(later.milliseconds)"#).request?.expiresAt == later)
         #expect(message(#""validUntil":"2025-07-07T10:02:18.999+02:00""#).request?.fcmExpiresAt == later)
         let rules = RequestRules(timeToLive: .seconds(60))
         #expect(message(rules: rules).request?.fcmExpiresAt == requestTime + 60_000)
-        #expect(message(#""validUntil":\#(later)"#, rules: rules).request?.fcmExpiresAt == later)
+        #expect(message(#""validUntil":\#(later.milliseconds)"#, rules: rules).request?.fcmExpiresAt == later)
     }
 
     @Test(
         "§8.3: the event time is requested_at, otherwise a valid ce_time, otherwise the record's timestamp, otherwise 0"
     )
     func eventTime() {
-        func time(_ members: String, _ ceTime: String? = nil, timestamp: Int64? = requestTime) -> Int64? {
+        func time(_ members: String, _ ceTime: String? = nil, timestamp: WallTime? = requestTime) -> WallTime? {
             var record = requestRecord(
                 #"{"audience":"user/17","message":{"title":"a"}\#(members)}"#,
                 headers: ceTime.map { [("ce_time", $0)] } ?? [])
@@ -112,10 +112,10 @@ struct RequestMemberTests {
     @Test("§8.9: with requests.compat-ignore-valid-until FCM's message ignores validUntil, and only that")
     func ignoredExpiry() {
         let rules = RequestRules(ignoresValidUntil: true)
-        let request = message(#""validUntil":\#(requestTime + 5)"#, rules: rules).request
+        let request = message(#""validUntil":\#(requestTime.milliseconds + 5)"#, rules: rules).request
         #expect(request?.expiresAt == requestTime + 5)
         #expect(request?.fcmExpiresAt == requestTime + 86_400_000)
-        let other = message(beside: #""expires_at":\#(requestTime + 5)"#, rules: rules).request
+        let other = message(beside: #""expires_at":\#(requestTime.milliseconds + 5)"#, rules: rules).request
         #expect(other?.fcmExpiresAt == requestTime + 5)
     }
 

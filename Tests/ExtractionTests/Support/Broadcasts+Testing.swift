@@ -4,7 +4,7 @@ import NotificationPayload
 @testable import Extraction
 
 /// 2025-07-07T08:02:17Z, the timestamp of the records below.
-let broadcastTime: Int64 = 1_751_875_337_000
+let broadcastTime: WallTime = 1_751_875_337_000
 
 /// Document 4's own payloads: the value of each enumeration is its first one.
 enum Document4 {
@@ -35,13 +35,13 @@ struct TestBroadcast {
 }
 
 func extractBroadcast(
-    _ value: String?, key: String? = "1235", timestamp: Int64? = broadcastTime, headers: [(String, String)] = []
+    _ value: String?, key: String? = "1235", timestamp: WallTime? = broadcastTime, headers: [(String, String)] = []
 ) -> TestBroadcast {
     extractBroadcast(value.map { Array($0.utf8) }, key: key, timestamp: timestamp, headers: headers)
 }
 
 func extractBroadcast(
-    _ value: [UInt8]?, key: String?, timestamp: Int64?, headers: [(String, String)] = []
+    _ value: [UInt8]?, key: String?, timestamp: WallTime?, headers: [(String, String)] = []
 ) -> TestBroadcast {
     var extractor = BroadcastExtractor()
     var owned: [OwnedBytes] = []
@@ -52,7 +52,7 @@ func extractBroadcast(
     }
     let headers = headers.map { EventHeader(name: own(Array($0.0.utf8)), value: own(Array($0.1.utf8))) }
     let record = EventRecord(
-        partition: 0, offset: 7, timestamp: timestamp.map { WallTime(milliseconds: $0) },
+        partition: 0, offset: 7, timestamp: timestamp,
         key: key.map { own(Array($0.utf8)) }, value: value.map(own))
     return withExtendedLifetime(owned) {
         var result = TestBroadcast()

@@ -1,3 +1,4 @@
+import Events
 import TestSupport
 
 /// Generates events whose members have the right names and any value, from likely to absurd.
@@ -91,7 +92,7 @@ struct EventGenerator {
             record.value = [0, 0, 0, 0, 1] + (record.value ?? [])
         }
         record.offset = Int64(random.next() % 1000)
-        record.timestamp = chance(50) ? Int64(bitPattern: random.next()) : nil
+        record.timestamp = chance(50) ? WallTime(milliseconds: Int64(bitPattern: random.next())) : nil
         return record
     }
 }

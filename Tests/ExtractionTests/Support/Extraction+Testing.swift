@@ -8,7 +8,7 @@ struct TestRecord {
     var topic = "orders.events"
     var partition: Int32 = 0
     var offset: Int64 = 0
-    var timestamp: Int64?
+    var timestamp: WallTime?
     var key: [UInt8]?
     var value: [UInt8]?
     var headers: [(name: String, value: [UInt8]?)] = []
@@ -40,7 +40,7 @@ struct TestResult {
 
 struct TestNotification {
     var eventType: EventType
-    var eventTime: Int64
+    var eventTime: WallTime
     var messageID: String
     var placeID: String
     var orderID: String
@@ -94,7 +94,7 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
         batch.records.append(
             EventRecord(
                 partition: record.partition, offset: record.offset,
-                timestamp: record.timestamp.map { WallTime(milliseconds: $0) }, key: record.key.map(own),
+                timestamp: record.timestamp, key: record.key.map(own),
                 value: record.value.map(own), headers: first..<batch.headers.count))
     }
     return withExtendedLifetime(owned) {
@@ -133,7 +133,7 @@ extension TestNotification {
             orderType = order.orderType
             isDegraded = order.isDegraded
         }
-        eventTime = notification.eventTime.milliseconds
+        eventTime = notification.eventTime
         messageID = batch.string(notification.messageID)
         encoded = batch.payload(of: notification)
         payload =

@@ -17,10 +17,10 @@ struct TestRequestResult {
 struct TestRequest: Equatable {
     var kind: RequestNotification.Content
     var messageID: String
-    var eventTime: Int64
+    var eventTime: WallTime
     var audiences: [String]
-    var expiresAt: Int64
-    var fcmExpiresAt: Int64
+    var expiresAt: WallTime
+    var fcmExpiresAt: WallTime
     var isSilent: Bool
     var priority: RequestNotification.Priority
     var collapseKey: String?
@@ -37,7 +37,7 @@ struct TestRequest: Equatable {
         let request = batch.requests[index]
         self.kind = kind
         messageID = batch.string(notification.messageID)
-        eventTime = notification.eventTime.milliseconds
+        eventTime = notification.eventTime
         audiences = batch.audiences[request.audiences].map { batch.string($0) }
         expiresAt = request.expiresAt
         fcmExpiresAt = request.fcmExpiresAt
@@ -68,7 +68,7 @@ struct TestRequest: Equatable {
 }
 
 /// 2025-07-07T08:02:17Z.
-let requestTime: Int64 = 1_751_875_337_000
+let requestTime: WallTime = 1_751_875_337_000
 
 /// A record of notifications.requests.
 func requestRecord(_ value: String, headers: [(String, String)] = []) -> TestRecord {
@@ -132,7 +132,7 @@ func extractRequests(_ records: [TestRecord], rules: RequestRules = RequestRules
         batch.records.append(
             EventRecord(
                 partition: record.partition, offset: record.offset,
-                timestamp: record.timestamp.map { WallTime(milliseconds: $0) }, key: record.key.map(own),
+                timestamp: record.timestamp, key: record.key.map(own),
                 value: record.value.map(own), headers: first..<batch.headers.count))
     }
     return withExtendedLifetime(owned) {

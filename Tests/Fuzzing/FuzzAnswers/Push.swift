@@ -30,7 +30,7 @@ struct Push {
     consuming func end(with verdict: Verdict, _ status: Int, after note: RetryNote? = nil) {
         let record = LaneRecord(
             partition: 0, source: note?.offset ?? 0, device: 1, deviceHash: String(repeating: "0a", count: 32),
-            messageID: "m", platform: platform, credential: 0, expiresAt: Int64.max)
+            messageID: "m", platform: platform, credential: 0, expiresAt: .distantFuture)
         if let note {
             let isTaken = core.retry(record, note, tier: 0, at: 0, appendedAt: Input.now - 10_000, now: Input.now)
             expect(isTaken, "an empty window takes a record")

@@ -10,7 +10,7 @@ import FuzzSupport
 
 /// Runs a request through the pipeline's core twice, in buffers that earlier requests have used, and checks the results.
 struct RequestCheck: ~Copyable {
-    private static let now: Int64 = 1_751_896_800_000
+    private static let now: WallTime = 1_751_896_800_000
 
     private var core: PipelineCore
     private var batch = EventBatch(.requests, topic: "notifications.requests")
@@ -45,7 +45,7 @@ struct RequestCheck: ~Copyable {
         if let headers { batch.readHeaders(headers) }
         batch.records.append(
             EventRecord(
-                partition: 3, offset: 17, timestamp: WallTime(milliseconds: Self.now), key: nil, value: value,
+                partition: 3, offset: 17, timestamp: Self.now, key: nil, value: value,
                 headers: 0..<batch.headers.count))
         var sink = RequestSink()
         must {

@@ -1,3 +1,4 @@
+import Events
 import Testing
 
 @testable import OrderState
@@ -6,7 +7,7 @@ import Testing
 struct FoldBeginningTests {
     private static let newest = FoldDriver.morning
 
-    private func beginning(at offset: Int64, first: Int64, committed: Int64 = 900, newest: Int64 = Self.newest)
+    private func beginning(at offset: Int64, first: Int64, committed: Int64 = 900, newest: WallTime = Self.newest)
         -> FoldBeginning
     {
         FoldBeginning(at: offset, first: first, committed: committed, newest: newest)
@@ -41,14 +42,14 @@ struct FoldBeginningTests {
     @Test("it is complete with the record that comes two horizons after its first one")
     func length() {
         #expect(!FoldBeginning.complete.isIncomplete(newest: 0, horizon: 100))
-        #expect(FoldBeginning.sinceNextRecord.isIncomplete(newest: .max, horizon: 100))
+        #expect(FoldBeginning.sinceNextRecord.isIncomplete(newest: .distantFuture, horizon: 100))
         #expect(FoldBeginning.since(1_000).isIncomplete(newest: 1_199, horizon: 100))
         #expect(!FoldBeginning.since(1_000).isIncomplete(newest: 1_200, horizon: 100))
     }
 
     @Test("a partition that was quiet until retention had taken its records is no news; one that was cut is")
     func telling() {
-        func isWorthTelling(_ beginning: FoldBeginning, newest: Int64, now: Int64) -> Bool {
+        func isWorthTelling(_ beginning: FoldBeginning, newest: WallTime, now: WallTime) -> Bool {
             beginning.isWorthTelling(newest: newest, now: now, horizon: 100)
         }
         #expect(!isWorthTelling(.since(1_000), newest: 1_000, now: 1_200))

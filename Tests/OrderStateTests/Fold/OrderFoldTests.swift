@@ -58,17 +58,17 @@ struct OrderFoldTests {
 
     @Test("with infer-status-changes a snapshot without a type is a status change where the status differs")
     func inferred() throws {
-        func snapshot(_ status: String, at time: Int64) -> SampleRecord {
+        func snapshot(_ status: String, at time: WallTime) -> SampleRecord {
             SampleRecord(
                 key: "o1", value: #"{"id":"o1","place_id":"p1","status":"\#(status)","order_number":"N"}"#,
-                at: WallTime(milliseconds: time))
+                at: time)
         }
         var driver = try FoldDriver(infersStatusChanges: true)
         driver.append(
             snapshot("pending", at: morning), snapshot("pending", at: morning + 1), snapshot("picked", at: morning + 2),
             SampleRecord(
                 key: "k", value: #"{"name":"nobody"}"#,
-                at: WallTime(milliseconds: morning + 3)))
+                at: morning + 3))
         try driver.process()
         #expect(driver.suppressed == [.notATransition, .notATransition])
         #expect(driver.pushes == ["o1 order_status_changed"])
@@ -86,7 +86,7 @@ struct OrderFoldTests {
         let first = event("o1", status: "pending", at: morning, id: "a")
         driver.append(first, event("o1", "ORDER_STATUS_CHANGED", status: "picked", at: morning + 1, id: "b"))
         var again = first
-        again.timestamp = WallTime(milliseconds: morning + 2)
+        again.timestamp = morning + 2
         driver.append(again, event("o2", status: "pending", at: morning + 3, id: "a"))
         try driver.process()
         #expect(driver.suppressed == [.duplicate])
@@ -167,7 +167,7 @@ struct OrderFoldTests {
         var driver = try FoldDriver()
         let created = event("o1", status: "pending", slot: "2025-07-07 14:00-16:00", at: morning, id: "a")
         var again = created
-        again.timestamp = WallTime(milliseconds: morning + 2 * minute)
+        again.timestamp = morning + 2 * minute
         driver.append(
             created, event("o1", "ORDER_STATUS_CHANGED", status: "failed", at: morning + minute, id: "b"), again,
             event(
@@ -216,11 +216,11 @@ struct OrderFoldTests {
         var driver = try FoldDriver()
         let anonymous = SampleRecord(
             key: "k", value: #"{"event_id":"a","event_type":"ORDER_CREATED","order":{"place_id":"p1"}}"#,
-            at: WallTime(milliseconds: morning))
+            at: morning)
         let list = SampleRecord(
             key: "p1",
             value: #"{"event_id":"b","event_type":"ORDER_IDS_LISTED","place_id":"p1","order_ids":["o1","o2"]}"#,
-            at: WallTime(milliseconds: morning))
+            at: morning)
         driver.append(anonymous, anonymous, list, list)
         try driver.process()
         #expect(driver.payloads.count == 6)

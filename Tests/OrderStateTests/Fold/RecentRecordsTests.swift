@@ -8,13 +8,16 @@ import Testing
 struct RecentRecordsTests {
     private func note(_ offset: Int64, key: String?, in records: inout RecentRecords) {
         guard let key else { return records.note(offset: offset, timestamp: nil, key: nil) }
-        Array(key.utf8).withUnsafeBytes { records.note(offset: offset, timestamp: offset * 10, key: $0) }
+        Array(key.utf8).withUnsafeBytes {
+            records.note(offset: offset, timestamp: WallTime(milliseconds: offset * 10), key: $0)
+        }
     }
 
     private func fingerprint(_ offset: Int64, key: String?) -> RecordFingerprint {
         guard let key else { return RecordFingerprint(offset: offset, timestamp: nil, key: nil as StoredHash?) }
         return RecordFingerprint(
-            offset: offset, timestamp: offset * 10, key: Array(key.utf8).withUnsafeBytes { StoredHash(of: $0) })
+            offset: offset, timestamp: WallTime(milliseconds: offset * 10),
+            key: Array(key.utf8).withUnsafeBytes { StoredHash(of: $0) })
     }
 
     @Test("sixteen are kept, each with its own key: short, of 64 bytes, longer, empty or none")

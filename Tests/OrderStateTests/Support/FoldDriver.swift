@@ -9,7 +9,7 @@ import NotificationPayload
 /// no timer fires.
 struct FoldDriver: ~Copyable {
     /// 2025-07-07T07:00:00Z, a Monday.
-    static let morning: Int64 = 1_751_871_600_000
+    static let morning: WallTime = 1_751_871_600_000
     static let minute: Int64 = 60_000
     static let hour: Int64 = 3_600_000
     static let day: Int64 = 86_400_000

@@ -1,4 +1,5 @@
 import CarillonTesting
+import Events
 import Extraction
 import StageSupport
 import Testing
@@ -15,7 +16,7 @@ struct ScheduleReaderTests {
 
     /// What is shown of these records, `minutes after the slot's start: type number state reason`.
     private func told(
-        _ events: [SampleRecord], watermark: Int64, order: String? = nil, place: String? = nil
+        _ events: [SampleRecord], watermark: WallTime, order: String? = nil, place: String? = nil
     ) throws -> [String] {
         let memory = Memory()
         var reader = ScheduleReader(

@@ -7,7 +7,8 @@ struct BroadcastFoldTests {
     private let start = ContinuousClock.now
 
     private func record(_ offset: Int64, _ key: String, _ value: String = "{}") -> BroadcastRecord {
-        BroadcastRecord(offset: offset, timestamp: offset, key: Array(key.utf8), value: Array(value.utf8))
+        BroadcastRecord(
+            offset: offset, timestamp: WallTime(milliseconds: offset), key: Array(key.utf8), value: Array(value.utf8))
     }
 
     @Test("a later record of a key replaces the first one, and a tombstone cancels it")

@@ -62,7 +62,7 @@ import Testing
         loader.configurationFile = try write("from=-1h\n")
         defer { loader.configurationFile.map { try? FileManager.default.removeItem(atPath: $0) } }
         loader.now = 5_000_000
-        #expect(try loader.load().checked().from == .time(milliseconds: 1_400_000))
+        #expect(try loader.load().checked().from == .time(1_400_000))
     }
 
     @Test("librdkafka's settings come from a kcat file, our file, KAFKA_ variables and flags, under one name each")
@@ -232,7 +232,7 @@ import Testing
             ("notification.android-priority", "normal"), ("dispatch.headers", "order-id, audience"),
             ("log.level", "debug"), ("subscriptions.max-age", "30d"), ("instance.id", "b"),
         ]).checked()
-        #expect(configuration.from == .time(milliseconds: 1_795_251_600_500))
+        #expect(configuration.from == .time(1_795_251_600_500))
         #expect(!configuration.staticMembership)
         #expect(configuration.topics.events == "shop.orders")
         #expect(configuration.stateDirectory == "/tmp/x")

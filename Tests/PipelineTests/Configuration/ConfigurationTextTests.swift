@@ -36,8 +36,8 @@ import Testing
         typealias Position = PipelineConfiguration.StartPosition
         #expect(Position("Earliest", now: 0) == .earliest)
         #expect(Position("latest", now: 0) == .latest)
-        #expect(Position("1970-01-01T00:00:01Z", now: 0) == .time(milliseconds: 1_000))
-        #expect(Position("-1h", now: 5_000_000) == .time(milliseconds: 1_400_000))
+        #expect(Position("1970-01-01T00:00:01Z", now: 0) == .time(1_000))
+        #expect(Position("-1h", now: 5_000_000) == .time(1_400_000))
         #expect(Position("now", now: 0) == nil)
     }
 

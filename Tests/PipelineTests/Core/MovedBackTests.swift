@@ -49,7 +49,7 @@ struct MovedBackTests {
             driver.append(
                 SampleRecord(
                     key: "o1", value: #"{"id":"o1","place_id":"p1","status":"\#(status)"}"#,
-                    at: WallTime(milliseconds: morning + Int64(index) * 1_000)))
+                    at: morning + Int64(index) * 1_000))
         }
         driver.append(event("o2", at: morning + day + 2_000))
         try driver.process()

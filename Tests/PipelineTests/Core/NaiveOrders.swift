@@ -1,4 +1,5 @@
 import Digests
+import Events
 
 /// The rules of orders and timers in the plainest way: dictionaries, no expiry, one partition after the other. It shares
 /// no line with what it checks.
@@ -11,20 +12,20 @@ struct NaiveOrders {
 
     private struct Order {
         var status: String?
-        var slot: Int64?
+        var slot: WallTime?
         /// Since which record, in seconds, the slot starts then.
         var slotSince: Int64 = 0
         var identities: [String] = []
-        var endedAt: Int64?
+        var endedAt: WallTime?
     }
 
     /// W and p, as they are stored.
     struct Watermark {
-        var w: Int64
+        var w: WallTime
         var p: String?
 
         /// Whether a timer was sent, or never will be: it is due by W, or of the split instant with a hash of at most p.
-        func isBehind(_ due: Int64, _ hash: String) -> Bool {
+        func isBehind(_ due: WallTime, _ hash: String) -> Bool {
             if let p, due == w + 1 { return hash <= p }
             return due <= w
         }
@@ -33,7 +34,7 @@ struct NaiveOrders {
     private var orders: [String: Order] = [:]
     private var watermark: Watermark
 
-    init(watermark: Int64) { self.watermark = Watermark(w: watermark) }
+    init(watermark: WallTime) { self.watermark = Watermark(w: watermark) }
 
     /// The simulation has a handful of orders.
     private static let hashes = Dictionary(
@@ -43,7 +44,7 @@ struct NaiveOrders {
 
     /// Folds the events of one transaction, and then its tick at `until`, if the watermark has moved.
     mutating func run(
-        _ events: [(timestamp: Int64, facts: EventFacts)], reaching end: Watermark, until: Int64, clock: Int64
+        _ events: [(timestamp: WallTime, facts: EventFacts)], reaching end: Watermark, until: WallTime, clock: WallTime
     ) -> Result {
         var result = Result()
         for (timestamp, facts) in events {
@@ -53,7 +54,7 @@ struct NaiveOrders {
             .sorted()
         {
             for (id, order) in orders.sorted(by: { Self.hash($0.key) < Self.hash($1.key) }) {
-                for number in 0..<4 where order.slot == due - Int64(number) * 900_000 {
+                for number in 0..<4 where order.slot.map({ $0 + Int64(number) * 900_000 }) == due {
                     decide(id, order, number, upTo: end, until, clock, &result)
                 }
             }
@@ -62,7 +63,7 @@ struct NaiveOrders {
         return result
     }
 
-    private mutating func fold(_ event: EventFacts, at timestamp: Int64) -> String? {
+    private mutating func fold(_ event: EventFacts, at timestamp: WallTime) -> String? {
         var order = orders[event.order] ?? Order()
         defer { orders[event.order] = order }
         var isKnown = false
@@ -80,7 +81,7 @@ struct NaiveOrders {
             let slot = ends ? nil : event.start ?? order.slot
             if slot != order.slot {
                 order.slot = slot
-                order.slotSince = timestamp / 1000
+                order.slotSince = timestamp.milliseconds / 1000
             }
         }
         switch event.type {
@@ -92,34 +93,37 @@ struct NaiveOrders {
     }
 
     private func decide(
-        _ id: String, _ order: Order, _ number: Int, upTo end: Watermark, _ until: Int64, _ clock: Int64,
+        _ id: String, _ order: Order, _ number: Int, upTo end: Watermark, _ until: WallTime, _ clock: WallTime,
         _ result: inout Result
     ) {
         guard let slot = order.slot else { return }
         let due = slot + Int64(number) * 900_000
         let hash = Self.hash(id)
-        guard !watermark.isBehind(due, hash), end.isBehind(due, hash), due / 1000 > order.slotSince else { return }
+        guard !watermark.isBehind(due, hash), end.isBehind(due, hash), due.milliseconds / 1000 > order.slotSince else {
+            return
+        }
         if clock - due > 600_000 {
-            result.drops.append("\(id) \(due) too_late")
+            result.drops.append("\(id) \(due.milliseconds) too_late")
         } else if number > 0, order.status != "pending", order.status != "processing" {
-            result.drops.append("\(id) \(due) picked")
+            result.drops.append("\(id) \(due.milliseconds) picked")
         } else if number == 1 || number == 2, due + 900_000 <= until {
-            result.drops.append("\(id) \(due) superseded")
+            result.drops.append("\(id) \(due.milliseconds) superseded")
         } else {
             result.timers.append(
-                "\(id) \(number == 0 ? "event_timeslot_started" : "event_unpicked_orders_reminder")  \(due)")
+                "\(id) \(number == 0 ? "event_timeslot_started" : "event_unpicked_orders_reminder")  \(due.milliseconds)"
+            )
         }
     }
 
     /// Timers that are over and that no tick has looked at.
-    func forgotten(at clock: Int64) -> [String] {
+    func forgotten(at clock: WallTime) -> [String] {
         orders.flatMap { id, order in
             (0..<4).compactMap { number in
                 guard let slot = order.slot else { return nil }
                 let due = slot + Int64(number) * 900_000
                 return !watermark.isBehind(due, Self.hash(id)) && due <= clock - 1_200_000
-                    && due / 1000 > order.slotSince
-                    ? "forgotten: \(id) \(due)" : nil
+                    && due.milliseconds / 1000 > order.slotSince
+                    ? "forgotten: \(id) \(due.milliseconds)" : nil
             }
         }
     }

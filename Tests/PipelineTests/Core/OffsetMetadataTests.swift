@@ -28,7 +28,7 @@ struct OffsetMetadataTests {
     @Test("the longest metadata has 79 bytes")
     func longestMetadata() {
         let longest = OffsetMetadata(
-            watermark: TimerWatermark(.min, split: .max), partitions: .max, newestTimestamp: .max)
+            watermark: TimerWatermark(.distantPast, split: .max), partitions: .max, newestTimestamp: .distantFuture)
         #expect(longest.text.utf8.count == 79 && OffsetMetadata(parsing: longest.text) == longest)
     }
 

@@ -84,8 +84,8 @@ extension SeededGenerator {
 private struct Script {
     struct Step {
         var records: Int
-        var tick: Int64?
-        var clock: Int64?
+        var tick: WallTime?
+        var clock: WallTime?
     }
 
     private(set) var log: [SampleRecord] = []
@@ -112,11 +112,11 @@ private struct Script {
     }
 
     private static func record(
-        _ index: Int, at now: Int64, _ log: [SampleRecord], _ random: inout SeededGenerator
+        _ index: Int, at now: WallTime, _ log: [SampleRecord], _ random: inout SeededGenerator
     ) -> SampleRecord {
         if random.chance(15), let again = log.suffix(60).randomElement(using: &random) {
             var again = again
-            again.timestamp = WallTime(milliseconds: now)
+            again.timestamp = now
             return again
         }
         let order = Int.random(in: 0..<9, using: &random)
@@ -124,7 +124,7 @@ private struct Script {
         let types = ["ORDER_CREATED", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED", "TIMESLOT_STARTED"]
         let type = types.randomElement(using: &random)!
         let start = now + random.time(-2 * ScheduleDriver.hour...2 * ScheduleDriver.day) / 4
-        let slot = WallTime(milliseconds: start / 300_000 * 300_000).iso8601
+        let slot = (start - start.milliseconds % 300_000).iso8601
         let hasSlot = random.chance(50)
         let hasStatus = type == "ORDER_STATUS_CHANGED" || random.chance(60)
         return event(

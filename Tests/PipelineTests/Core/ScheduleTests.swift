@@ -30,8 +30,9 @@ struct ScheduleTests {
             ])
         #expect(
             driver.output.records.map { $0.header("message-id")?.dropLast(10) } == [
-                "msg-\(start)", "msg-\(start + 15 * minute)", "msg-\(start + 30 * minute)",
-                "msg-\(start + 45 * minute)",
+                "msg-\(start.milliseconds)", "msg-\(start.milliseconds + 15 * minute)",
+                "msg-\(start.milliseconds + 30 * minute)",
+                "msg-\(start.milliseconds + 45 * minute)",
             ])
         #expect(driver.counts.timers == 4)
     }
@@ -50,7 +51,7 @@ struct ScheduleTests {
         // The vector of docs/rules.md §6.
         #expect(record.header("message-id") == "msg-1751897700000-z51zax4yg")
         #expect(record.header("source") == "schedule/0/1")
-        #expect(record.header("expires-at") == "\(start + 15 * minute + 3_600_000)")
+        #expect(record.header("expires-at") == "\(start.milliseconds + 15 * minute + 3_600_000)")
         #expect(
             record.text.contains(
                 #"{\"data\":{\"message_id\":\"msg-1751897700000-z51zax4yg\",\"order_id\":\"\#(order)\",\"parent_order_id\":\"P\","#
@@ -125,9 +126,13 @@ struct ScheduleTests {
         driver.output = RecordingSink()
         try driver.tick(start + 40 * minute)
         #expect(driver.pushes == ["o1 unpicked_orders_reminder"])
-        #expect(driver.output.records[0].header("message-id")?.hasPrefix("msg-\(start + 30 * minute)-") == true)
         #expect(
-            driver.output.dropped.map(\.description) == ["o1 \(start) too_late", "o1 \(start + 15 * minute) too_late"])
+            driver.output.records[0].header("message-id")?.hasPrefix("msg-\(start.milliseconds + 30 * minute)-") == true
+        )
+        #expect(
+            driver.output.dropped.map(\.description) == [
+                "o1 \(start.milliseconds) too_late", "o1 \(start.milliseconds + 15 * minute) too_late",
+            ])
         var sooner = try ScheduleDriver()
         sooner.append(event("o1", status: "pending", slot: slot, at: morning))
         try sooner.process()
@@ -135,7 +140,7 @@ struct ScheduleTests {
         try sooner.tick(start + 30 * minute)
         #expect(
             sooner.output.dropped.map(\.description) == [
-                "o1 \(start) too_late", "o1 \(start + 15 * minute) superseded",
+                "o1 \(start.milliseconds) too_late", "o1 \(start.milliseconds + 15 * minute) superseded",
             ])
         #expect(sooner.pushes == ["o1 unpicked_orders_reminder"])
     }
@@ -277,7 +282,10 @@ struct ScheduleTests {
         driver.output = RecordingSink()
         for step in 0...120 { try driver.tick(start + Int64(step) * 1000) }
         #expect(driver.output.records.count == 40)
-        #expect(driver.output.records.allSatisfy { $0.header("message-id")?.hasPrefix("msg-\(start)-") == true })
+        #expect(
+            driver.output.records.allSatisfy {
+                $0.header("message-id")?.hasPrefix("msg-\(start.milliseconds)-") == true
+            })
     }
 
     @Test("a timer without a subscriber is counted, and not as an event")

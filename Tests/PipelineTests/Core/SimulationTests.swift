@@ -38,10 +38,10 @@ struct EventFacts {
     var order: String
     var type: EventType
     var status: String?
-    /// When its slot starts, in milliseconds.
-    var start: Int64?
+    /// When its slot starts.
+    var start: WallTime?
     var id: String?
-    var occurred: Int64
+    var occurred: WallTime
 }
 
 /// One run.
@@ -50,8 +50,8 @@ private struct Simulation {
         var from: Int
         var to: Int
         var watermark: TimerWatermark
-        var until: Int64
-        var clock: Int64
+        var until: WallTime
+        var clock: WallTime
         var pushes: [String]
         var timers: [String]
         var drops: [String]
@@ -61,8 +61,8 @@ private struct Simulation {
         var offset = 0
         var watermark: TimerWatermark
         /// T of the transaction's tick.
-        var until: Int64 = 0
-        var newest: Int64 = 0
+        var until: WallTime = 0
+        var newest: WallTime = 0
     }
 
     final class Worker {
@@ -70,7 +70,7 @@ private struct Simulation {
         /// What its disk holds, by partition.
         var checkpoints: [Int: (offset: Int, blocks: [[UInt8]: [UInt8]])] = [:]
         var owned: [Int: Position] = [:]
-        var ticks: [Int: (time: Int64, end: Int)] = [:]
+        var ticks: [Int: (time: WallTime, end: Int)] = [:]
 
         init(core: consuming PipelineCore) { self.core = core }
     }
@@ -132,7 +132,7 @@ private struct Simulation {
         eventNumber += 1
         if random.chance(12), let again = logs[partition].suffix(12).randomElement(using: &random) {
             var again = again
-            again.record.timestamp = WallTime(milliseconds: clock)
+            again.record.timestamp = clock
             logs[partition].append(again)
             return
         }
@@ -148,9 +148,9 @@ private struct Simulation {
             occurred: random.chance(10) ? clock - random.time(0...ScheduleDriver.hour) : clock)
         var slot: String?
         if random.chance(60) {
-            let start =
-                (clock + random.time(-10 * ScheduleDriver.minute...90 * ScheduleDriver.minute)) / 300_000 * 300_000
-            let text = WallTime(milliseconds: start).iso8601
+            let around = clock + random.time(-10 * ScheduleDriver.minute...90 * ScheduleDriver.minute)
+            let start = around - around.milliseconds % 300_000
+            let text = start.iso8601
             slot = "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))-23:30"
             facts.start = start
         }
@@ -215,7 +215,7 @@ private struct Simulation {
                 memory.append(
                     record, partition: Int32(partition), offset: Int64(positions[partition]!.offset), to: &batch)
                 positions[partition]!.offset += 1
-                positions[partition]!.newest = max(positions[partition]!.newest, record.milliseconds)
+                positions[partition]!.newest = max(positions[partition]!.newest, record.time)
             }
         }
         var next = 0
@@ -356,7 +356,7 @@ private struct Simulation {
                 }
                 offset = transaction.to
                 let expected = naive.run(
-                    logs[partition][transaction.from..<transaction.to].map { ($0.record.milliseconds, $0.facts) },
+                    logs[partition][transaction.from..<transaction.to].map { ($0.record.time, $0.facts) },
                     reaching: .init(w: transaction.watermark.time, p: transaction.watermark.splitText),
                     until: transaction.until, clock: transaction.clock)
                 if expected.pushes != transaction.pushes {
@@ -374,7 +374,7 @@ private struct Simulation {
                     problems.append("twice: \(timer)")
                 }
                 if transaction.until > transaction.clock || transaction.watermark < watermark {
-                    problems.append("early, or back: \(transaction.watermark) at \(transaction.clock)")
+                    problems.append("early, or back: \(transaction.watermark) at \(transaction.clock.milliseconds)")
                 }
                 watermark = transaction.watermark
             }

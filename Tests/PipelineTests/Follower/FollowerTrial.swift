@@ -53,7 +53,7 @@ struct FollowerTrial: ~Copyable {
             configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
         context.board.started()
         let offsets = [Int64](repeating: 0, count: expected ?? partitions)
-        let now = WallTime(milliseconds: context.clock.now())
+        let now = context.clock.now()
         let store = FullStore()
         let table = SubscriptionTable(store: store, topic: Self.topic, position: .beginning(at: offsets, time: now))
         let follower = try TableFollower(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Stores recognise the log that they came from")
 struct LogCheckTests {
-    private func fingerprint(_ offset: Int64, at time: Int64? = 1_000, key: String? = "k") -> RecordFingerprint {
+    private func fingerprint(_ offset: Int64, at time: WallTime? = 1_000, key: String? = "k") -> RecordFingerprint {
         RecordFingerprint(
             offset: offset, timestamp: time,
             key: key.map { key in Array(key.utf8).withUnsafeBytes { StoredHash(of: $0) } })
@@ -47,7 +47,7 @@ struct LogCheckTests {
             try producer.produce(
                 ProducerRecord(
                     key: Array("key-\(number)".utf8), value: nil, partition: 0,
-                    timestamp: WallTime(milliseconds: 1_000)),
+                    timestamp: 1_000),
                 to: topic)
         }
         try producer.flush(timeout: .seconds(10))

@@ -121,7 +121,7 @@ struct PipelineMeterTests {
             guard case .gauge(let seconds) = value else { return nil }
             return seconds
         }
-        func committed(_ watermark: Int64, newest: Int64) -> OffsetMetadata {
+        func committed(_ watermark: WallTime, newest: WallTime) -> OffsetMetadata {
             OffsetMetadata(watermark: TimerWatermark(watermark), partitions: 4, newestTimestamp: newest)
         }
         let all = [

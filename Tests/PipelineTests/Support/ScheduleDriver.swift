@@ -14,7 +14,7 @@ import Testing
 /// no broker and no clock.
 struct ScheduleDriver: ~Copyable {
     /// 2025-07-07T07:00:00Z, a Monday.
-    static let morning: Int64 = 1_751_871_600_000
+    static let morning: WallTime = 1_751_871_600_000
     static let minute: Int64 = 60_000
     static let hour: Int64 = 3_600_000
     static let day: Int64 = 86_400_000
@@ -23,7 +23,7 @@ struct ScheduleDriver: ~Copyable {
     struct Position: Equatable {
         var offset = 0
         var watermark = TimerWatermark(ScheduleDriver.morning - 365 * ScheduleDriver.day)
-        var newest: Int64 = 0
+        var newest: WallTime = 0
     }
 
     let configuration: PipelineConfiguration
@@ -74,7 +74,7 @@ struct ScheduleDriver: ~Copyable {
     ///
     /// - Parameter aborts: everything is done and then taken back.
     mutating func process(
-        _ count: Int? = nil, tick: Int64? = nil, clock: Int64? = nil, slice: TickSlice = .upTo(nil),
+        _ count: Int? = nil, tick: WallTime? = nil, clock: WallTime? = nil, slice: TickSlice = .upTo(nil),
         aborts: Bool = false
     ) throws {
         let end = min(log.count, committed.offset + (count ?? log.count))
@@ -89,7 +89,7 @@ struct ScheduleDriver: ~Copyable {
         }
         if batch.records.isEmpty { try core.beginTransaction(clock: 0) }
         position.offset = end
-        for event in log[committed.offset..<end] { position.newest = max(position.newest, event.milliseconds) }
+        for event in log[committed.offset..<end] { position.newest = max(position.newest, event.time) }
         if let tick {
             let question = Tick(partition: 0, time: tick, clock: clock ?? tick, offset: Int64(end))
             position.watermark = max(
@@ -105,7 +105,7 @@ struct ScheduleDriver: ~Copyable {
     }
 
     /// A tick alone.
-    mutating func tick(_ time: Int64, clock: Int64? = nil, slice: TickSlice = .upTo(nil)) throws {
+    mutating func tick(_ time: WallTime, clock: WallTime? = nil, slice: TickSlice = .upTo(nil)) throws {
         try process(0, tick: time, clock: clock, slice: slice)
     }
 
@@ -116,7 +116,7 @@ struct ScheduleDriver: ~Copyable {
         core = try PipelineCore(configuration, recipients: .table(table))
         core.orders.assign(0, watermark: committed.watermark, newest: 0)
         let oldest = committed.newest - 2 * orders.horizon.wholeMilliseconds
-        let first = fromStart ? 0 : log.firstIndex { $0.milliseconds >= oldest } ?? 0
+        let first = fromStart ? 0 : log.firstIndex { $0.time >= oldest } ?? 0
         var batch = makeBatch(min(first, committed.offset)..<committed.offset)
         core.refold(&batch)
     }

@@ -223,8 +223,8 @@ struct AssignmentMachineTests {
     @Test("a partition without a committed offset begins where --from says, and without --from nothing does")
     func missingOffsets() throws {
         let machine = try machine(in: .locating)
-        let begun = try machine.answered([0]) { _ in .time(milliseconds: 9) }
-        #expect(begun == .begin([1: .time(milliseconds: 9)]))
+        let begun = try machine.answered([0]) { _ in .time(9) }
+        #expect(begun == .begin([1: .time(9)]))
         let refused = try machine.answered([]) { _ in nil }
         #expect(refused == .refuse([0, 1]))
         // Those of partitions that it does not have say nothing about its own.
@@ -240,11 +240,11 @@ struct AssignmentMachineTests {
         func start(of source: SourceKind) -> PipelineConfiguration.StartPosition? {
             switch source {
             case .orders: nil
-            case .requests: .time(milliseconds: 5)
+            case .requests: .time(5)
             }
         }
         let begun = try machine.answered([0], from: start)
-        #expect(begun == .begin([requests: .time(milliseconds: 5)]))
+        #expect(begun == .begin([requests: .time(5)]))
         let refused = try machine.answered([], from: start)
         #expect(refused == .refuse([0]))
     }

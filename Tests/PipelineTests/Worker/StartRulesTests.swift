@@ -69,7 +69,7 @@ struct StartRulesTests {
     func startOfRequests() throws {
         var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
         #expect(StartRules.start(of: .orders, configuration, now: 10_000_000) == nil)
-        #expect(StartRules.start(of: .requests, configuration, now: 10_000_000) == .time(milliseconds: 6_400_000))
+        #expect(StartRules.start(of: .requests, configuration, now: 10_000_000) == .time(6_400_000))
         configuration.from = .earliest
         for source in SourceKind.allCases {
             #expect(StartRules.start(of: source, configuration, now: 0) == .earliest)
@@ -88,7 +88,7 @@ struct StartRulesTests {
 
     @Test("a watermark is ahead where it is more than a minute after the clock and after the newest record")
     func aheadWatermarks() {
-        func ahead(_ watermark: Int64, newest: Int64 = 0, now: Int64 = 1_000_000) -> Int64? {
+        func ahead(_ watermark: WallTime, newest: WallTime = 0, now: WallTime = 1_000_000) -> Int64? {
             let metadata = OffsetMetadata(
                 watermark: TimerWatermark(watermark), partitions: 1, newestTimestamp: newest)
             return StartRules.aheadWatermarks([3: CommittedPosition(offset: 5, metadata: metadata)], now: now)[3]

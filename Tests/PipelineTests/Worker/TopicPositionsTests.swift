@@ -9,9 +9,9 @@ import Testing
 struct TopicPositionsTests {
     private let metadata = OffsetMetadata(watermark: 7, partitions: 6, newestTimestamp: 100)
 
-    private func record(_ partition: Int32, _ offset: Int64, at timestamp: Int64) -> EventRecord {
+    private func record(_ partition: Int32, _ offset: Int64, at timestamp: WallTime) -> EventRecord {
         EventRecord(
-            partition: partition, offset: offset, timestamp: WallTime(milliseconds: timestamp), key: nil, value: nil)
+            partition: partition, offset: offset, timestamp: timestamp, key: nil, value: nil)
     }
 
     private func owning(_ offsets: [Int32: Int64]) -> TopicPositions {
@@ -98,7 +98,9 @@ struct TopicPositionsTests {
         positions.fire(partition: 0, upTo: 90, tick: 90)
         var seen: [Int32: [Int64]] = [:]
         positions.forEachUncommitted {
-            seen[$0] = [$1.committed, $1.next, $1.committedWatermark.time, $1.watermark.time]
+            seen[$0] = [
+                $1.committed, $1.next, $1.committedWatermark.time.milliseconds, $1.watermark.time.milliseconds,
+            ]
         }
         #expect(seen == [0: [10, 10, 7, 90]])
         #expect(positions[0].map { positions.metadata(of: $0).text } == "v1 w=90 n=6 t=100")
@@ -116,7 +118,7 @@ struct TopicPositionsTests {
         var positions = owning([0: 10, 1: 5])
         positions.advance(over: record(0, 10, at: 0))
         positions.passTimers(until: 90)
-        var seen: [Int32: [Int64]] = [:]
+        var seen: [Int32: [WallTime]] = [:]
         positions.forEachUncommitted { seen[$0] = [$1.committedWatermark.time, $1.watermark.time] }
         #expect(seen == [0: [7, 90]])
         positions.rollBack()

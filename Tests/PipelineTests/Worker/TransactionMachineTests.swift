@@ -124,7 +124,7 @@ struct TransactionMachineTests {
     func contents() throws {
         var machine = try machine(in: .open)
         try machine.wrote(events: 3, dated: 2, oldest: 7)
-        try machine.wrote(events: 2, dated: 0, oldest: .max)
+        try machine.wrote(events: 2, dated: 0, oldest: .distantFuture)
         machine.caughtUp()
         try machine.takesTimers()
         try machine.isolates(Self.event, isDeadLetter: true)

@@ -13,7 +13,7 @@ import Testing
 struct DeadLetterTests {
     private static let good = #"{"event_id":"e","event_type":"ORDER_CREATED","order":{"id":"o","place_id":"p"}}"#
     private static let list = #"{"event_type":"ORDER_IDS_LISTED","place_id":"p","order_ids":["a","b"]}"#
-    private static let now: Int64 = 1_751_871_600_000
+    private static let now: WallTime = 1_751_871_600_000
 
     private let configuration: PipelineConfiguration
 
@@ -101,7 +101,7 @@ struct DeadLetterTests {
             case .tooOld:
                 #expect(left(judge(age: 3_600_001)) == .tooOld && left(judge(age: 3_600_000)) == nil)
                 let dated = Self.good.replacing(
-                    "{\"event_id\"", with: "{\"occurred_at\":\(Self.now - 3_600_001),\"event_id\"")
+                    "{\"event_id\"", with: "{\"occurred_at\":\((Self.now - 3_600_001).milliseconds),\"event_id\"")
                 #expect(left(judge(dated)) == .tooOld)
             // They depend on later records, or are of requests: see below and RequestDeadLetterTests.
             case .putBack, .late, .moved, .refused, .passed, .expired: break
@@ -126,7 +126,7 @@ struct DeadLetterTests {
         let coordinates = ["topic=orders.events", "partition=3", "offset=17"].map { "__connect.errors.\($0)" }
         #expect(texts(event) == ["traceparent=00-1", "none=null"] + coordinates + [mark])
         #expect(event.key == Array("o".utf8) && event.value == Array(Self.good.utf8) && event.partition == 3)
-        #expect(event.timestamp?.milliseconds == Self.now)
+        #expect(event.timestamp == Self.now)
         #expect(candidate.place == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
         #expect(candidate.event == Self.event(3, 17) && candidate.touchesState)
         // Put back before, and failed again: the original coordinates stay, and the markers name this dead letter.
@@ -193,7 +193,7 @@ struct DeadLetterTests {
             type: "event_order_created", order: "o", time: 500, timestamp: 500, key: Array("o".utf8),
             touchesState: true,
             home: 0)
-        func isLate(partition: Int32, offset: Int64, time: Int64, _ pairs: [(String, String?)] = []) -> Bool {
+        func isLate(partition: Int32, offset: Int64, time: WallTime, _ pairs: [(String, String?)] = []) -> Bool {
             let index = PutBackIndex([candidate], dead: [candidate.event], configuration.topics, id: "mine")
             index.note(
                 RecordView(
@@ -217,7 +217,7 @@ struct DeadLetterTests {
         let memory = Memory()
         let key = try #require(
             (0..<100).lazy.map { Array("k\($0)".utf8) }.first { Murmur2.partition(of: $0, count: 2) == 1 })
-        func home(_ partitions: KeyPartitions, at time: Int64 = 500) -> Int32? {
+        func home(_ partitions: KeyPartitions, at time: WallTime = 500) -> Int32? {
             partitions.home(of: key, stood: 0, at: time)
         }
         // No partition is younger than the event.
@@ -304,7 +304,7 @@ struct DeadLetterTests {
         let store = try DeadLetterStore(Scratch())
         var full = ProducerRecord(
             key: [0, 0xFF], value: [], headers: [RecordHeader("a", nil), RecordHeader("", [0xFE])], partition: 4)
-        full.timestamp = WallTime(milliseconds: 77)
+        full.timestamp = 77
         let events = [full, ProducerRecord(key: nil, value: nil), ProducerRecord(key: [], value: [1])]
         for (offset, event) in events.enumerated() {
             try store.append(event, at: Coordinates(partition: 0, offset: Int64(offset)))

@@ -17,7 +17,7 @@ struct RequestDeadLetterTests {
         """
     private static let unknown = good.replacing("NewBill", with: "Parcel")
     private static let order = #"{"event_id":"e","event_type":"ORDER_CREATED","order":{"id":"o","place_id":"p"}}"#
-    private static let now: Int64 = 1_751_871_600_000
+    private static let now: WallTime = 1_751_871_600_000
 
     private var configuration: PipelineConfiguration
 
@@ -121,14 +121,14 @@ struct RequestDeadLetterTests {
         #expect(off.left(off.judge())?.why == .otherTopic)
         #expect(left(judge(Self.good, Self.family(topic: "")))?.why == .otherTopic)
         let old = Self.good.replacing(
-            "{\"request_id\"", with: "{\"requested_at\":\(Self.now - 3_600_001),\"request_id\"")
+            "{\"request_id\"", with: "{\"requested_at\":\((Self.now - 3_600_001).milliseconds),\"request_id\"")
         #expect(left(judge(old))?.why == .tooOld)
     }
 
     @Test("a request that has expired stays, at the plan and when its turn comes; one without expiry has requests.ttl")
     func expired() throws {
-        func expiring(_ time: Int64) -> String {
-            Self.good.replacing("{\"request_id\"", with: "{\"expires_at\":\(time),\"request_id\"")
+        func expiring(_ time: WallTime) -> String {
+            Self.good.replacing("{\"request_id\"", with: "{\"expires_at\":\(time.milliseconds),\"request_id\"")
         }
         #expect(left(judge(expiring(Self.now)))?.why == .expired)
         let found = try #require(candidate(judge(expiring(Self.now + 1_000))))

@@ -206,7 +206,7 @@ struct ReasonTests {
         let toy = try Self.day()
         let told = try Told(toy, .device(tokenHash: SHA256.hex(of: "late")))
         let first = try #require(told.all.first { $0.explanation.order == "sent" })
-        let time = TimeText.iso8601(ToyPipeline.morning + 3 * 3_600_000)
+        let time = (ToyPipeline.morning + 3 * 3_600_000).iso8601
         #expect(first.firstLine.hasSuffix(": sent to 1 device, not to this one"), "\(first.report.text)")
         #expect(first.report.text.contains("  subscribed   not until \(time)\n") && !first.report.text.contains("more"))
         #expect(first.json["subscribed"] == "not until \(time)")
@@ -322,7 +322,7 @@ struct ReasonTests {
         try toy.subscribe("asked", toAudience: "user/sent")
         try toy.subscribe("lost", toAudience: "user/forgotten", lastSeen: ToyPipeline.morning - 300 * 86_400_000)
         toy.request("sent")
-        toy.request("late", #","expires_at":\#(toy.clock)"#)
+        toy.request("late", #","expires_at":\#(toy.clock.milliseconds)"#)
         toy.request("alone")
         toy.request("forgotten")
         toy.request("wrong", app: #"{"title":7,"body":"B","data":{"type":"Generic"}}"#)
@@ -379,7 +379,7 @@ extension ToyPipeline {
             #","shipping_info":{"slot":{"date":"2025-07-07","start_time":"\#($0)","end_time":"18:00"}}"#
         }
         let value = """
-            {"event_id":"\(identity)","event_type":"\(type)","occurred_at":\(clock),"order":{"id":"\(order)",\
+            {"event_id":"\(identity)","event_type":"\(type)","occurred_at":\(clock.milliseconds),"order":{"id":"\(order)",\
             "order_number":"N","place_id":"\(place)"\(status.map { #","status":"\#($0)""# } ?? "")\(slot ?? "")}}
             """
         append(SampleRecord(key: order, value: value), to: 0)

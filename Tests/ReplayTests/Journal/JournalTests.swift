@@ -29,7 +29,7 @@ struct JournalTests {
         let steps = try driver.journal.flatMap { try read($0) }
         #expect(steps.map { [$0.from, $0.to] } == [[0, 1], [1, 3], [3, 3]])
         #expect(steps.map { $0.first?.offset } == [0, 1, nil] && steps.map(\.hasTick) == [false, false, true])
-        #expect(steps.last?.clock == driver.clock.milliseconds && steps.last?.until == driver.clock.milliseconds)
+        #expect(steps.last?.clock == driver.clock && steps.last?.until == driver.clock)
         #expect(steps.allSatisfy { $0.group == "carillon" && $0.table == [0] && !$0.isIncomplete })
     }
 
@@ -212,9 +212,9 @@ struct JournalTests {
     @Test("only a different record at the named offset contradicts the journal")
     func contradiction() {
         let memory = Memory()
-        func record(_ offset: Int64, _ time: Int64?, _ key: String?) -> EventRecord {
+        func record(_ offset: Int64, _ time: WallTime?, _ key: String?) -> EventRecord {
             EventRecord(
-                partition: 0, offset: offset, timestamp: time.map(WallTime.init(milliseconds:)),
+                partition: 0, offset: offset, timestamp: time,
                 key: key.map { memory.copy($0) }, value: nil)
         }
         var step = step(50, 70)

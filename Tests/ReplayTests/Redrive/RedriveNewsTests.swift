@@ -18,9 +18,9 @@ import Testing
         var run: ReplayRun
         var entries: [RedriveList.Entry]
         var news: RedriveNews
-        var now: Int64
+        var now: WallTime
 
-        func reasons(at now: Int64? = nil) throws -> [RedriveOmission?] {
+        func reasons(at now: WallTime? = nil) throws -> [RedriveOmission?] {
             try entries.map { try news.reason(against: $0, now: now ?? self.now) }
         }
     }
@@ -45,7 +45,7 @@ import Testing
     ) throws {
         toy.pass(ToyPipeline.minute)
         let value = """
-            {"event_id":"\(id)","event_type":"\(type)","occurred_at":\(toy.clock),"order":{"id":"\(order)",\
+            {"event_id":"\(id)","event_type":"\(type)","occurred_at":\(toy.clock.milliseconds),"order":{"id":"\(order)",\
             "place_id":"\(place)","status":"\(status)"\(slot)}}
             """
         toy.append(SampleRecord(key: order, value: value), to: 0)
@@ -134,7 +134,7 @@ import Testing
     func newerPush() throws {
         var toy = try toy()
         let start = toy.clock + 5 * ToyPipeline.minute
-        let time = WallTime(milliseconds: start + 2 * Self.hour).iso8601
+        let time = (start + 2 * Self.hour).iso8601
         // Berlin's clock in summer.
         let slot = """
             ,"shipping_info":{"slot":{"date":"\(time.prefix(10))","start_time":"\(time.dropFirst(11).prefix(5))",\
@@ -205,7 +205,7 @@ import Testing
             toy.pass(ToyPipeline.minute)
             let key = key.map { #","collapse_key":"\#($0)""# } ?? ""
             let value =
-                #"{"request_id":"\#(id)","requested_at":\#(toy.clock),"audience":\#(audience)\#(key),"message":{"title":"T"}}"#
+                #"{"request_id":"\#(id)","requested_at":\#(toy.clock.milliseconds),"audience":\#(audience)\#(key),"message":{"title":"T"}}"#
             toy.ask(SampleRecord(value: value))
             try toy.transact([0, 0, 0], requests: [9])
         }

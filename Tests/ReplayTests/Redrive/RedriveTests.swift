@@ -60,7 +60,7 @@ struct RedriveTests {
             let order = orders?[index] ?? 1
             let type = status == nil ? "ORDER_CREATED" : "ORDER_STATUS_CHANGED"
             let value = """
-                {"event_id":"e\(index)","event_type":"\(type)","occurred_at":\(toy.clock),"order":{"id":"o\(order)",\
+                {"event_id":"e\(index)","event_type":"\(type)","occurred_at":\(toy.clock.milliseconds),"order":{"id":"o\(order)",\
                 "order_number":"N\(order)","place_id":"p1","status":"\(status ?? "pending")"}}
                 """
             toy.append(SampleRecord(key: "o\(order)", value: value), to: 0)
@@ -212,7 +212,7 @@ struct RedriveTests {
     @Test("what is past its expires-at is left out and counted")
     func expired() throws {
         let toy = try toy([nil, nil], orders: [1, 2])
-        let expiry = toy.pushes.compactMap { $0.header("expires-at").flatMap { Int64($0) } }
+        let expiry = try toy.pushes.map { try $0.withDispatchRecord { try $0.expiresAt } }
         let found = try select(toy, dispatched: []) { $0.now = expiry[0] }
         #expect(found.records == [toy.pushes[1]] && found.omitted(.expired) == 1)
         #expect(try select(toy, dispatched: []) { $0.now = expiry[0] - 1 }.plan.devices == 2)

@@ -15,7 +15,7 @@ struct UndeliveredTests {
         for order in 1...count {
             toy.pass(ToyPipeline.minute)
             let value = """
-                {"event_id":"e\(order)","event_type":"ORDER_CREATED","occurred_at":\(toy.clock),"order":{"id":"o\(order)",\
+                {"event_id":"e\(order)","event_type":"ORDER_CREATED","occurred_at":\(toy.clock.milliseconds),"order":{"id":"o\(order)",\
                 "order_number":"N\(order)","place_id":"p1","status":"pending"}}
                 """
             toy.append(SampleRecord(key: "o\(order)", value: value), to: 0)
@@ -50,7 +50,7 @@ struct UndeliveredTests {
     }
 
     private func select(
-        _ toy: borrowing ToyPipeline, _ records: [RenderedRecord], _ outcomes: DeliveredPushes, now: Int64? = nil
+        _ toy: borrowing ToyPipeline, _ records: [RenderedRecord], _ outcomes: DeliveredPushes, now: WallTime? = nil
     ) throws -> (plan: RedrivePlan, entries: [RedriveList.Entry]) {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy)
@@ -80,7 +80,7 @@ struct UndeliveredTests {
     @Test("what is past its expires-at is not sent again")
     func expired() throws {
         let toy = try toy(2)
-        let expiry = try #require(toy.pushes[0].header("expires-at").flatMap { Int64($0) })
+        let expiry = try toy.pushes[0].withDispatchRecord { try $0.expiresAt }
         let ends = try outcomes(toy.pushes, [0: .refused, 1: .gaveUp])
         let found = try select(toy, toy.pushes, ends, now: expiry)
         #expect(found.entries.map(\.record) == [toy.pushes[1]] && found.plan.omitted == [.expired: 1])

@@ -16,7 +16,7 @@ struct PushPayloadTests {
         batch.records.append(EventRecord(partition: 0, offset: 0, timestamp: nil, key: nil, value: nil))
         batch.notifications.append(
             Notification(
-                record: 0, eventTime: WallTime(milliseconds: 0), messageID: .empty, payload: .empty, payloadSize: 0,
+                record: 0, eventTime: 0, messageID: .empty, payload: .empty, payloadSize: 0,
                 kind: .order(
                     Notification.Order(
                         eventType: .orderCreated, placeID: .empty, orderID: .empty,

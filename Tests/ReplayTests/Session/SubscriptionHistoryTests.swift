@@ -11,7 +11,7 @@ struct SubscriptionHistoryTests {
     func registration() throws {
         var subscription = Subscription.fcm("a")
         subscription.locale = "en-GB"
-        subscription.registeredAt = WallTime(milliseconds: 1_700_000_000_000)
+        subscription.registeredAt = 1_700_000_000_000
         let table = SubscriptionTable.inMemory()
         try table.store(subscription, .fcm("b"))
         let history = try SubscriptionHistory(Scratch())

@@ -35,7 +35,8 @@ struct ReplayRun {
     /// Replays it from the beginning of the logs, in uneven pieces.
     func perform<Sink: ReplaySink & ~Copyable>(
         _ toy: borrowing ToyPipeline, _ input: ReplayInput, view: SubscriptionHistory.View = .asOfEvent,
-        filter: FilterRules = FilterRules(), configuration: PipelineConfiguration? = nil, until: Int64 = .min,
+        filter: FilterRules = FilterRules(), configuration: PipelineConfiguration? = nil,
+        until: WallTime = .distantPast,
         piece: Int = 7, into sink: consuming Sink
     ) throws -> Sink {
         var sink = sink

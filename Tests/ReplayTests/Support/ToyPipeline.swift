@@ -13,7 +13,7 @@ import TestSupport
 struct LoggedSubscription {
     var partition: Int32
     var offset: Int64
-    var time: Int64
+    var time: WallTime
     var key: String
     var value: [UInt8]?
 }
@@ -51,7 +51,7 @@ extension SourcePartition: ExpressibleByIntegerLiteral {
 /// A pipeline without Kafka that does what a worker does: transactions over several partitions, ticks, a table that
 /// changes between them, offset jumps; and the logs that it writes.
 struct ToyPipeline: ~Copyable {
-    static let morning: Int64 = 1_751_871_600_000
+    static let morning: WallTime = 1_751_871_600_000
     static let minute: Int64 = 60_000
     static let partitions: Int32 = 3
     static let requestPartitions: Int32 = 2
@@ -96,7 +96,7 @@ struct ToyPipeline: ~Copyable {
     /// The clock, if the record has no timestamp.
     mutating func append(_ event: SampleRecord, to partition: Int) {
         var event = event
-        event.timestamp = event.timestamp ?? WallTime(milliseconds: clock)
+        event.timestamp = event.timestamp ?? clock
         logs[partition].append(event)
     }
 
@@ -104,7 +104,7 @@ struct ToyPipeline: ~Copyable {
     mutating func ask(_ request: SampleRecord, to partition: Int = 0) {
         var request = request
         request.key = request.key ?? "key"
-        request.timestamp = request.timestamp ?? WallTime(milliseconds: clock)
+        request.timestamp = request.timestamp ?? clock
         requests[partition].append(request)
     }
 
@@ -119,17 +119,17 @@ struct ToyPipeline: ~Copyable {
 
     /// A subscription to a place, or an unsubscription, in the topic and in the table.
     mutating func subscribe(
-        _ token: String, to place: String, lastSeen: Int64? = nil, app: String? = "com.example.shop"
+        _ token: String, to place: String, lastSeen: WallTime? = nil, app: String? = "com.example.shop"
     ) throws {
         try subscribe(token, toAudience: "place/\(place)", lastSeen: lastSeen, app: app)
     }
 
     mutating func subscribe(
-        _ token: String, toAudience audience: String, lastSeen: Int64? = nil, app: String? = "com.example.shop"
+        _ token: String, toAudience audience: String, lastSeen: WallTime? = nil, app: String? = "com.example.shop"
     ) throws {
         let partition = token.utf8.reduce(0) { $0 + Int($1) } % 2
         var subscription = Subscription(audience: audience, token: token, platform: .fcm, app: app ?? "")
-        subscription.lastSeenAt = lastSeen.map(WallTime.init(milliseconds:))
+        subscription.lastSeenAt = lastSeen
         let change = LoggedSubscription(
             partition: Int32(partition), offset: table.appliedOffsets[partition], time: clock, key: subscription.key,
             value: app == nil ? nil : subscription.encoded())
@@ -140,7 +140,7 @@ struct ToyPipeline: ~Copyable {
     private func apply(_ change: LoggedSubscription) throws {
         try table.apply(
             key: Array(change.key.utf8), value: change.value, partition: Int(change.partition),
-            at: WallTime(milliseconds: change.time))
+            at: change.time)
     }
 
     static func withRecord(_ change: LoggedSubscription, _ body: (SubscriptionRecord) throws -> Void) throws {
@@ -184,7 +184,8 @@ struct ToyPipeline: ~Copyable {
                     partition: SourcePartition(.orders, Int32(partition)), from: Int64(committed[partition]),
                     to: Int64(ends[partition]),
                     watermarkBefore: before, watermarkAfter: watermarks[partition],
-                    until: ticks.contains(partition) ? clock - 1_000 : nil, clock: clock, table: core.tableOffsets,
+                    until: ticks.contains(partition) ? clock - 1_000 : nil, clock: clock,
+                    table: core.tableOffsets,
                     rules: configuration.rulesHash, group: configuration.groupID, cluster: "toy",
                     dispatch: configuration.topics.dispatch,
                     first: fingerprint(logs[partition], committed[partition]..<ends[partition]),
@@ -224,7 +225,7 @@ struct ToyPipeline: ~Copyable {
         guard let offset = range.first else { return nil }
         let event = log[offset]
         return Array((event.key ?? "").utf8).withUnsafeBytes {
-            RecordFingerprint(offset: Int64(offset), timestamp: event.timestamp?.milliseconds, key: $0)
+            RecordFingerprint(offset: Int64(offset), timestamp: event.timestamp, key: $0)
         }
     }
 
@@ -326,7 +327,7 @@ extension ToyPipeline {
 
     /// One that is sent, expires, is repeated, goes to nobody, or is wrong.
     private static func request(
-        _ index: Int, at time: Int64, _ random: inout SeededGenerator
+        _ index: Int, at time: WallTime, _ random: inout SeededGenerator
     ) -> SampleRecord {
         let identity = Int.random(in: 0..<8, using: &random) == 0 ? index - 2 : index
         let user = Int.random(in: 0..<6, using: &random)
@@ -338,37 +339,35 @@ extension ToyPipeline {
             Int.random(in: 0..<3, using: &random) == 0 ? #"["user/\#(user)","place/p1"]"# : #""user/\#(user)""#
         let expiry =
             Int.random(in: 0..<3, using: &random) == 0
-            ? #","expires_at":\#(time + Int64.random(in: -5...60, using: &random) * minute)"# : ""
+            ? #","expires_at":\#((time + Int64.random(in: -5...60, using: &random) * minute).milliseconds)"# : ""
         let key = Int.random(in: 0..<4, using: &random) == 0 ? #","collapse_key":"k\#(user)""# : ""
         var value =
-            #"{"request_id":"r\#(identity)","requested_at":\#(time),"audience":\#(audience)\#(expiry)\#(key),\#(content)}"#
+            #"{"request_id":"r\#(identity)","requested_at":\#(time.milliseconds),"audience":\#(audience)\#(expiry)\#(key),\#(content)}"#
         if Int.random(in: 0..<15, using: &random) == 0 { value = value.replacing(#""body":"B""#, with: #""body":7"#) }
-        return SampleRecord(key: "user/\(user)", value: value, at: WallTime(milliseconds: time))
+        return SampleRecord(key: "user/\(user)", value: value, at: time)
     }
 
     private static func event(
-        _ order: Int, _ index: Int, at time: Int64, _ random: inout SeededGenerator
+        _ order: Int, _ index: Int, at time: WallTime, _ random: inout SeededGenerator
     ) -> SampleRecord {
         let types = ["ORDER_CREATED", "ORDER_STATUS_CHANGED", "ORDER_STATUS_CHANGED", "ORDER_IDS_LISTED", "NONSENSE"]
         let type = types[min(Int.random(in: 0..<24, using: &random), 27) % 6 % 5]
         let statuses = ["pending", "processing", "picking", "picked", "cancelled"]
         let status = statuses[Int.random(in: 0..<5, using: &random)]
-        let start = WallTime(
-            milliseconds: time + Int64.random(in: -20...90, using: &random) * minute + 2 * 60 * minute)
-        let text = WallTime(milliseconds: start.milliseconds).iso8601
+        let text = (time + (Int64.random(in: -20...90, using: &random) + 120) * minute).iso8601
         let place = "p\(Int.random(in: 0..<10, using: &random) == 0 ? 7 : order % 6)"
         let identity = Int.random(in: 0..<8, using: &random) == 0 ? index - 1 : index
         var value = """
-            {"event_id":"e\(identity)","event_type":"\(type)","occurred_at":\(time),"order":{"id":"o\(order)",\
+            {"event_id":"e\(identity)","event_type":"\(type)","occurred_at":\(time.milliseconds),"order":{"id":"o\(order)",\
             "order_number":"N\(order)","place_id":"\(place)","status":"\(status)","shipping_info":{"slot":\
             {"date":"\(text.prefix(10))","start_time":"\(text.dropFirst(11).prefix(5))","end_time":"23:45"}}}}
             """
         if type == "ORDER_IDS_LISTED" {
             value = """
-                {"event_id":"e\(identity)","event_type":"\(type)","occurred_at":\(time),"place_id":"\(place)",\
+                {"event_id":"e\(identity)","event_type":"\(type)","occurred_at":\(time.milliseconds),"place_id":"\(place)",\
                 "order_ids":["a\(index)","b\(index)"]}
                 """
         }
-        return SampleRecord(key: "o\(order)", value: value, at: WallTime(milliseconds: time))
+        return SampleRecord(key: "o\(order)", value: value, at: time)
     }
 }

@@ -31,7 +31,7 @@ struct TableOpeningTests {
     func age(milliseconds: Int64, isWiped: Bool) throws {
         try trial.fill(trial.topic())
         let (table, opening) = try trial.open(
-            trial.topic(), at: WallTime(milliseconds: noon.milliseconds + milliseconds))
+            trial.topic(), at: noon + milliseconds)
         if isWiped {
             guard case .rebuilt(let reason) = opening else {
                 Issue.record("opened as \(opening)")
@@ -48,12 +48,12 @@ struct TableOpeningTests {
     @Test("applying no records renews the checkpoint of an idle topic")
     func keepAlive() throws {
         try trial.fill(trial.topic())
-        let later = WallTime(milliseconds: noon.milliseconds + day)
+        let later = noon + day
         let table = try trial.open(trial.topic(), at: later).table
         _ = try table.apply([], nextOffsets: [17], at: later)
         try table.close()
         #expect(
-            try trial.open(trial.topic(), at: WallTime(milliseconds: later.milliseconds + day)).opening
+            try trial.open(trial.topic(), at: later + day).opening
                 == .resumed(devices: 2))
     }
 

@@ -1,3 +1,5 @@
+import Events
+
 @testable import Broadcasts
 
 extension BroadcastOracle {

@@ -1,3 +1,5 @@
+import Events
+
 @testable import Broadcasts
 
 /// Who was to get what, by the rules of broadcasts alone: from everything that was ever written to the logs, and from what
@@ -10,9 +12,9 @@ struct BroadcastOracle {
         var joined: Int64
         var left = Int64.max
         /// When it was last seen, from an offset on.
-        var seen: [(offset: Int64, time: Int64)]
+        var seen: [(offset: Int64, time: WallTime)]
 
-        func lastSeen(below offset: Int64) -> Int64 { seen.last { $0.offset < offset }?.time ?? seen[0].time }
+        func lastSeen(below offset: Int64) -> WallTime { seen.last { $0.offset < offset }?.time ?? seen[0].time }
     }
 
     struct Push: Hashable {
@@ -133,7 +135,7 @@ struct BroadcastOracle {
         return list
     }
 
-    private func isStale(_ seen: Int64, _ entry: TestBroadcasts.Entry) -> Bool {
+    private func isStale(_ seen: WallTime, _ entry: TestBroadcasts.Entry) -> Bool {
         entry.time - seen > BroadcastSimulation.maxAge
     }
 

@@ -1,3 +1,4 @@
+import Events
 import TestSupport
 
 @testable import Broadcasts
@@ -19,7 +20,7 @@ final class BroadcastSimulation {
         var mostChanges = 6
     }
 
-    static let start: Int64 = 1_751_875_337_000
+    static let start: WallTime = 1_751_875_337_000
     static let maxAge = 20 * SimulatedSubscriptions.minute
     static let mostLate = 3
     /// Records of the topic of broadcasts are deleted after it.
@@ -33,7 +34,7 @@ final class BroadcastSimulation {
     /// By number; hashing a token takes long.
     let devices: [TestDevice]
     /// Who is subscribed, with the last version of each.
-    private var live: [SimulatedSubscriptions.Key: Int64] = [:]
+    private var live: [SimulatedSubscriptions.Key: WallTime] = [:]
 
     // What the broker knows.
     /// The committed offsets as texts.

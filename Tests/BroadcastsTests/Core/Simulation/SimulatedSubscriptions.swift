@@ -1,3 +1,5 @@
+import Events
+
 /// A partition of a compacted topic of subscriptions: everything that was ever written, and what compaction has left.
 ///
 /// A minute stands for a day: a record is not compacted for 29 minutes, and a broadcast is valid for at most 28.
@@ -14,10 +16,10 @@ struct SimulatedSubscriptions {
     }
 
     struct Record {
-        var time: Int64
+        var time: WallTime
         var key: Key
         /// When the device was last seen; nil of a tombstone.
-        var seen: Int64?
+        var seen: WallTime?
         /// The record is no subscription at all.
         var isMalformed = false
     }
@@ -25,7 +27,7 @@ struct SimulatedSubscriptions {
     private(set) var records: [Record] = []
     private(set) var isRemoved: [Bool] = []
     /// When compaction first found a tombstone to be the newest of its key, by offset.
-    private var horizons: [Int: Int64] = [:]
+    private var horizons: [Int: WallTime] = [:]
     private(set) var removals = 0
 
     var end: Int64 { Int64(records.count) }
@@ -36,7 +38,7 @@ struct SimulatedSubscriptions {
     }
 
     /// The end of the log at a time.
-    func end(at time: Int64) -> Int64 {
+    func end(at time: WallTime) -> Int64 {
         var count = records.count
         while count > 0, records[count - 1].time > time { count -= 1 }
         return Int64(count)
@@ -51,7 +53,7 @@ struct SimulatedSubscriptions {
 
     /// Removes what Kafka's cleaner removes: of what is older than the lag, all but the newest of each key, and tombstones
     /// once their retention is over.
-    mutating func compact(at now: Int64) {
+    mutating func compact(at now: WallTime) {
         let cleanable = records.firstIndex { $0.time > now - Self.lag } ?? records.count
         var newest: [Key: Int] = [:]
         for offset in 0..<cleanable where !records[offset].isMalformed { newest[records[offset].key] = offset }

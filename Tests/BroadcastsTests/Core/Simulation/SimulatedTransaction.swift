@@ -1,3 +1,5 @@
+import Events
+
 @testable import Broadcasts
 
 /// A transaction that the simulated broker has committed.
@@ -8,7 +10,7 @@ struct SimulatedTransaction {
     }
 
     /// When it began and looked at the logs; also the clock by which broadcasts expire.
-    var clock: Int64
+    var clock: WallTime
     /// The end of its view of the broadcasts.
     var view: Int64
     /// By partition of the subscriptions.

@@ -1,3 +1,4 @@
+import Events
 import Subscriptions
 
 @testable import Broadcasts
@@ -53,7 +54,7 @@ extension SimulatedWorker {
     }
 
     /// A view that has reached an end that was asked for less than a second before.
-    private func look(at clock: Int64) {
+    private func look(at clock: WallTime) {
         let asked = clock - .random(in: 0..<1_000, using: &world.random)
         let end = world.broadcasts.entries.prefix { $0.time <= asked }.count
         view = max(view, Int64(end))
@@ -61,7 +62,7 @@ extension SimulatedWorker {
             world.broadcasts.records(below: view, since: clock - BroadcastSimulation.retention), reached: view)
     }
 
-    private func sendPasses(_ clock: Int64, _ sink: inout SimulatedSink) throws {
+    private func sendPasses(_ clock: WallTime, _ sink: inout SimulatedSink) throws {
         var budget = Int.random(in: 1...world.size.mostRecords, using: &world.random)
         for partition in core.owned where core.isBusy(partition) {
             let end = world.subscriptions[Int(partition)].end(
@@ -72,7 +73,7 @@ extension SimulatedWorker {
         }
     }
 
-    private func take(_ clock: Int64) throws {
+    private func take(_ clock: WallTime) throws {
         for partition in core.owned {
             var left = world.chance(80) ? Int.max : Int.random(in: 0..<4, using: &world.random)
             while left > 0, core.hasRoom, let position = core.position(partition) {
@@ -93,7 +94,7 @@ extension SimulatedWorker {
 
     /// - Returns: false if the process was fenced.
     private func commit(
-        _ offsets: [Int32: BroadcastOffset], _ entry: BroadcastJournalEntry, _ sink: SimulatedSink, _ clock: Int64
+        _ offsets: [Int32: BroadcastOffset], _ entry: BroadcastJournalEntry, _ sink: SimulatedSink, _ clock: WallTime
     ) throws -> Bool {
         guard offsets.keys.allSatisfy({ world.owners[$0] == number && isCurrent($0) }) else { return false }
         var moves: [Int32: SimulatedTransaction.Move] = [:]

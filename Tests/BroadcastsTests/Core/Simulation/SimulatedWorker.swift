@@ -1,4 +1,5 @@
 import DispatchRecords
+import Events
 import StateStore
 import Subscriptions
 
@@ -96,7 +97,7 @@ final class SimulatedWorker {
     }
 
     func apply<Value>(
-        _ partition: Int32, _ offset: Int64, _ body: (SubscriptionRecord, Int64) throws -> Value
+        _ partition: Int32, _ offset: Int64, _ body: (SubscriptionRecord, WallTime) throws -> Value
     ) throws -> Value {
         let found = world.subscriptions[Int(partition)].records[Int(offset)]
         let device = world.devices[found.key.device]
