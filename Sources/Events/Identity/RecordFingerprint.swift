@@ -14,7 +14,9 @@ package struct RecordFingerprint: Hashable, Sendable, Codable {
     @Nullable package var key: StoredHash?
 
     private enum CodingKeys: String, CodingKey {
-        case offset, time = "timestamp", key
+        case offset
+        case time = "timestamp"
+        case key
     }
 
     package init(offset: Int64, timestamp: WallTime?, key: StoredHash?) {
