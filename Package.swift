@@ -242,7 +242,7 @@ if Context.environment["CARILLON_FUZZING"] != nil {
             name: "FuzzAnswers",
             dependencies: [
                 "Deliveries", "Delivery", "Digests", "Events", "FuzzSupport", "JSONReader", "NotificationPayload",
-                "Subscriptions",
+                "Subscriptions", "Time",
             ], path: "Tests/Fuzzing/FuzzAnswers"),
         .executableTarget(
             name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),

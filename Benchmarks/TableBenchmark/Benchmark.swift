@@ -22,7 +22,7 @@ import Subscriptions
         let lookups = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 1_000_000
         let (store, _) = try DiskStore.open(folder)
         let table = SubscriptionTable(
-            store: store, topic: "", position: .beginning(at: [], time: WallTime(milliseconds: 0)))
+            store: store, topic: "", position: .beginning(at: [], time: .epoch))
         do {
             var reader = try table.makeReader()
             // Not counted: it brings the pages into this process.

@@ -3,6 +3,7 @@ import Subscriptions
 
 @testable import Delivery
 @testable import Events
+@testable import Time
 
 /// What an answer means is within bounds, is the same a second time, and ends its push or has it tried again.
 struct AnswerCheck: ~Copyable {
@@ -31,7 +32,7 @@ struct AnswerCheck: ~Copyable {
             expect((1...256).contains(name.utf8.count) && name.isVisible, "a name is short and visible: \(name)")
         case .deadDevice(let reason, .at(let time)):
             checkCode(reason)
-            expect(time >= 0, "evidence is a time: \(time)")
+            expect(time >= .epoch, "evidence is a time: \(time)")
         case .retry(let reason, let counts, let after):
             checkCode(reason)
             expect(counts, "whoever answers got the request")
@@ -90,24 +91,26 @@ struct AnswerCheck: ~Copyable {
 /// Any header and the body as `Retry-After` and as a date.
 func checkDates(_ input: Input) {
     for text in input.headers.compactMap(\.value).map({ String(decoding: $0, as: UTF8.self) }) + [input.bodyText] {
-        if let date = HTTPDate.milliseconds(text) {
-            expect((-62_135_596_800_000...253_402_300_800_000).contains(date), "a date of year 1 to 9999: \(date)")
+        if let date = HTTPDate.time(text) {
+            expect(
+                (-62_135_596_800_000...253_402_300_800_000).contains(date.milliseconds),
+                "a date of year 1 to 9999: \(date)")
             expect(RetryAfter(text) == .date(date), "a date is one of Retry-After: \(text)")
             if let written = imfDate(date) {
-                expect(HTTPDate.milliseconds(written) == date, "written and read again it is the same: \(written)")
+                expect(HTTPDate.time(written) == date, "written and read again it is the same: \(written)")
             }
         }
         guard let after = RetryAfter(text) else { continue }
-        for now in [Int64.min, 0, Input.now, Int64.max] {
+        for now in [.distantPast, .epoch, Input.now, .distantFuture] {
             expect((0...86_400_000).contains(after.wait(now: now)), "a wait is at most a day: \(after), \(now)")
         }
     }
 }
 
 /// As RFC 9110 §5.6.7 prefers it; nil beyond year 9999. The name of the day is not read.
-private func imfDate(_ milliseconds: Int64) -> String? {
-    let seconds = milliseconds / 1_000
-    let days = (milliseconds >= 0 ? seconds : seconds - 86_399) / 86_400
+private func imfDate(_ instant: WallTime) -> String? {
+    let seconds = instant.milliseconds / 1_000
+    let days = (instant >= .epoch ? seconds : seconds - 86_399) / 86_400
     let time = seconds - days * 86_400
     guard let date = CivilDate(daysSinceEpoch: Int(days)) else { return nil }
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -28,7 +28,7 @@ nonisolated(unsafe) private var messages = MessageCheck()
 
 struct Input {
     /// A quarter of an hour after the examples' records were written.
-    static let now: WallTime = 1_751_897_700_000
+    static let now = WallTime(milliseconds: 1_751_897_700_000)
 
     let headers: [EventHeader]
     let body: UnsafeRawBufferPointer

@@ -36,7 +36,7 @@ struct MessageCheck: ~Copyable {
         expect(target.environment == nil || target.platform == .apns, "FCM has no environment: \(target)")
         let lane = LaneMap.standard.lane(target.platform, app: target.app, target.environment)
         expect(lane == target.platform.rawValue, "each record has the lane of its provider: \(lane)")
-        for now in [0, Input.now, Int64.max] {
+        for now in [.epoch, Input.now, .distantFuture] {
             let left = FCMRequest.secondsLeft(expiresAt: target.expiresAt, now: now)
             expect((0...2_419_200).contains(left), "what is left is at most four weeks: \(left)")
             expect(left == 0 || now <= target.expiresAt - left * 1_000, "and never more than there is: \(left)")

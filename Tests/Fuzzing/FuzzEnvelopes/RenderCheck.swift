@@ -40,9 +40,9 @@ struct RenderCheck: ~Copyable {
         var sink = CheckingSink()
         // With empty state: inputs are independent.
         let isOrdinary = (0..<64).contains(line.partition)
-        if isOrdinary { core.orders.assign(line.partition, watermark: TimerWatermark(0), newest: 0) }
+        if isOrdinary { core.orders.assign(line.partition, watermark: TimerWatermark(.epoch), newest: .epoch) }
         must {
-            try core.beginTransaction(clock: 0)
+            try core.beginTransaction(clock: .epoch)
             expect(core.extract(&batch, from: 0) == 1, "the record is extracted")
             expect(try core.emit(batch, 0..<1, limit: .max, into: &sink) == 1, "the record is emitted")
             core.endTransaction()

@@ -22,7 +22,7 @@ struct ExtractionCheck: ~Copyable {
         for _ in 0..<2 {
             batch.records.append(
                 EventRecord(
-                    partition: 3, offset: 17, timestamp: 1_751_896_800_000, key: nil,
+                    partition: 3, offset: 17, timestamp: WallTime(milliseconds: 1_751_896_800_000), key: nil,
                     value: value, headers: 0..<batch.headers.count))
         }
         let first = extract(0)

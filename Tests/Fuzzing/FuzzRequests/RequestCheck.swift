@@ -10,7 +10,7 @@ import FuzzSupport
 
 /// Runs a request through the pipeline's core twice, in buffers that earlier requests have used, and checks the results.
 struct RequestCheck: ~Copyable {
-    private static let now: WallTime = 1_751_896_800_000
+    private static let now = WallTime(milliseconds: 1_751_896_800_000)
 
     private var core: PipelineCore
     private var batch = EventBatch(.requests, topic: "notifications.requests")

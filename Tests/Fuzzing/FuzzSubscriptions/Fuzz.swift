@@ -42,7 +42,7 @@ private func change(
     _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?, in table: SubscriptionTable
 ) -> SubscriptionTableChange {
     let record = SubscriptionRecord(partition: 0, offset: 0, key: key, value: value)
-    return must { try table.apply([record], nextOffsets: [1], at: 0) }
+    return must { try table.apply([record], nextOffsets: [1], at: .epoch) }
 }
 
 private func checkRoundTrip(_ subscription: Subscription) {
