@@ -35,7 +35,7 @@ struct UseMarker {
         guard let boot, boot == words[1] else {
             return .untrusted(reason: "it was not closed, and the machine has been restarted since, or is another one")
         }
-        guard starts + 1 < Self.mostUnclean else {
+        guard starts < Self.mostUnclean - 1 else {
             return .untrusted(reason: "it was not closed \(Self.mostUnclean) times in a row")
         }
         return .unclosed(starts: starts + 1)

@@ -74,7 +74,10 @@ struct UnclosedStoreTests {
 
     @Test(
         "is filled again with a marker that is not one",
-        arguments: ["", "0", "0 ", "x {boot}", "-1 {boot}", "0 {boot} 0", "{boot}", "open {boot} 1000 1:2 0", "open"])
+        arguments: [
+            "", "0", "0 ", "x {boot}", "-1 {boot}", "\(Int.max) {boot}", "0 {boot} 0", "{boot}",
+            "open {boot} 1000 1:2 0", "open",
+        ])
     func foreignMarker(text: String) throws {
         try start(boot: boot)
         try Data(text.replacing("{boot}", with: boot).utf8).write(to: folder.marker)
