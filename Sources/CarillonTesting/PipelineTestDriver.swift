@@ -1,7 +1,6 @@
 import Events
 import Extraction
 import FanOut
-import NotificationPayload
 import OrderState
 import Pipeline
 import Subscriptions

@@ -3,8 +3,8 @@ public struct InvalidForm: Error, Equatable {
     public let problems: [String]
 }
 
-/// An object of a JSON file that a person writes. Whatever is wrong with it becomes a problem, and reading goes on, so
-/// that all problems are told at once.
+/// An object of a JSON file that a person writes. Each problem is noted and reading continues, so that all are reported
+/// at once.
 package struct Form {
     /// The object's name in sentences.
     package var name: String

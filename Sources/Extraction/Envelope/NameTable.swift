@@ -37,8 +37,9 @@ struct NameTable: @unchecked Sendable {
         envelope = .allocate(capacity: EnvelopeMember.allCases.count)
         envelope.initialize(repeating: 0, count: EnvelopeMember.allCases.count)
         for member in EnvelopeMember.allCases where isInEnvelope {
-            if !names.contains(member.rawValue) { names.append(member.rawValue) }
-            envelope[Self.index(of: member)] = names.firstIndex(of: member.rawValue)!
+            let index = names.firstIndex(of: member.rawValue) ?? names.count
+            if index == names.count { names.append(member.rawValue) }
+            envelope[Self.index(of: member)] = index
         }
         entries = .allocate(capacity: 1 << Self.slotBits)
         // Tries odd multipliers until all names have slots of their own: a few dozen attempts.

@@ -3,7 +3,6 @@ import Events
 import Foundation
 import Glibc
 import NotificationPayload
-import Telemetry
 
 /// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time, which the
 /// broker assigns.

@@ -1,7 +1,6 @@
 import DispatchRecords
 import Events
 import KafkaClient
-import NotificationPayload
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.
 ///

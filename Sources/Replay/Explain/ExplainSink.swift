@@ -4,7 +4,6 @@ import FanOut
 import NotificationPayload
 import OrderState
 import Pipeline
-import Subscriptions
 
 /// Records what became of each event, request and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {

@@ -1,6 +1,5 @@
 import Events
 import KafkaClient
-import OrderState
 import Pipeline
 
 /// Parses journal entries into their steps (ADR 30).

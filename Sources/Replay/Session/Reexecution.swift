@@ -2,7 +2,6 @@ import Events
 import FanOut
 import OrderState
 import Pipeline
-import Subscriptions
 
 /// A part of a partition that is replayed in one pass over the log.
 package struct ReplaySpan: Equatable, Sendable {

@@ -1,7 +1,6 @@
 import Events
 import FanOut
 import Pipeline
-import Subscriptions
 
 /// What is to be replayed.
 package struct ReplayRequest: Sendable {

@@ -2,7 +2,6 @@ import Events
 import FanOut
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// A replay from Kafka: finds out what the pipeline did (``prepare(_:)``), then replays it into a sink, once or more
 /// often.

@@ -1,5 +1,4 @@
 import Delivery
-import Subscriptions
 
 extension ReapPlan: Report {
     /// The share of a credential's answers that were about dead devices.

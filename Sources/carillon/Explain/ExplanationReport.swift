@@ -1,7 +1,6 @@
 import Events
 import KafkaClient
 import NotificationPayload
-import OrderState
 import Pipeline
 import Replay
 

@@ -1,6 +1,5 @@
 import Deliveries
 import KafkaClient
-import Replay
 import Subscriptions
 
 /// What became of a record of a push at its provider.

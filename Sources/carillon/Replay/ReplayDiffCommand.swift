@@ -1,6 +1,5 @@
 import Arguments
 import Pipeline
-import Replay
 
 /// `carillon replay diff`
 struct ReplayDiffCommand: ParsableCommand {

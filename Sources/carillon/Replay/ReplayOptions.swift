@@ -4,7 +4,6 @@ import FanOut
 import Foundation
 import Pipeline
 import Replay
-import Subscriptions
 
 /// The events and requests to replay; each of the replay commands has these options as a group.
 struct ReplayOptions: ParsableArguments {

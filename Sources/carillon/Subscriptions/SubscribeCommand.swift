@@ -1,5 +1,4 @@
 import Arguments
-import Events
 import FanOut
 import Pipeline
 import Subscriptions
