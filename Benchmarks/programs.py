@@ -44,10 +44,12 @@ def as_arguments(settings):
     return [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
 
 
-def limit(build):
+def limit(build, copies=COPIES):
+    """`copies` are the records that it writes for each event."""
+
     def commands(run):
         topics = [run.bootstrap, run.group, run.input, run.output["dispatch"]]
-        numbers = [run.events, run.workers, COPIES, run.value_bytes, run.interval]
+        numbers = [run.events, run.workers, copies, run.value_bytes, run.interval]
         return [[build, "run", *topics, *map(str, numbers)]]
 
     return Program("limit", commands)
