@@ -68,15 +68,15 @@ let package = Package(
         .target(
             name: "Delivery",
             dependencies: [
-                "Deliveries", "Digests", "DispatchRecords", "Events", "HTTPClient", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "Subscriptions", "Telemetry", "Time",
+                "Deliveries", "Digests", "Events", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload",
+                "Pipeline", "Subscriptions", "Telemetry", "Time",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.
         .target(
             name: "Broadcasts",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "Extraction", "KafkaClient", "Pipeline", "StateStore",
+                "Digests", "DispatchRecords", "Events", "KafkaClient", "Pipeline", "StateStore",
                 "Subscriptions", "Telemetry",
             ]),
 
@@ -84,16 +84,15 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "CSQLite", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader",
-                "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StateStore", "Subscriptions",
+                "CSQLite", "Deliveries", "Digests", "JSONReader", "KafkaClient", "NotificationPayload", "Pipeline",
+                "StateStore",
             ]),
 
         // What a host's tests need, and ours.
         .target(
             name: "CarillonTesting",
             dependencies: [
-                "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader", "KafkaClient", "NotificationPayload",
-                "OrderState", "Pipeline", "Subscriptions",
+                "Events", "JSONReader", "KafkaClient", "NotificationPayload", "Pipeline", "Subscriptions",
             ]),
 
         // The providers of push services, played on loopback: for tests and demonstrations.
@@ -107,8 +106,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Arguments", "Broadcasts", "Console", "Deliveries", "Delivery", "Digests", "DispatchRecords", "Events",
-                "Extraction",
-                "FanOut", "HTTPClient", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "OrderState",
+                "Extraction", "HTTPClient", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
                 "Pipeline", "ProviderStandIn", "Replay", "Subscriptions", "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]

@@ -1,8 +1,6 @@
 import Foundation
-import KafkaClient
 import Pipeline
 import Synchronization
-import Telemetry
 
 /// Sends broadcasts to every device in a channel, exactly once, and to devices that join while they are valid.
 ///

@@ -1,9 +1,4 @@
-import Events
-import Extraction
-import FanOut
-import OrderState
 import Pipeline
-import Subscriptions
 
 /// Runs the pipeline with no Kafka, as Kafka Streams' `TopologyTestDriver` runs a topology: a test writes events,
 /// subscribes devices and moves the clock, and reads what the pipeline wrote.

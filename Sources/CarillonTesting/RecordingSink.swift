@@ -1,8 +1,5 @@
-import DispatchRecords
-import Events
 import KafkaClient
 import NotificationPayload
-import OrderState
 import Pipeline
 
 /// Records what the pipeline writes, suppresses and drops, in order.

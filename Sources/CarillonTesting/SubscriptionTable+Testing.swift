@@ -1,5 +1,4 @@
 import Events
-import FanOut
 import Subscriptions
 
 extension SubscriptionTable {

@@ -1,6 +1,5 @@
 import HTTPServer
 import Pipeline
-import Telemetry
 
 /// The pages that a service offers to monitoring: `/metrics`, `/live` and `/ready`.
 ///

@@ -1,7 +1,6 @@
 import Digests
 import JSONReader
 import NotificationPayload
-import Subscriptions
 
 /// A value of `notifications.deliveries` that is not one.
 package struct DeliveryRecordError: Error, Equatable, Sendable, CustomStringConvertible {

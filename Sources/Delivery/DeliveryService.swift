@@ -1,9 +1,6 @@
-import Deliveries
 import Foundation
-import KafkaClient
 import Pipeline
 import Synchronization
-import Telemetry
 
 /// Dispatch records in, requests to FCM and APNs out, and one outcome for each record.
 ///

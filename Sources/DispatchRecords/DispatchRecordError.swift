@@ -1,5 +1,4 @@
 import Events
-import NotificationPayload
 import Subscriptions
 
 /// A header of a dispatch record that is missing or has an invalid value.

@@ -1,5 +1,4 @@
 import Events
-import JSONReader
 import NotificationPayload
 
 /// Turns the bytes of an order event into notifications, by the rules of document 1 as docs/rules.md interpret them.

@@ -1,10 +1,6 @@
-import Events
-import FanOut
 import Foundation
 import KafkaClient
-import Subscriptions
 import Synchronization
-import Telemetry
 
 /// Turns order events into one push for each subscribed device, exactly once.
 ///

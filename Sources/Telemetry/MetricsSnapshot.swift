@@ -51,8 +51,3 @@ public struct MetricsSnapshot: Sendable, Equatable {
         }?.value
     }
 }
-
-/// Where snapshots go: a file, a socket, another metrics library. Called by one thread at a time.
-public protocol MetricsSink: Sendable {
-    func receive(_ snapshot: MetricsSnapshot)
-}

@@ -1,6 +1,3 @@
-import DispatchRecords
-import Events
-import Extraction
 import Pipeline
 
 /// The broadcasts that are the newest of their id and not cancelled, in the order of their log. One owner.

@@ -1,6 +1,4 @@
-import DispatchRecords
 import Events
-import StateStore
 import Subscriptions
 
 extension BroadcastCore {

@@ -1,8 +1,4 @@
-import DispatchRecords
-import Events
 import Pipeline
-import StateStore
-import Subscriptions
 
 extension BroadcastCore {
     /// So many devices are looked at between two looks at the budget.

@@ -1,8 +1,4 @@
-import DispatchRecords
-import Events
 import Pipeline
-import StateStore
-import Subscriptions
 
 /// Broadcasts and subscriptions in, one push per device out: the decisions of a worker, without Kafka, a clock or threads.
 ///

@@ -1,5 +1,3 @@
-import StateStore
-
 /// A partition of the subscriptions that this process owns. Changed in place.
 final class BroadcastPartition {
     let number: Int32

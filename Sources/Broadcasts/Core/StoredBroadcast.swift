@@ -1,5 +1,3 @@
-import Events
-import KafkaClient
 import Pipeline
 
 /// A record of `topic.broadcasts` and what it says. Its bytes stay where they are as long as it lives.

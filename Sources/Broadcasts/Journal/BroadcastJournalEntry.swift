@@ -1,5 +1,4 @@
 import Digests
-import Events
 import Pipeline
 
 /// The record that each transaction of broadcasts writes about itself to `<topic.broadcasts>.journal`

@@ -1,8 +1,6 @@
 import KafkaClient
 import Pipeline
-import StateStore
 import Synchronization
-import Telemetry
 
 /// What the workers of a process share. Any thread.
 final class BroadcastContext: Sendable {

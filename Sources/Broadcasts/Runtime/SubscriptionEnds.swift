@@ -2,7 +2,6 @@ import Foundation
 import KafkaClient
 import Pipeline
 import Synchronization
-import Telemetry
 
 /// Where the partitions of the subscriptions end, asked for again and again: whether a worker has read what there was a
 /// moment ago. One thread runs it; any thread asks.

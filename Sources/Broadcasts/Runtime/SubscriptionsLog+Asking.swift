@@ -1,6 +1,5 @@
 import KafkaClient
 import Pipeline
-import Telemetry
 
 extension BroadcastContext.SubscriptionsLog {
     /// Which devices have joined since an offset is known exactly so long: until compaction may take older versions of a

@@ -1,7 +1,6 @@
 import KafkaClient
 import Pipeline
 import StateStore
-import Telemetry
 
 extension BroadcastWorker {
     static func makeConsumer(_ context: BroadcastContext, _ logger: Logger) throws(KafkaError) -> Consumer {

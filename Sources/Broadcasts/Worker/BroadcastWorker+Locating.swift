@@ -1,8 +1,6 @@
-import Events
 import KafkaClient
 import Pipeline
 import StateStore
-import Subscriptions
 
 extension BroadcastWorker {
     /// What the logs have of the partitions that are located.

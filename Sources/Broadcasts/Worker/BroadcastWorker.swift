@@ -2,8 +2,6 @@ import Foundation
 import KafkaClient
 import Pipeline
 import StateStore
-import Subscriptions
-import Telemetry
 
 /// One thread that sends broadcasts to the devices of its partitions.
 ///

@@ -1,4 +1,3 @@
-import Deliveries
 import Pipeline
 
 extension DeliveryCore {

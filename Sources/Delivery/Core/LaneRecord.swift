@@ -3,9 +3,7 @@ import Subscriptions
 
 /// A dispatch record of a lane, from a dispatch topic or from a retry topic.
 package struct LaneRecord: Equatable, Sendable {
-    package var kind: PushKind
-    /// The offset of its broadcast in `topic.broadcasts`; nil of an order's, and where it does not say one.
-    package var broadcast: Int64?
+    package var kind = PushKind.orders
     /// Of the dispatch record, and of its copies in the retry topics.
     package var partition: Int32
     /// The offset of the dispatch record.
@@ -23,43 +21,16 @@ package struct LaneRecord: Equatable, Sendable {
     package var expiresAt: WallTime
     /// When it was appended to the dispatch topic; nil of a copy in a retry topic, which does not say.
     package var appendedAt: WallTime?
+    /// The offset of its broadcast in `topic.broadcasts`; nil of an order's, and where it does not say one.
+    package var broadcast: Int64?
     /// The provider's message: the record's value.
-    package var value: [UInt8]
+    package var value: [UInt8] = []
     /// All headers but the retry's note, to be passed on.
-    package var headers: [Header]
+    package var headers: [Header] = []
 
     package struct Header: Equatable, Sendable {
         package var name: [UInt8]
         package var value: [UInt8]?
-
-        package init(name: [UInt8], value: [UInt8]?) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    package init(
-        _ kind: PushKind = .orders, partition: Int32, source: Int64, device: DeviceOrder.Device, deviceHash: String,
-        messageID: String, platform: Platform, app: String? = nil, environment: PushEnvironment? = nil,
-        credential: Int?, expiresAt: WallTime, appendedAt: WallTime? = nil, broadcast: Int64? = nil,
-        value: [UInt8] = [],
-        headers: [Header] = []
-    ) {
-        self.kind = kind
-        self.broadcast = broadcast
-        self.partition = partition
-        self.source = source
-        self.device = device
-        self.deviceHash = deviceHash
-        self.messageID = messageID
-        self.platform = platform
-        self.app = app
-        self.environment = environment
-        self.credential = credential
-        self.expiresAt = expiresAt
-        self.appendedAt = appendedAt
-        self.value = value
-        self.headers = headers
     }
 }
 

@@ -1,7 +1,5 @@
-import Events
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// Where lanes end, or begin, in the dispatch topics of a partition.
 package struct LaneEdge: Equatable, Sendable {

@@ -1,5 +1,4 @@
 import Deliveries
-import Pipeline
 
 /// Whether a cut may be made now, and where (docs/delivery.md). Pure: the caller has asked the broker.
 package struct LaneCutPlan: Equatable, Sendable {

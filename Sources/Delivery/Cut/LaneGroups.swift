@@ -1,7 +1,6 @@
 import Deliveries
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// The lanes' groups and the cut between them, on the broker.
 package struct LaneGroups {

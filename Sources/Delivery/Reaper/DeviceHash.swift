@@ -1,5 +1,4 @@
 import Digests
-import Subscriptions
 
 /// The SHA-256 of a device's token, in 32 bytes.
 package struct DeviceHash: Hashable, Sendable {

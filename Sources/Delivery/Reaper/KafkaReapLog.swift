@@ -1,9 +1,7 @@
 import Deliveries
-import Events
 import JSONReader
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// The reaper's log on Kafka. The group and the transactional id are both `<group.id>-reap`; nobody joins the group, so
 /// that fencing alone leaves one active reaper. One owner, one thread.

@@ -8,19 +8,15 @@ import KafkaClient
 /// say. The judged offsets are spread over the partitions of `notifications.deliveries`, since metadata has 4,096 bytes.
 package struct ReapPositions: Equatable, Sendable {
     /// By partition of `notifications.deliveries`, where to continue.
-    package var next: [Int32: Int64]
+    package var next: [Int32: Int64] = [:]
     /// By partition of `notifications.subscriptions`, the offset up to which it had been read when nulls were written
     /// there that are not verified yet.
     package var unverified: [Int32: Int64] = [:]
     /// Hashes of the credentials of which nothing is deleted until a person confirms it.
     package var held: Set<String> = []
+}
 
-    package init(next: [Int32: Int64] = [:], unverified: [Int32: Int64] = [:], held: Set<String> = []) {
-        self.next = next
-        self.unverified = unverified
-        self.held = held
-    }
-
+extension ReapPositions {
     /// Words of later versions are ignored, and so is metadata that is not a reaper's, such as that of an operator's
     /// reset.
     package init(_ committed: [Int32: CommittedOffset]) {

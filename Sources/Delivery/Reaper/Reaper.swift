@@ -1,6 +1,5 @@
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// Takes dead devices out of the table: reads what `notifications.deliveries` says about them, and writes nulls to
 /// `notifications.subscriptions` (docs/rules.md §12).

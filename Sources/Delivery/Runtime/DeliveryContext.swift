@@ -2,7 +2,6 @@ import Deliveries
 import KafkaClient
 import Pipeline
 import Synchronization
-import Telemetry
 
 /// What the lanes of a process share. Any thread.
 final class DeliveryContext: Sendable {

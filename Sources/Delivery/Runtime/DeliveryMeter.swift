@@ -1,5 +1,4 @@
 import Deliveries
-import KafkaClient
 import Subscriptions
 import Synchronization
 import Telemetry

@@ -1,10 +1,7 @@
-import Digests
 import Foundation
 import HTTPClient
 import KafkaClient
 import Pipeline
-import Subscriptions
-import Telemetry
 
 /// A credential at work: its token, its connections, and the files that hold its secret. One owner.
 final class CredentialSender {

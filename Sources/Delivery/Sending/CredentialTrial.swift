@@ -1,10 +1,6 @@
-import Deliveries
 import Foundation
-import HTTPClient
 import KafkaClient
 import Pipeline
-import Subscriptions
-import Telemetry
 
 /// Whether the provider accepts a credential, found out without notifying anybody: FCM validates a message and sends
 /// nothing, and APNs answers `BadDeviceToken` to a token that nobody has.

@@ -1,7 +1,5 @@
-import Deliveries
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// The credentials of a lane at work. One owner.
 struct LaneSenders: ~Copyable {

@@ -1,5 +1,4 @@
 import JSONReader
-import Subscriptions
 import Time
 
 /// Makes providers' requests of dispatch records. The parser's memory is reused; one owner.

@@ -1,8 +1,5 @@
-import Deliveries
-import JSONReader
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// What a lane has read and not handed in, topic by topic.
 struct LaneIntake: ~Copyable {

@@ -1,10 +1,7 @@
 import Deliveries
-import DispatchRecords
-import Events
 import JSONReader
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// Tells a lane's own records from the others. The parser's memory is reused; one owner.
 struct LaneRecordReader: ~Copyable {
@@ -60,7 +57,7 @@ struct LaneRecordReader: ~Copyable {
             }
         return .own(
             LaneRecord(
-                stream.kind, partition: record.partition, source: note?.offset ?? record.offset,
+                kind: stream.kind, partition: record.partition, source: note?.offset ?? record.offset,
                 device: DeviceOrder.device(of: target.deviceHash), deviceHash: target.deviceHash,
                 messageID: target.messageID, platform: target.platform, app: target.app,
                 environment: target.environment,

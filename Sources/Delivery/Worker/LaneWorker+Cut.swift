@@ -1,6 +1,4 @@
-import Deliveries
 import KafkaClient
-import Pipeline
 
 extension LaneWorker {
     /// Hands the partitions over whose records below the cut are all finished.

@@ -1,7 +1,5 @@
-import Deliveries
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// One lane of a process: one thread with its own consumer, its own transactional producer, and the clients of its
 /// credentials.

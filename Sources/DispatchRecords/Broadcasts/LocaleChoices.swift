@@ -1,4 +1,3 @@
-import Events
 import NotificationPayload
 
 /// Which language of a broadcast a locale gets, remembered for the locales that were asked for: choosing takes longer than

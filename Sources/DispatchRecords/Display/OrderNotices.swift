@@ -1,4 +1,3 @@
-import Events
 import NotificationPayload
 
 /// The titles and bodies of one order's notification, each written once for all devices of a language

@@ -1,5 +1,3 @@
-import JSONReader
-
 extension DeadLetter {
     /// - Parameter found: the record's key; nil if it has none.
     package static func keyOfBroadcast(_ found: UnsafeRawBufferPointer?, id: UnsafeRawBufferPointer) -> DeadLetter {

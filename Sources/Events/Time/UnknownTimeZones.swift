@@ -3,12 +3,7 @@ public struct UnknownTimeZones: Error, Equatable, Sendable, CustomStringConverti
     /// The default zone, if its name is not a time zone.
     public var timeZone: String?
     /// Place id → name, for the names that are not time zones.
-    public var placeTimeZones: [String: String]
-
-    public init(timeZone: String? = nil, placeTimeZones: [String: String] = [:]) {
-        self.timeZone = timeZone
-        self.placeTimeZones = placeTimeZones
-    }
+    public var placeTimeZones: [String: String] = [:]
 
     public var description: String {
         var sentences: [String] = []

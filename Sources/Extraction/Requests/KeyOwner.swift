@@ -1,4 +1,3 @@
-import Events
 import JSONReader
 
 /// Whom a key is reserved for, so that a request must not have it in `app.data` or `message.extras` (docs/rules.md

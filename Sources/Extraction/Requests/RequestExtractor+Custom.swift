@@ -1,6 +1,5 @@
 import Events
 import JSONReader
-import NotificationPayload
 
 /// What is the same for `app.data` and `message.extras` (docs/rules.md §8.6).
 extension RequestExtractor {

@@ -1,6 +1,5 @@
 import Events
 import JSONReader
-import NotificationPayload
 
 extension RequestExtractor {
     /// Document 5's object (docs/rules.md §10).

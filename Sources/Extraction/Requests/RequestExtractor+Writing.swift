@@ -1,6 +1,5 @@
 import Events
 import JSONReader
-import NotificationPayload
 
 extension RequestExtractor {
     /// Appends the notification of a request, what it says, its audiences and their texts.

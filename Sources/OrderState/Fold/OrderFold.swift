@@ -1,5 +1,4 @@
 import Digests
-import Events
 import Extraction
 import Foundation
 

@@ -1,5 +1,3 @@
-import Events
-
 /// The configuration of the order state and its schedule.
 public struct OrderRules: Sendable {
     /// A field expires this long after the record that set it.

@@ -1,6 +1,5 @@
 import KafkaClient
 import Synchronization
-import Telemetry
 
 /// Follows `topic.broadcasts` from its beginning: which broadcasts there are now, and how old that knowledge is.
 ///

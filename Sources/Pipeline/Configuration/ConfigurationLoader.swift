@@ -1,7 +1,4 @@
-import Extraction
 import Foundation
-import KafkaClient
-import Telemetry
 
 /// Makes a configuration from files, environment and flags (docs/code.md §3 "Configuration").
 ///

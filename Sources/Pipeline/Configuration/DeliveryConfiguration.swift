@@ -1,7 +1,5 @@
 import Deliveries
 import Digests
-import KafkaClient
-import Subscriptions
 
 /// How `carillon deliver` sends what the pipeline has written (docs/delivery.md).
 public struct DeliveryConfiguration: Sendable {

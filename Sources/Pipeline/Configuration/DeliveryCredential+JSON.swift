@@ -1,5 +1,4 @@
 import JSONReader
-import Subscriptions
 
 extension DeliveryCredential {
     /// Reads the list of credentials: a JSON list of objects. Paths are relative to the folder of the list.

@@ -1,5 +1,3 @@
-import Events
-
 /// A time as a person gives it in a flag or a setting.
 package enum GivenTime: Equatable {
     case at(WallTime)

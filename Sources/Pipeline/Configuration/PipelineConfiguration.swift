@@ -1,11 +1,5 @@
-import DispatchRecords
-import Events
-import Extraction
-import FanOut
 import KafkaClient
 import NotificationPayload
-import OrderState
-import Telemetry
 
 /// All settings of a pipeline, as one value (docs/code.md §3 "Configuration").
 ///

@@ -1,9 +1,4 @@
 import Digests
-import DispatchRecords
-import Events
-import Extraction
-import FanOut
-import OrderState
 
 /// A hash, in 16 hex digits, of what decides the payloads besides the events: the rules' version, the effective settings,
 /// and the version of the time zone data. Two journal entries with the same hash were written by the same rules.

@@ -1,7 +1,4 @@
-import Events
-import FanOut
 import Foundation
-import Telemetry
 
 extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`

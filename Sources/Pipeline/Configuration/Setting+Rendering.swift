@@ -1,4 +1,3 @@
-import DispatchRecords
 import Foundation
 import JSONReader
 import NotificationPayload

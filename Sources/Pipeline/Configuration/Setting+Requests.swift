@@ -1,4 +1,3 @@
-import Extraction
 import JSONReader
 
 extension Setting {

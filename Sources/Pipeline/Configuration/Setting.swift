@@ -1,8 +1,5 @@
-import DispatchRecords
-import Extraction
 import Foundation
 import JSONReader
-import OrderState
 
 /// One setting: what it is called, what it may be, and where it goes.
 public struct Setting: Sendable {

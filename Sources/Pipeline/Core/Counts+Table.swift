@@ -1,8 +1,3 @@
-import Events
-import OrderState
-import Subscriptions
-import Telemetry
-
 extension Counts {
     /// A metric, and the count that it shows.
     struct Row: Sendable {

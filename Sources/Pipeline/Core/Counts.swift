@@ -1,7 +1,3 @@
-import Events
-import Extraction
-import OrderState
-
 /// The counters. Those of a transaction are added to the process's once it is committed, and discarded when it is aborted.
 /// ``table`` lists each with the name of its metric: a new counter is a property here and a row there.
 public struct Counts: Sendable {

@@ -1,6 +1,3 @@
-import Events
-import OrderState
-
 /// The core's position in what it has extracted: the events of a batch, or the timers of a slice.
 ///
 /// Every batch, refold, slice of timers and abort resets it, and only through ``restart(at:)``.

@@ -1,6 +1,4 @@
 import Digests
-import Events
-import OrderState
 
 /// The metadata string of a committed offset: `v1 w=<ms> n=<partitions> t=<ms>`, with `p=<16 hex digits>` after `w` while
 /// the timers of one instant are split (ADR 31).

@@ -1,7 +1,3 @@
-import Events
-import Extraction
-import OrderState
-
 /// The source of notifications that reads order events: the extraction with the state of orders that it asks, and their
 /// timers.
 ///

@@ -1,6 +1,3 @@
-import FanOut
-import Subscriptions
-
 extension PipelineCore {
     /// Takes the rules and limits from a configuration.
     ///

@@ -1,7 +1,4 @@
-import Events
-import FanOut
 import NotificationPayload
-import OrderState
 
 extension PipelineCore {
     /// Fires each timer of a partition at the moment at which it is due, as a worker does that is never late. Everything

@@ -1,9 +1,3 @@
-import DispatchRecords
-import Events
-import Extraction
-import FanOut
-import OrderState
-
 /// The whole flow, with no broker in it: records and ticks in, records out.
 ///
 ///     orders.events ─► extract ─► resolve (who) ─► render (what) ─► dispatch

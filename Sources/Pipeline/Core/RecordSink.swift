@@ -1,7 +1,4 @@
-import DispatchRecords
-import Events
 import NotificationPayload
-import OrderState
 
 /// Where the core writes to: a transaction of Kafka, the lines of `carillon render`, or a test's array.
 ///

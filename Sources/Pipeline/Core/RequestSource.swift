@@ -1,6 +1,3 @@
-import Events
-import Extraction
-
 /// The source of notifications that reads requests. A request has no state and no timer: each stands alone.
 struct RequestSource: ~Copyable {
     private var extractor: RequestExtractor

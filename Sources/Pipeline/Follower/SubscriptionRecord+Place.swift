@@ -1,5 +1,4 @@
 import KafkaClient
-import Subscriptions
 
 extension SubscriptionRecord {
     /// The header of what `carillon subscriptions mend` and `unsubscribe` write for misplaced records. Its value is the

@@ -1,4 +1,3 @@
-import FanOut
 import KafkaClient
 
 extension TableFollower {

@@ -1,7 +1,3 @@
-import FanOut
-import KafkaClient
-import Subscriptions
-
 extension TableFollower {
     /// Whether the table is read from its topic's beginning: until everything is stored, it is empty to all others.
     var isFilling: Bool { !table.isWhole }

@@ -1,9 +1,5 @@
-import Events
-import FanOut
 import Foundation
 import KafkaClient
-import Subscriptions
-import Telemetry
 
 /// Keeps the subscriptions table at the end of its topic: one thread, one reader of every partition.
 ///

@@ -1,5 +1,3 @@
-import Events
-import FanOut
 import Synchronization
 
 /// Tells the workers when the subscriptions table is fresh enough to fan out from (docs/code.md §6, "subscription

@@ -1,6 +1,3 @@
-import FanOut
-import Subscriptions
-
 /// What the follower has read and not stored yet: larger transactions store faster, and a full disk takes none.
 ///
 /// A complete table gets changes within a few rounds. Into an empty one nothing is stored until everything is read: what

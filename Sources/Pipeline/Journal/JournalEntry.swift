@@ -1,7 +1,5 @@
 import Digests
-import Events
 import KafkaClient
-import OrderState
 
 /// The record that each transaction writes about itself (docs/code.md: "Contracts", notifications.journal; ADR 11,
 /// ADR 30): what no other topic says.

@@ -1,8 +1,4 @@
-import DispatchRecords
-import Events
-import Extraction
 import JSONReader
-import Subscriptions
 
 /// What `carillon render` writes for records of `topic.broadcasts`: a dispatch record for each device that is subscribed
 /// to the channel, or a dead letter (docs/rules.md §14).

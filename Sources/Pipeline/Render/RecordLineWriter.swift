@@ -1,5 +1,3 @@
-import DispatchRecords
-import Events
 import Foundation
 import Glibc
 import NotificationPayload

@@ -1,10 +1,3 @@
-import DispatchRecords
-import Events
-import Extraction
-import FanOut
-import OrderState
-import Subscriptions
-
 /// The core without Kafka: records as lines of JSON in, what the pipeline would write out.
 ///
 /// Pure: the same lines and the same settings give the same bytes. Memory grows with the longest line, the subscriptions

@@ -1,7 +1,4 @@
-import FanOut
 import KafkaClient
-import Subscriptions
-import Telemetry
 
 /// Waits for the broker at the start and checks that it has what the pipeline needs.
 struct BrokerProbe: ~Copyable {

@@ -1,6 +1,4 @@
-import Events
 import Synchronization
-import Telemetry
 
 /// Where a record was that became a dead letter, and why: nothing of what is in it.
 package struct DeadLetterPlace: Sendable, Equatable {

@@ -5,11 +5,7 @@
 /// as `/live`.
 public struct Liveness: Sendable, Equatable {
     /// Whose consumers get nothing: `worker 0`, `the subscriptions table`.
-    public var stuck: [String]
-
-    public init(stuck: [String] = []) {
-        self.stuck = stuck
-    }
+    public var stuck: [String] = []
 
     public var isAlive: Bool { stuck.isEmpty }
 }

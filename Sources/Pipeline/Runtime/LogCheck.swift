@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// Checks whether the log is the one that a store was built from (ADR 30).

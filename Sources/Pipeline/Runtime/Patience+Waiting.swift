@@ -1,6 +1,5 @@
 import Foundation
 import KafkaClient
-import Telemetry
 
 extension Patience {
     /// Retries what needs the broker until it works, with backoff and a line every 10 s.

@@ -1,5 +1,3 @@
-import Telemetry
-
 /// The pipeline's time: the wall clock as it was at the start, plus the time that has passed since then by the machine's
 /// own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is). Setting the wall clock moves no timer. Any thread.
 package struct PipelineClock: Sendable {

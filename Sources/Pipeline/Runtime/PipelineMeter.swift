@@ -1,6 +1,4 @@
-import Events
 import Synchronization
-import Telemetry
 
 /// The counts and measurements of the process: fed by the workers after each commit, read by the status line and, named
 /// by Prometheus's conventions, by monitoring. Any thread.

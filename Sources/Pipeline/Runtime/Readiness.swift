@@ -4,11 +4,7 @@
 /// ``NotificationPipeline/run()`` with an error. `carillon run --http` serves it as `/ready`.
 public struct Readiness: Sendable, Equatable {
     /// What the pipeline waits for; nothing when it is ready.
-    public var reasons: [Reason]
-
-    public init(reasons: [Reason] = []) {
-        self.reasons = reasons
-    }
+    public var reasons: [Reason] = []
 
     public var isReady: Bool { reasons.isEmpty }
 

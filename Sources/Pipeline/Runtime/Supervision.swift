@@ -1,5 +1,4 @@
 import Foundation
-import Telemetry
 
 /// Supervises the threads until all have ended: one failure drains the rest, a drain has a deadline, a worker that hangs
 /// ends the process, and a status line is logged every 10 s.

@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// Which partitions a worker has, and what has to happen before it reads them.

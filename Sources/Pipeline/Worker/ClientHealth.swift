@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// What a worker remembers of the trouble with its clients.

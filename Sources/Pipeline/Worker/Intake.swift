@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// What a worker has read and not released: records of one source. They keep their consumer alive.

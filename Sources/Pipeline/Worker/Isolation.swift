@@ -1,5 +1,3 @@
-import Events
-
 /// The coordinates of an event: of a record of a source's topic.
 package struct EventCoordinates: Hashable, Sendable {
     package var partition: SourcePartition

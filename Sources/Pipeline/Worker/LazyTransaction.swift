@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// A transactional producer whose transaction begins with the first record that is written, or with its commit.

@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// The transaction that a worker has open.

@@ -1,5 +1,3 @@
-import Events
-
 /// A worker's positions in the partitions that it owns, by source.
 package struct Positions {
     package var orders = TopicPositions()

@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// What a worker does after an error of Kafka's: the first of these that fits.

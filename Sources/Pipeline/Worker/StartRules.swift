@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// Where a group may start, and what only an operator can decide (docs/code.md §6, "Where a group starts").

@@ -1,6 +1,3 @@
-import Events
-import OrderState
-
 /// What a worker has processed of a partition, and what it has committed.
 ///
 /// Offsets are counted here, not taken from the client, whose own position is ahead of what it has handed over

@@ -1,4 +1,3 @@
-import Events
 import KafkaClient
 
 /// The transactions of a worker, one after the other, and the search for refused records in them.

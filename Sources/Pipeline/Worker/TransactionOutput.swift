@@ -1,5 +1,3 @@
-import DispatchRecords
-import Events
 import KafkaClient
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.

@@ -1,5 +1,3 @@
-import Events
-
 extension Worker {
     /// Extracts the batch and emits it, in as many transactions as its output needs.
     mutating func process() throws {

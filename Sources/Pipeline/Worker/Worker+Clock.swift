@@ -1,5 +1,4 @@
 import KafkaClient
-import Telemetry
 
 /// The clock of this process is ahead of the broker's: its timers would be sent early (ADR 35).
 struct ClockAhead: Error {

@@ -1,8 +1,5 @@
-import Events
 import KafkaClient
-import OrderState
 import StateStore
-import Telemetry
 
 extension Worker {
     /// Opens the checkpoint of this worker's orders; without one they are folded from the log.

@@ -1,8 +1,4 @@
-import Events
-import FanOut
 import KafkaClient
-import Subscriptions
-import Telemetry
 
 extension Worker {
     /// Recovers from an error, and from what goes wrong meanwhile.

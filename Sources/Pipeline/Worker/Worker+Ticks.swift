@@ -1,7 +1,4 @@
-import Events
 import KafkaClient
-import OrderState
-import Telemetry
 
 /// The ticks that wait for their partition's end, since a tick never overtakes the log, and those in progress.
 struct PendingTicks {

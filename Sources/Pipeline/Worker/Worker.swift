@@ -1,6 +1,4 @@
-import FanOut
 import KafkaClient
-import Telemetry
 
 /// One worker: one thread with its own consumer and its own transactional producer.
 ///

@@ -1,8 +1,5 @@
-import Events
-import FanOut
 import KafkaClient
 import Synchronization
-import Telemetry
 
 /// What the workers of a process share. Any thread.
 final class WorkerContext: Sendable {

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// Why a dead letter is not put back.
 package enum DeadLetterLeft: String, CaseIterable, Sendable, Encodable, CodingKeyRepresentable {
@@ -61,8 +59,6 @@ package struct DeadLetterPlan: Equatable, Sendable, Encodable {
     package internal(set) var events = 0
     /// Of those, the number that this run has already put back.
     package internal(set) var done = 0
-
-    package init() {}
 
     /// Counted by `x-error-code`.
     package var byCode: [String: Count] {

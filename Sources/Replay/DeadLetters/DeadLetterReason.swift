@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// What the headers of a dead letter say about it. Its own headers are the last ones, from `x-error-code` on, after
 /// those of the original record (ADR 10). A record that failed more than once has one group for each failure; the last
 /// counts.

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// Puts dead letters back into the topic of events or of requests, where the running pipeline processes them like any
 /// other record.

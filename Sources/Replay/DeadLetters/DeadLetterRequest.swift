@@ -1,5 +1,3 @@
-import Pipeline
-
 /// Which dead letters are to be put back.
 package struct DeadLetterRequest: Sendable {
     /// When the dead letters were written.

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// Reads what was appended to the log after the plan, before events are put back. One owner, one thread.
 struct DeadLetterWatch: ~Copyable {

@@ -1,5 +1,4 @@
 import KafkaClient
-import Pipeline
 
 /// The events that would be put back, in a ``Scratch`` by the place of their dead letters.
 final class DeadLetterStore {

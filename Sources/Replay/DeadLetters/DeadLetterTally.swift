@@ -1,5 +1,3 @@
-import Pipeline
-
 /// What became of the confirmed dead letters so far; and its text in a cursor.
 package struct DeadLetterTally: Equatable, Sendable {
     package var putBack = 0

@@ -1,7 +1,5 @@
-import Events
 import KafkaClient
 import NotificationPayload
-import Pipeline
 
 /// Applies the present rules to a dead letter, and builds the event or request that would be put back. One owner.
 struct DeadLetterTrial: ~Copyable {

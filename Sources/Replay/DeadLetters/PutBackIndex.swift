@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// What the topics of events and requests say after the dead letters: which of them were put back, and which orders have
 /// newer events. One owner, one thread.

@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// The events and timers whose pushes the broker permanently rejected while the pipeline ran. A replay still renders
 /// them; only their dead letters, `record_refused`, show that they were not sent.
 ///

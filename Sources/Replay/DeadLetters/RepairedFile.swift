@@ -1,6 +1,3 @@
-import KafkaClient
-import Pipeline
-
 /// Dead letters whose values a person has repaired, as JSON lines in the envelope of ``RecordLine``: each names its
 /// dead letter by topic, partition and offset. Key and headers are always the dead letter's own.
 package enum RepairedFile {

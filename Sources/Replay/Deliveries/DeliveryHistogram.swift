@@ -8,8 +8,6 @@ package struct DeliveryHistogram: Equatable, Sendable {
     private var counts: [Int: Int] = [:]
     package private(set) var count = 0
 
-    package init() {}
-
     /// A duration below zero, which a clock that was set back gives, counts as zero.
     package mutating func note(_ milliseconds: Int64) {
         counts[Self.step(min(max(milliseconds, 0), Self.longest)), default: 0] += 1

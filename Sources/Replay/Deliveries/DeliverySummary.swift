@@ -1,5 +1,4 @@
 import Deliveries
-import Subscriptions
 
 /// What became of pushes, counted. A pure value; its size does not depend on the number of outcomes.
 package struct DeliverySummary: Sendable {
@@ -46,8 +45,6 @@ package struct DeliverySummary: Sendable {
     package private(set) var others = Tally()
     /// Records that are no outcomes.
     package var unreadable = 0
-
-    package init() {}
 
     package mutating func note(_ record: DeliveryRecord) {
         total.note(record)

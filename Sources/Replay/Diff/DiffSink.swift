@@ -1,7 +1,3 @@
-import DispatchRecords
-import Events
-import Pipeline
-
 /// Looks up each rendered record among those that exist.
 package struct DiffSink: ~Copyable, ReplaySink {
     /// A rendered record that differs from the one in the topic.
@@ -172,8 +168,6 @@ package struct DiffReport: Encodable {
     private enum CodingKeys: CodingKey {
         case rendered, equal, redriven, redrives, unequal, missing, refused, extra, duplicates, fields
     }
-
-    package init() {}
 
     package var isZero: Bool { unequal + missing + extra + duplicates == 0 }
 }

@@ -1,8 +1,5 @@
 import Digests
-import DispatchRecords
-import Events
 import NotificationPayload
-import Pipeline
 
 /// The identity of a dispatch record: the place of its event, its message id, and its device. Two records with the same
 /// identity are the same push.

@@ -1,7 +1,3 @@
-import DispatchRecords
-import Events
-import Pipeline
-
 /// Records of the dispatch topic by their identity, in a ``Scratch``: what was really sent, or what other rules render.
 ///
 /// A lookup that finds a record removes it; the remaining ones have no counterpart. One owner, one thread.

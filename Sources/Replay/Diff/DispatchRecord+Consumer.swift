@@ -1,5 +1,3 @@
-import DispatchRecords
-import Events
 import KafkaClient
 
 extension DispatchRecord {

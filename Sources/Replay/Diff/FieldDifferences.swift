@@ -45,8 +45,6 @@ package struct FieldDifferences: Encodable {
     private static let mostFields = 200
     private var byName: [String: Field] = [:]
 
-    package init() {}
-
     /// By the number of events, most first.
     package var fields: [Field] {
         byName.values.sorted { ($1.events, $1.records, $0.name) < ($0.events, $0.records, $1.name) }

@@ -1,6 +1,3 @@
-import DispatchRecords
-import Events
-
 /// A copy of a record of the dispatch topic, with the sources of its fields if they are known.
 package struct RenderedRecord: Equatable {
     package struct Header: Equatable {

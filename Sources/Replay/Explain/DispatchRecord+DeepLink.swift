@@ -1,4 +1,3 @@
-import DispatchRecords
 import NotificationPayload
 
 extension DispatchRecord {

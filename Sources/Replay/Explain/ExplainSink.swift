@@ -1,9 +1,4 @@
-import DispatchRecords
-import Events
-import FanOut
 import NotificationPayload
-import OrderState
-import Pipeline
 
 /// Records what became of each event, request and timer.
 package struct ExplainSink: ~Copyable, ReplaySink {

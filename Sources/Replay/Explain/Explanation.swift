@@ -1,8 +1,5 @@
 import Deliveries
-import Events
 import NotificationPayload
-import OrderState
-import Pipeline
 
 /// What became of one event, request or timer, and why.
 package struct Explanation: Equatable, Sendable {

@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// The journal's steps by partition and offset, in a ``Scratch``. One owner.
 package final class JournalIndex {
     /// The group whose steps are returned; those of others are indexed only to know that they exist.

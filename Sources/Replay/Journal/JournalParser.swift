@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// Parses journal entries into their steps (ADR 30).
 package struct JournalParser {

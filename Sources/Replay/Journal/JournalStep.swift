@@ -1,7 +1,3 @@
-import Events
-import OrderState
-import Pipeline
-
 /// What one transaction did to one partition, as recorded in notifications.journal.
 package struct JournalStep: Equatable, Sendable {
     package var partition: SourcePartition
@@ -28,32 +24,9 @@ package struct JournalStep: Equatable, Sendable {
     /// The first record of the range; nil for an empty range.
     package var first: RecordFingerprint?
     /// The state of orders may have been incomplete (ADR 34).
-    package var isIncomplete: Bool
+    package var isIncomplete = false
     /// The place of the entry in the journal.
     package var place: Coordinates
-
-    package init(
-        partition: SourcePartition, from: Int64, to: Int64, watermarkBefore: TimerWatermark,
-        watermarkAfter: TimerWatermark, until: WallTime? = nil, clock: WallTime, table: [Int64]?, rules: String,
-        group: String, cluster: String? = nil, dispatch: String, first: RecordFingerprint? = nil,
-        isIncomplete: Bool = false, place: Coordinates
-    ) {
-        self.partition = partition
-        self.from = from
-        self.to = to
-        self.watermarkBefore = watermarkBefore
-        self.watermarkAfter = watermarkAfter
-        self.until = until
-        self.clock = clock
-        self.table = table
-        self.rules = rules
-        self.group = group
-        self.cluster = cluster
-        self.dispatch = dispatch
-        self.first = first
-        self.isIncomplete = isIncomplete
-        self.place = place
-    }
 
     /// Whether timers fired at its end.
     package var hasTick: Bool { watermarkAfter > watermarkBefore }

@@ -27,8 +27,6 @@ package struct JournalSurvey: Equatable, Sendable {
     package var neighbours: [String: Set<String>] = [:]
     private var reached: Int64?
 
-    package init() {}
-
     package var first: Int64? { lanes.first?.from }
     package var last: Int64? { lanes.map(\.to).max() }
 

@@ -1,7 +1,4 @@
 import Digests
-import Events
-import OrderState
-import Pipeline
 
 /// What many steps have in common.
 struct StepOrigin: Hashable {

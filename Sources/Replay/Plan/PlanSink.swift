@@ -1,8 +1,4 @@
-import DispatchRecords
-import Events
 import NotificationPayload
-import OrderState
-import Pipeline
 
 /// Counts what would be written, and writes nothing. Memory grows with the hours of the range, not with its events.
 package struct PlanSink: ~Copyable, ReplaySink {
@@ -87,8 +83,6 @@ package struct ReplayPlan: Equatable, Sendable, Encodable {
     private enum CodingKeys: CodingKey {
         case notifications, devices, bytes, byType, suppressed, deadLetters, droppedTimers, first, last
     }
-
-    package init() {}
 
     /// Counts a record.
     ///

@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// Decides from the journal what is replayed, how, and how exact the result is. Pure, except for the journal's store.
 package struct ReplayPlanner {
     private let journal: JournalIndex

@@ -1,6 +1,4 @@
 import Deliveries
-import DispatchRecords
-import Events
 
 /// What became of the pushes of devices at their providers, in a ``Scratch``. One owner, one thread.
 package final class DeliveredPushes {

@@ -1,5 +1,3 @@
-import Events
-
 /// The latest notification of each order at a place, in a ``Scratch``. One owner, one thread.
 final class LatestPushes {
     /// Position of a notification: a later one replaces an earlier one, by offset within a partition; across

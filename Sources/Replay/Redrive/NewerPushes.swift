@@ -1,7 +1,3 @@
-import Events
-import Extraction
-import Pipeline
-
 /// The pushes that came after a plan, by what they replace, in a ``Scratch``. One owner, one thread.
 final class NewerPushes {
     private let insert: Statement

@@ -1,5 +1,3 @@
-import Pipeline
-
 /// The pushes of a re-drive in the order in which they are sent, which is the same in every run: by the place of the
 /// event, then by hashes of the notification and of the device. In a ``Scratch``. One owner, one thread.
 package final class RedriveList {

@@ -1,9 +1,3 @@
-import DispatchRecords
-import Events
-import FanOut
-import Pipeline
-import Subscriptions
-
 /// What has changed since a re-drive was planned, and which pushes of its list must therefore not be sent.
 ///
 /// Reads no clock and no log: both are passed in. One owner, one thread. Its input is in a ``Scratch``.

@@ -1,5 +1,3 @@
-import Pipeline
-
 extension ReplayInput {
     /// Checks that the replay is exact: it must be known what was to be sent for the selected range, and what was sent.
     ///

@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// Which past pushes a re-drive sends. A pure value; the time is part of it.
 package struct RedriveRules: Sendable {
     /// By partition, the selected offsets.
@@ -16,8 +13,6 @@ package struct RedriveRules: Sendable {
     package var began = WallTime.distantFuture
     /// The last push that was sent, by its position in the list; empty: none.
     package var sentUpTo: [UInt8] = []
-
-    package init() {}
 
     /// Whether the records of an event, or timers that fired before it, are selected by their place.
     func selects(_ partition: SourcePartition, _ offset: Int64, isTimer: Bool) -> Bool {

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// Sends the pushes of a list in order, one transaction for each second's worth, starting at the cursor. Before each
 /// transaction it checks what has changed since the plan, and leaves out the pushes that must no longer be sent.

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// The options of a re-drive.
 package struct RedriveRequest: Sendable {

@@ -1,7 +1,3 @@
-import DispatchRecords
-import Events
-import Pipeline
-
 /// Lists the pushes that a re-drive may send, and records the latest ones, selected or not: the notification of each order,
 /// and a device's push of each collapse key of requests. Reads no clock.
 package struct RedriveSink: ~Copyable, ReplaySink {

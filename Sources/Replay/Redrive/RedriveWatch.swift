@@ -1,9 +1,4 @@
-import DispatchRecords
-import Events
-import FanOut
 import KafkaClient
-import Pipeline
-import Subscriptions
 
 /// Reads what came after the plan, before each slice of a re-drive, and judges pushes by it and by the
 /// clock.

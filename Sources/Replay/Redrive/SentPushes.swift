@@ -1,6 +1,3 @@
-import DispatchRecords
-import Pipeline
-
 /// Which devices have which messages, whatever the source of the record, in a ``Scratch``. One owner, one thread.
 ///
 /// In a log that was restored from a mirror, events have other offsets, so their pushes look unsent.

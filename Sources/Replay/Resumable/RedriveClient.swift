@@ -1,5 +1,4 @@
 import KafkaClient
-import Pipeline
 
 /// The two clients of a ``RedriveProducer``: one writes, the other queries the group's committed offsets.
 struct RedriveClient: ~Copyable {

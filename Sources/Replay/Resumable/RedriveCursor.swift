@@ -1,7 +1,5 @@
-import Events
 import Foundation
 import KafkaClient
-import Pipeline
 
 /// How far a re-drive is, and what it needs to resume: the text of its positions. The counts of the cursor with the
 /// most pushes are current; the ranges are each partition's own.

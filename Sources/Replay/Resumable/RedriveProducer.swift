@@ -1,7 +1,5 @@
-import DispatchRecords
 import Foundation
 import KafkaClient
-import Pipeline
 
 /// Writes records to a live topic exactly once, across crashes, lost responses and concurrent starts: each transaction
 /// carries records and the position after them, and the next process resumes at the last committed position.

@@ -1,5 +1,4 @@
 import CSQLite
-import Events
 
 /// A prepared statement of a ``Scratch``: bound to values, then stepped through its rows.
 ///

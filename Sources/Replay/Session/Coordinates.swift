@@ -1,17 +1,10 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// The coordinates of a record in a topic that the context names. Those of an event or a request are
 /// ``EventCoordinates``.
 package struct Coordinates: Hashable, Sendable {
     package var partition: Int32
     package var offset: Int64
-
-    package init(partition: Int32, offset: Int64) {
-        self.partition = partition
-        self.offset = offset
-    }
 
     package func position(in topic: String) -> RecordPosition { RecordPosition(topic, partition, offset) }
 }

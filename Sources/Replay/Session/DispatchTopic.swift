@@ -1,5 +1,3 @@
-import DispatchRecords
-import Events
 import KafkaClient
 
 /// Reads the records of a dispatch topic. One owner; the memory is reused.

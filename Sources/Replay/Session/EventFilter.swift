@@ -1,8 +1,4 @@
-import Events
-import Extraction
-import JSONReader
 import NotificationPayload
-import Pipeline
 
 /// Which events and requests a replay selects, in addition to the range of offsets. Empty: all. A rule never selects what
 /// does not have its member.

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 
 /// Reads the topics that a replay needs, committed records only. One owner, one thread.
 package struct KafkaLog: ~Copyable {

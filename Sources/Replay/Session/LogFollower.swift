@@ -1,5 +1,4 @@
 import KafkaClient
-import Pipeline
 
 /// Follows topics from given offsets: each call reads what has been appended since the last one. Committed records
 /// only.

@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// Progress of a ``Reexecution`` in one partition.
 final class PartitionRun {
     let span: ReplaySpan

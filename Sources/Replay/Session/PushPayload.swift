@@ -1,5 +1,4 @@
 import JSONReader
-import Subscriptions
 
 /// The value of a dispatch record split into its members, for comparisons and for people: by path; members of the
 /// app's own payload by their bare names. Not for the hot path.

@@ -1,7 +1,3 @@
-import Events
-import Extraction
-import Pipeline
-
 /// Reads events and requests as the extraction does, each by itself. One owner.
 struct RecordReader: ~Copyable {
     private var events: EventReader

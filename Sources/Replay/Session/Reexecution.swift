@@ -1,8 +1,3 @@
-import Events
-import FanOut
-import OrderState
-import Pipeline
-
 /// A part of a partition that is replayed in one pass over the log.
 package struct ReplaySpan: Equatable, Sendable {
     package var partition: SourcePartition

@@ -1,5 +1,4 @@
 import KafkaClient
-import Pipeline
 
 /// What every replay needs: settings, disk space, the time, a log, and callbacks for
 /// progress and cancellation.

@@ -1,7 +1,3 @@
-import Events
-import FanOut
-import Pipeline
-
 /// What is to be replayed.
 package struct ReplayRequest: Sendable {
     /// Times of records: from the first one at or after `from` to the last one before `to`.
@@ -37,9 +33,7 @@ package struct ReplayRefusal: Error, CustomStringConvertible {
 }
 
 /// The replay was cancelled.
-package struct ReplayStopped: Error {
-    package init() {}
-}
+package struct ReplayStopped: Error {}
 
 /// What a replay knows about its input before it renders anything.
 package struct ReplayInput: Sendable {
@@ -56,8 +50,6 @@ package struct ReplayInput: Sendable {
     package var approximations: [String] = []
     /// Further notes for a person.
     package var notes: [String] = []
-
-    package init() {}
 
     package var isApproximate: Bool { !approximations.isEmpty }
     /// The number of steps of the journal by the hash of their rules.

@@ -1,9 +1,3 @@
-import Events
-import FanOut
-import KafkaClient
-import Pipeline
-import Subscriptions
-
 /// The queries to the log that decide what is replayed.
 extension ReplaySession {
     /// The group's committed part of ranges, if it matters.

@@ -1,8 +1,3 @@
-import DispatchRecords
-import Events
-import KafkaClient
-import Pipeline
-
 /// The pushes that were sent, beside the replay.
 extension ReplaySession {
     /// Reads the dispatch topic, and compares the replay with it.

@@ -1,8 +1,3 @@
-import Events
-import FanOut
-import KafkaClient
-import Pipeline
-
 /// A replay from Kafka: finds out what the pipeline did (``prepare(_:)``), then replays it into a sink, once or more
 /// often.
 ///

@@ -1,9 +1,4 @@
-import DispatchRecords
-import Events
-import FanOut
 import NotificationPayload
-import OrderState
-import Pipeline
 
 /// The output of a replay: receives what the pipeline would write, and the transaction that it belongs to.
 package protocol ReplaySink: RecordSink, ~Copyable {

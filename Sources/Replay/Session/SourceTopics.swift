@@ -1,6 +1,3 @@
-import Events
-import Pipeline
-
 /// The topics of the sources, compared as bytes.
 struct SourceTopics {
     private let topics: [(source: SourceKind, name: [UInt8])]

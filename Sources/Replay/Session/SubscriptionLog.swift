@@ -1,6 +1,4 @@
-import FanOut
 import KafkaClient
-import Pipeline
 
 /// Loads the versions of the subscriptions, and finds the position of the table from which on they are complete.
 ///

@@ -1,9 +1,5 @@
-import DispatchRecords
-import Events
 import KafkaClient
 import NotificationPayload
-import OrderState
-import Pipeline
 
 /// Writes the records for the dispatch topic and the dead letters as lines of JSON, as `carillon render` does.
 package struct LineSink: ~Copyable, ReplaySink {

@@ -1,8 +1,5 @@
 import Digests
-import Events
-import FanOut
 import StateStore
-import Subscriptions
 
 /// The history of all subscriptions, in a ``Scratch``: who was subscribed when the table was at given offsets.
 ///

@@ -8,10 +8,6 @@ extension Subscription {
         /// One sentence per problem.
         public var problems: [String]
 
-        public init(problems: [String]) {
-            self.problems = problems
-        }
-
         public var description: String {
             problems.joined(separator: "; ")
         }

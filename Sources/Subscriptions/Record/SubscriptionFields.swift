@@ -1,6 +1,5 @@
 import Events
 import JSONReader
-import NotificationPayload
 
 /// A subscription as borrowed bytes, checked without making a string.
 struct SubscriptionFields {

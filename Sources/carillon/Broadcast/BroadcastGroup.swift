@@ -1,6 +1,5 @@
 import Broadcasts
 import KafkaClient
-import Pipeline
 import Replay
 
 /// What the group of `carillon broadcasts` has committed of the subscriptions.

@@ -1,5 +1,4 @@
 import Arguments
-import Events
 import Pipeline
 
 /// `carillon broadcast list`

@@ -1,6 +1,4 @@
-import Events
 import KafkaClient
-import Pipeline
 import Replay
 
 /// What `topic.broadcasts` holds, in its order.

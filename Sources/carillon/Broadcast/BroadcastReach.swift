@@ -1,7 +1,5 @@
-import Events
 import NotificationPayload
 import Pipeline
-import Subscriptions
 
 /// The devices that a broadcast would go to now, by language and provider.
 struct BroadcastReach: Equatable {

@@ -1,6 +1,3 @@
-import DispatchRecords
-import Events
-import Extraction
 import Pipeline
 
 /// Reads records of `topic.broadcasts` by the rules of `carillon broadcasts`. One owner.

@@ -3,7 +3,6 @@ import Broadcasts
 import Console
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// `carillon broadcasts`
 struct BroadcastsCommand: ParsableCommand {

@@ -1,4 +1,3 @@
-import Deliveries
 import Delivery
 import Pipeline
 

@@ -1,5 +1,4 @@
 import KafkaClient
-import Pipeline
 import Replay
 
 /// The plan of `carillon replay dead-letters`.

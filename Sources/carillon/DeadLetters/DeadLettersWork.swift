@@ -1,5 +1,4 @@
 import Foundation
-import Pipeline
 import Replay
 
 /// The work of `carillon replay dead-letters`: the plan, the confirmation, the writing, and the reports.

@@ -1,7 +1,5 @@
 import Arguments
-import Events
 import Foundation
-import Pipeline
 import Replay
 
 /// `carillon replay dead-letters`

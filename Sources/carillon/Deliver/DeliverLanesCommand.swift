@@ -1,8 +1,5 @@
 import Arguments
-import Deliveries
 import Delivery
-import KafkaClient
-import Pipeline
 
 /// `carillon deliver lanes`
 struct DeliverLanesCommand: ParsableCommand {

@@ -1,7 +1,6 @@
 import Arguments
 import Delivery
 import Foundation
-import Pipeline
 
 /// `carillon deliver reap`
 struct DeliverReapCommand: ParsableCommand {

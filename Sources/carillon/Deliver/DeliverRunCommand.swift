@@ -3,7 +3,6 @@ import Console
 import Delivery
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// `carillon deliver run`
 struct DeliverRunCommand: ParsableCommand {

@@ -1,4 +1,3 @@
-import Pipeline
 import Replay
 
 /// The outcome of `carillon deliveries summary`.

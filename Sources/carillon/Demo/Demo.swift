@@ -2,7 +2,6 @@ import Foundation
 import KafkaClient
 import Pipeline
 import ProviderStandIn
-import Telemetry
 
 /// An embedded Kafka, the stand-ins of FCM and APNs, and the settings of everything that runs on them.
 ///

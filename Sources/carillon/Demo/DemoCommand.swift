@@ -1,7 +1,5 @@
 import Arguments
 import Foundation
-import Pipeline
-import Telemetry
 
 /// `carillon demo`
 struct DemoCommand: ParsableCommand {

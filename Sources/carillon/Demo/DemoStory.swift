@@ -1,8 +1,6 @@
 import Deliveries
-import Events
 import KafkaClient
 import NotificationPayload
-import Pipeline
 import ProviderStandIn
 import Replay
 

@@ -1,9 +1,7 @@
 import Broadcasts
 import Digests
 import KafkaClient
-import Pipeline
 import Replay
-import Subscriptions
 
 /// Why one device got a broadcast, or did not.
 struct BroadcastExplanation: Report {

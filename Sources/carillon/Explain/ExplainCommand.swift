@@ -1,5 +1,4 @@
 import Arguments
-import Pipeline
 import Replay
 
 /// `carillon explain`

@@ -1,7 +1,5 @@
-import Events
 import KafkaClient
 import NotificationPayload
-import Pipeline
 import Replay
 
 /// An explanation of one event, request or timer.

@@ -1,5 +1,3 @@
-import Events
-import OrderState
 import Pipeline
 
 /// Why somebody was not notified, for a support engineer: the label, which can be looked up and counted,

@@ -1,4 +1,3 @@
-import Pipeline
 import Replay
 
 /// What of the topics of events and requests was searched, for a person.

@@ -1,8 +1,4 @@
-import DispatchRecords
-import Events
-import FanOut
 import Pipeline
-import Subscriptions
 
 /// What the pipeline would make of a request now: the daemon's own core, without Kafka.
 struct RequestTrial {

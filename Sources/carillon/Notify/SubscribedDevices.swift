@@ -1,7 +1,5 @@
-import Events
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// The present subscriptions to some audiences, as a pipeline that has read the topic to its end has them.
 enum SubscribedDevices {

@@ -1,5 +1,4 @@
 import Arguments
-import Events
 import Foundation
 import KafkaClient
 import Pipeline

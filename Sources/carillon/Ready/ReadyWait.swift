@@ -1,7 +1,6 @@
 import Foundation
 import HTTPClient
 import Pipeline
-import Telemetry
 
 /// Asks `/ready` until the answer is that the daemon works.
 struct ReadyWait {

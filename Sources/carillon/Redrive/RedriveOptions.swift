@@ -1,7 +1,5 @@
 import Arguments
 import Digests
-import Events
-import Pipeline
 import Replay
 
 /// What a re-drive sends, and how fast.

@@ -1,5 +1,4 @@
 import Foundation
-import Pipeline
 import Replay
 
 /// The work of `carillon replay redrive`: the plan, the confirmation, the sending, and the reports.

@@ -1,8 +1,6 @@
 import Arguments
-import FanOut
 import Foundation
 import Pipeline
-import Subscriptions
 
 /// `carillon render`
 struct RenderCommand: ParsableCommand {

@@ -1,5 +1,4 @@
 import Broadcasts
-import Pipeline
 import Replay
 
 /// What the journal of broadcasts has of a stretch of time: a replay leaves broadcasts out, and says how much it leaves out.

@@ -1,8 +1,5 @@
 import Arguments
-import Events
-import FanOut
 import Foundation
-import Pipeline
 import Replay
 
 /// The events and requests to replay; each of the replay commands has these options as a group.

@@ -1,6 +1,5 @@
 import Arguments
 import Foundation
-import Pipeline
 import Replay
 
 /// `carillon replay write`

@@ -2,7 +2,6 @@ import Arguments
 import Console
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// `carillon run`
 struct RunCommand: ParsableCommand {

@@ -1,11 +1,8 @@
 import Delivery
-import FanOut
 import Foundation
 import HTTPServer
 import KafkaClient
-import Pipeline
 import Replay
-import Subscriptions
 
 extension CommandFailure {
     /// The failure that an error means to the caller of the command.

@@ -2,7 +2,6 @@ import Arguments
 import Foundation
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// The configuration options; each command that needs them takes them as a group.
 struct ConfigurationOptions: ParsableArguments {

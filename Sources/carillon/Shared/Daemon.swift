@@ -2,7 +2,6 @@ import Console
 import Foundation
 import KafkaClient
 import Pipeline
-import Telemetry
 
 /// What the commands that run until a signal have around their service.
 enum Daemon {

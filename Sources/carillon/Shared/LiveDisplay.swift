@@ -1,7 +1,6 @@
 import Foundation
 import Pipeline
 import Synchronization
-import Telemetry
 
 /// One line at the bottom of a terminal that shows the pipeline at work; nothing if standard error is no terminal.
 ///

@@ -1,6 +1,5 @@
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// What the partitions of notifications.subscriptions say about one key, and what puts it right.
 ///

@@ -1,7 +1,5 @@
 import Arguments
-import FanOut
 import Pipeline
-import Subscriptions
 
 extension Platform: ExpressibleByArgument {}
 extension PushEnvironment: ExpressibleByArgument {}

@@ -1,7 +1,5 @@
-import FanOut
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// Writes to the subscriptions topic.
 struct SubscriptionWriter: ~Copyable {

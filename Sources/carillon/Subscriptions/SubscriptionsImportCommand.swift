@@ -1,9 +1,6 @@
 import Arguments
-import FanOut
 import Foundation
-import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// `carillon subscriptions import`
 struct SubscriptionsImportCommand: ParsableCommand {

@@ -1,10 +1,7 @@
 import Arguments
-import Events
-import FanOut
 import Foundation
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// `carillon subscriptions list`
 struct SubscriptionsListCommand: ParsableCommand {

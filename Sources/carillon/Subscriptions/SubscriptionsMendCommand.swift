@@ -1,7 +1,5 @@
 import Arguments
-import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// `carillon subscriptions mend`
 struct SubscriptionsMendCommand: ParsableCommand {

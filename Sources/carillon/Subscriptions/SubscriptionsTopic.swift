@@ -1,6 +1,5 @@
 import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// Reads notifications.subscriptions as a pipeline does, with progress on a terminal.
 struct SubscriptionsTopic {

@@ -1,8 +1,5 @@
 import Arguments
-import FanOut
-import KafkaClient
 import Pipeline
-import Subscriptions
 
 /// `carillon unsubscribe`
 struct UnsubscribeCommand: ParsableCommand {

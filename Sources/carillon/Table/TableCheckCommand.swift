@@ -1,9 +1,6 @@
 import Arguments
-import Events
-import FanOut
 import Foundation
 import Pipeline
-import Subscriptions
 
 /// `carillon table check`
 struct TableCheckCommand: ParsableCommand {

@@ -1,6 +1,5 @@
 import Arguments
 import KafkaClient
-import Pipeline
 
 /// `carillon topics check`
 struct TopicsCheckCommand: ParsableCommand {

@@ -38,7 +38,7 @@ struct Lane {
         credential: Int? = 0, broadcast: Int64? = nil
     ) -> LaneRecord {
         LaneRecord(
-            kind, partition: 0, source: source, device: device, deviceHash: String(repeating: "0a", count: 32),
+            kind: kind, partition: 0, source: source, device: device, deviceHash: String(repeating: "0a", count: 32),
             messageID: "\(kind == .orders ? "m" : "b")\(source)", platform: .fcm, credential: credential,
             expiresAt: expiresAt, broadcast: broadcast)
     }

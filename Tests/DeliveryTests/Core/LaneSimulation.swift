@@ -131,7 +131,7 @@ struct LaneSimulation {
         // The dispatcher has stopped before a broadcast is over for long.
         let live = broadcasts.indices.filter { broadcasts[$0].endedAt.map { now - $0 < 500 } ?? true }
         let record = LaneRecord(
-            kind, partition: partition, source: Int64(logs[place, default: []].count), device: device,
+            kind: kind, partition: partition, source: Int64(logs[place, default: []].count), device: device,
             deviceHash: String(repeating: "0", count: 64), messageID: "m\(sources.count)", platform: .fcm,
             credential: 0, expiresAt: now + life,
             broadcast: kind == .broadcasts ? live.randomElement(using: &random).map { Int64($0) } : nil)
