@@ -71,7 +71,7 @@ extension Setting {
             "The zone whose clock and calendar a payload shows. Times with an offset are converted to it; times without one are kept."
         ) { text, draft in
             draft.timeZone = text
-            return !text.isEmpty
+            return true
         },
         .custom(
             "place-time-zones", default: .none, allowed: "place=Zone,… or @FILE with a line place=Zone for each",

@@ -9,10 +9,7 @@ struct DeliveryCredentialTests {
     private let folder = TemporaryFolder()
 
     private func load(_ value: String) -> LoadedConfiguration {
-        var loader = ConfigurationLoader()
-        loader.flags = [.init(name: "--set", key: "delivery.credentials", value: value)]
-        loader.environment = ["HOME": "/home/test", "KAFKA_BOOTSTRAP_SERVERS": "broker:9092"]
-        return loader.load()
+        LoadedConfiguration.of(["delivery.credentials": value])
     }
 
     private func load(list: String) throws -> LoadedConfiguration {

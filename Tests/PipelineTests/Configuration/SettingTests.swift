@@ -1,0 +1,173 @@
+import Extraction
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+@Suite("Each setting by itself (docs/settings.md)")
+struct SettingTests {
+    /// What a setting takes, and what it refuses.
+    private struct Values {
+        var taken: [String]
+        var refused: [String]
+
+        init(_ taken: [String], refused: [String]) {
+            self.taken = taken
+            self.refused = refused
+        }
+
+        static let servers = Values(
+            ["https://push.example.com", "https://localhost:8443", "https://10.0.0.1", "https://[::1]:443"],
+            refused: [
+                "", "https://", "http://a.example", "a.example", "https://a.example/", "https://a.example/v1",
+                "https://a.example?x=1", "https://a.example#x", "https://user@a.example", "https://a b",
+                "https://a.example:", "https://a.example:0", "https://a.example:65536", "https://::1",
+                " https://a.example",
+            ])
+        static let links = Values(
+            ["https://shop.example/o/{order_id}#map"],
+            refused: [
+                "", "http://shop.example/{order_id}", "https://shop.example/",
+                "https://shop.example/{order_id}/{order_id}", "https://{order_id}", "https://shop.example/{id}",
+                "https://shop.example/{order_id}?t={order_type}",
+            ])
+        static let statuses = Values(["new, open", "done"], refused: ["", "a,,b", ","])
+        static let files = Values([""], refused: ["{}", "types.json", "@/nowhere/types.json"])
+    }
+
+    /// Those whose values do not follow from ``Setting/allowed``.
+    private static let values = [
+        "from": Values(["earliest", "latest", "2026-11-21T10:00:00.5+01:00", "-1h"], refused: ["", "yesterday"]),
+        "state.dir": Values(["/tmp/x"], refused: [""]),
+        "time-zone": Values(["Europe/Berlin"], refused: ["", "Europe/Berln"]),
+        "place-time-zones": Values(["7=Asia/Tokyo,8 = Europe/Berlin"], refused: ["7", "@/nowhere/zones"]),
+        "dispatch.headers": Values(["order-id, audience", "app"], refused: ["colour", "app,colour"]),
+        "http": Values(["127.0.0.1:9464", "[::1]:9464"], refused: ["", "9464", "127.0.0.1", "127.0.0.1:65536"]),
+        "schedule.unpicked-statuses": .statuses, "state.terminal-statuses": .statuses,
+        "deep-link.food": .links, "deep-link.d2d": .links,
+        "delivery.fcm-url": .servers, "delivery.apns-url": .servers,
+        "delivery.ca-file": Values([], refused: ["", "/nowhere/ca.pem", "/"]),
+        "delivery.lanes": Values(["f:fcm, a:apns"], refused: ["fcm:fcm", "x:sms"]),
+        "delivery.retry": Values(
+            ["1s", "1s,2s, 1h", "1500ms,2s,3s,4s,5s,6s"],
+            refused: [
+                "", ",", "10s,", "10s,,1m", ",10s", "10", "10s 1m", "1m,10s", "10s,10s", "999ms", "61m",
+                "1s,2s,3s,4s,5s,6s,7s",
+            ]),
+        "app-types": .files, "display.templates": .files, "delivery.credentials": .files,
+    ]
+
+    private static func values(of setting: Setting) throws -> Values {
+        if let values = Self.values[setting.key] { return values }
+        if let match = setting.allowed.wholeMatch(of: /a whole number from (\d+) to (\d+)/) {
+            let (least, most) = (try #require(Int(match.1)), try #require(Int(match.2)))
+            return Values(["\(least)", "\(most)"], refused: ["\(least - 1)", "\(most + 1)", "", "1.5", "many"])
+        }
+        if let match = setting.allowed.wholeMatch(of: /a duration from (\w+) to (\w+), such as \w+/) {
+            let least = try #require(ConfigurationText.duration(String(match.1)))
+            let most = try #require(ConfigurationText.duration(String(match.2)))
+            let beyond = [least - .milliseconds(1), most + .milliseconds(1)].map(ConfigurationText.text)
+            return Values([String(match.1), String(match.2)], refused: beyond + ["", "1", "1 s"])
+        }
+        if let match = setting.allowed.wholeMatch(of: /one of (.+)/) {
+            return Values(match.1.split(separator: ", ").map(String.init), refused: ["", "other"])
+        }
+        switch setting.allowed {
+        case "true or false": return Values(["true", "false"], refused: ["", "maybe"])
+        case "letters, digits, '.', '_' and '-', at most 200":
+            return Values(["shop.a_b-1", String(repeating: "x", count: 200)], refused: ["", "a b", "a/b"])
+        case "empty, or letters, digits, '.', '_' and '-', at most 200":
+            return Values(["", "shop.a_b-1"], refused: ["a b", "a/b", String(repeating: "x", count: 201)])
+        default: throw Untested(setting: setting.key)
+        }
+    }
+
+    private struct Untested: Error {
+        var setting: String
+    }
+
+    private func draft() throws -> ConfigurationDraft {
+        ConfigurationDraft(
+            configuration: PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules()),
+            now: 5_000_000)
+    }
+
+    @Test("it takes what it allows, its bounds too, and every value but the default changes something")
+    func taken() throws {
+        for setting in Setting.all {
+            var usual = try draft()
+            if case .value(let text) = setting.defaultValue { try setting.read(text, &usual) }
+            var found: Set = ["\(usual)"]
+            let values = try Self.values(of: setting).taken
+            for value in values {
+                var changed = try draft()
+                try setting.read(value, &changed)
+                found.insert("\(changed)")
+            }
+            // At most one of them is the default.
+            #expect(found.count >= values.count, "\(setting.key)")
+        }
+    }
+
+    @Test("it refuses anything else, and names itself, the value and what is allowed")
+    func refused() throws {
+        for setting in Setting.all {
+            let refused = try Self.values(of: setting).refused
+            #expect(!refused.isEmpty)
+            for value in refused {
+                let problems = LoadedConfiguration.of([setting.key: value]).problems.map(\.description)
+                #expect(problems.count == 1, "\(setting.key)=\(value): \(problems)")
+                let begins = "--set (\(setting.key)): '\(value)' "
+                #expect(problems.first?.hasPrefix(begins) == true, "\(problems)")
+                let reason = problems.first?.dropFirst(begins.count) ?? ""
+                #expect(
+                    reason.hasPrefix("is not allowed; it must be \(setting.allowed)")
+                        || (value.hasPrefix("@") && reason.hasPrefix("cannot be read: "))
+                        || (setting.key == "time-zone" && reason.hasPrefix("is not a time zone; ")), "\(problems)")
+            }
+        }
+    }
+
+    @Test("it reaches its own field")
+    func fields() throws {
+        let loaded = LoadedConfiguration.of([
+            "topic.deliveries": "shop.ends", "delivery.retry": "1500ms,60s,15m", "delivery.in-flight": "7",
+            "delivery.window": "65", "delivery.fcm-rate": "61", "delivery.give-up": "2h",
+            "delivery.commit-interval": "11ms", "delivery.apns-port": "2197",
+            "delivery.fcm-url": "https://f.example", "delivery.apns-url": "https://a.example",
+        ])
+        let configuration = try loaded.checked()
+        let delivery = configuration.delivery
+        #expect(configuration.topics.deliveries == "shop.ends")
+        #expect(
+            delivery.retryTopics(of: "pushes") == ["pushes.retry.1500ms", "pushes.retry.1m", "pushes.retry.15m"])
+        #expect((delivery.inFlight, delivery.window, delivery.fcmPerMinute) == (7, 65, 61))
+        #expect((delivery.longestTry, delivery.commitInterval) == (.seconds(7_200), .milliseconds(11)))
+        #expect(delivery.apnsPort == 2_197)
+        #expect((delivery.fcmURL, delivery.apnsURL) == ("https://f.example", "https://a.example"))
+    }
+
+    @Test("lanes: the problem of the rules is said")
+    func lanes() {
+        let problems = LoadedConfiguration.of(["delivery.lanes": "fcm:fcm"]).problems.map(\.message)
+        #expect(
+            problems.first?.hasSuffix("no lane has all other records of apns: there is no rule for it alone") == true)
+    }
+
+    @Test("a file of authorities has a certificate")
+    func authorities() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        for (name, text) in [("ca.pem", "# ours\n-----BEGIN CERTIFICATE-----\n"), ("empty.pem", "")] {
+            let path = "\(folder.path)/\(name)"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            let loaded = LoadedConfiguration.of(["delivery.ca-file": path])
+            if text.isEmpty {
+                #expect(loaded.problems.count == 1)
+            } else {
+                #expect(try loaded.checked().delivery.caFile == path)
+            }
+        }
+    }
+}
