@@ -2,8 +2,8 @@ import Events
 import JSONReader
 
 /// The headers of a record that describe its event. If a name occurs twice, the last one counts, as for Kafka's own
-/// `lastHeader`. The coordinates of the original record are an exception: the first ones count, since each later stage
-/// appends its own.
+/// `lastHeader`. The coordinates of the original record are an exception: the first ones after a mark of ours count. Each
+/// later failure appends its own, and without a mark they say what another program did.
 struct RecordHeaders {
     var isStructured = false
     var ceID: UnsafeRawBufferPointer?
@@ -13,6 +13,8 @@ struct RecordHeaders {
     /// Debezium's event id and type.
     var outboxID: UnsafeRawBufferPointer?
     var outboxType: UnsafeRawBufferPointer?
+    /// Whether `x-error-code` of a dead letter of ours, or `replay-of` of one that was put back, came before.
+    private var isMarked = false
     private var originalTopic: UnsafeRawBufferPointer?
     private var originalPartition: UnsafeRawBufferPointer?
     private var originalOffset: UnsafeRawBufferPointer?
@@ -30,11 +32,14 @@ struct RecordHeaders {
             case 7 where name == "ce_time": ceTime = value
             case 9 where name == "ce_source": ceSource = value
             case 9 where name == "eventType": outboxType = value
+            case 9 where name == "replay-of": isMarked = true
             case 12 where header.name.equalsIgnoringCase("content-type"):
                 isStructured = value.hasPrefixIgnoringCase("application/cloudevents")
-            case 22 where name == "__connect.errors.topic": originalTopic = originalTopic ?? value
-            case 23 where name == "__connect.errors.offset": originalOffset = originalOffset ?? value
-            case 26 where name == "__connect.errors.partition": originalPartition = originalPartition ?? value
+            case 12 where name == "x-error-code": isMarked = true
+            case 22 where isMarked && name == "__connect.errors.topic": originalTopic = originalTopic ?? value
+            case 23 where isMarked && name == "__connect.errors.offset": originalOffset = originalOffset ?? value
+            case 26 where isMarked && name == "__connect.errors.partition":
+                originalPartition = originalPartition ?? value
             default: break
             }
         }

@@ -3,8 +3,8 @@ import NotificationPayload
 
 /// Applies the present rules to a dead letter, and builds the event or request that would be put back. One owner.
 struct DeadLetterTrial: ~Copyable {
-    /// The headers that tell the pipeline the place of the event when it first failed. An event without an id of its
-    /// own gets its message id from them, and an event with these headers is never treated as a duplicate.
+    /// The headers that tell the pipeline the place of the event when it first failed, after ``mark``. An event without
+    /// an id of its own gets its message id from them, and an event with these headers is never treated as a duplicate.
     private static let coordinates = [
         "__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset",
     ]
@@ -73,15 +73,12 @@ struct DeadLetterTrial: ~Copyable {
         func copy(_ header: EventHeader) -> RecordHeader {
             RecordHeader(String(decoding: header.name, as: UTF8.self), header.value.map { Array($0) })
         }
-        var headers = all[..<reason.originalHeaders].map(copy)
-        // It was put back before, and failed again.
-        if headers.contains(where: { $0.name == mark }) {
-            headers.removeAll { $0.name == mark || $0.name == RedriveProducer.header }
-        }
-        if !headers.contains(where: { $0.name == coordinates[0] }) {
-            headers += all[reason.originalHeaders...].map(copy).filter { coordinates.contains($0.name) }
-        }
-        return headers + [RecordHeader(mark, Array(place.utf8))]
+        let headers = all[..<reason.originalHeaders].map(copy)
+        // It was put back before, and failed again: what follows the mark of that time is ours.
+        let end = headers.firstIndex { $0.name == mark } ?? headers.endIndex
+        let first = end < headers.endIndex ? headers[end...] : all[reason.originalHeaders...].map(copy)[...]
+        return headers[..<end] + [RecordHeader(mark, Array(place.utf8))]
+            + coordinates.compactMap { name in first.first { $0.name == name } }
     }
 
     private mutating func read(_ event: ProducerRecord, at place: EventCoordinates) -> DeadLetterReading {

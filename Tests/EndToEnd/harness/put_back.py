@@ -89,7 +89,9 @@ def check_once(world, count, ids, topic="events"):
         reason = dict(letter.headers)
         own = next(index for index, (name, _) in enumerate(letter.headers) if name == "x-error-code")
         expect("key and value", (each.key, each.value), (letter.key, letter.value))
-        expect("headers", list(each.headers[:-2]), list(letter.headers[:own]) + [(name, reason[name]) for name in COORDINATES])
+        mark = ("replay-of", dict(each.headers)["replay-of"])
+        first = [(name, reason[name]) for name in COORDINATES]
+        expect("headers", list(each.headers[:-1]), [*letter.headers[:own], mark, *first])
         expect(
             "topic and partition", [each.topic.encode(), str(each.partition).encode()], [reason[name] for name in COORDINATES[:2]]
         )

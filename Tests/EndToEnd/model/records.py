@@ -22,6 +22,12 @@ class Record(NamedTuple):
     def source(self):
         return f"{self.topic}/{self.partition}/{self.offset}"
 
+    @property
+    def own_headers(self):
+        """Those that Carillon added when it was a dead letter or was put back: from the first mark on."""
+        marks = (at for at, (name, value) in enumerate(self.headers) if name in ("x-error-code", "replay-of") and value)
+        return self.headers[next(marks, len(self.headers)) :]
+
 
 class Device(NamedTuple):
     token: str

@@ -116,7 +116,7 @@ def _source(record, attributes, headers, request_id):
 def _coordinates(record):
     """Those of the original record, where the record is a dead letter that was put back."""
     first = {}
-    for name, value in record.headers:
+    for name, value in record.own_headers:
         if name.startswith("__connect.errors.") and value and is_utf8(value):
             first.setdefault(name.removeprefix("__connect.errors."), trimmed(value.decode()))
     numbers = first.get("partition", ""), first.get("offset", "")

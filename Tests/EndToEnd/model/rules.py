@@ -111,7 +111,7 @@ def _facts(event: Event, place, zone, status):
         order_id=order_id,
         place=place,
         identity=event.identity,
-        is_redriven=any(name == "__connect.errors.topic" for name, _ in event.record.headers),
+        is_redriven=any(name == "__connect.errors.topic" for name, _ in event.record.own_headers),
         status=status,
         members={name: value for name, value in members.items() if value is not None},
     )

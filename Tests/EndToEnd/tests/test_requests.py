@@ -58,8 +58,11 @@ class Identity(unittest.TestCase):
                 self.assertEqual(id_of(value, headers, NOW + 7).split("-")[1], str(expected))
 
     def test_a_dead_letter_that_is_put_back_keeps_its_id(self):
-        put_back = {f"__connect.errors.{name}": value for name, value in (("topic", "a"), ("partition", "1"), ("offset", "2"))}
-        self.assertEqual(id_of(BASE, put_back), message_id("request", ["a", "1", "2"], "message", "", NOW))
+        place = {f"__connect.errors.{name}": value for name, value in (("topic", "a"), ("partition", "1"), ("offset", "2"))}
+        for mark in ({"x-error-code": "bad_request"}, {"replay-of": "dead/0/7"}):
+            self.assertEqual(id_of(BASE, mark | place), message_id("request", ["a", "1", "2"], "message", "", NOW))
+            self.assertEqual(id_of(BASE, place | mark), id_of(BASE, {}))
+        self.assertEqual(id_of(BASE, place), id_of(BASE, {}))
 
 
 class Envelopes(unittest.TestCase):

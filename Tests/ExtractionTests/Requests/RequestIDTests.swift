@@ -62,8 +62,8 @@ struct RequestIDTests {
     @Test("a dead letter that is written back keeps its id")
     func putBack() {
         let original = [
-            ("__connect.errors.topic", "notifications.requests"), ("__connect.errors.partition", "3"),
-            ("__connect.errors.offset", "4711"),
+            ("x-error-code", "bad_request"), ("__connect.errors.topic", "notifications.requests"),
+            ("__connect.errors.partition", "3"), ("__connect.errors.offset", "4711"),
         ]
         var again = requestRecord(#"{"audience":"user/17",\#(Self.message)}"#, headers: original)
         again.topic = "elsewhere"

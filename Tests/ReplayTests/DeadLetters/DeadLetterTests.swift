@@ -124,7 +124,7 @@ struct DeadLetterTests {
         }
         let mark = "replay-of=notifications.dead-letters/1/5"
         let coordinates = ["topic=orders.events", "partition=3", "offset=17"].map { "__connect.errors.\($0)" }
-        #expect(texts(event) == ["traceparent=00-1", "none=null"] + coordinates + [mark])
+        #expect(texts(event) == ["traceparent=00-1", "none=null", mark] + coordinates)
         #expect(event.key == Array("o".utf8) && event.value == Array(Self.good.utf8) && event.partition == 3)
         #expect(event.timestamp == Self.now)
         #expect(candidate.place == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
@@ -137,6 +137,14 @@ struct DeadLetterTests {
             return
         }
         #expect(texts(second) == texts(event) && again.event.offset == 99)
+        // Another program's headers of the same names are the record's own.
+        let connect = [("__connect.errors.topic", "theirs"), ("__connect.errors.offset", "1")] as [(String, String?)]
+        guard case .candidate(_, let foreign) = judge(Self.good, connect + Self.family()) else {
+            Issue.record("it stays")
+            return
+        }
+        #expect(
+            texts(foreign) == ["__connect.errors.topic=theirs", "__connect.errors.offset=1", mark] + coordinates)
         // Repaired by a person.
         let repaired = judge("no JSON", Self.family(truncated: true)) {
             $0.repaired = [Coordinates(partition: 1, offset: 5): Array(Self.list.utf8)]

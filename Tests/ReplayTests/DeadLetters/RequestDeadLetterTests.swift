@@ -79,8 +79,8 @@ struct RequestDeadLetterTests {
         #expect(!candidate.touchesState && candidate.code == "bad_request" && candidate.time == Self.now)
         #expect(record.key == Array("user/17".utf8) && record.value == Array(Self.good.utf8) && record.partition == 3)
         #expect(
-            record.headers.map(\.name) == ["traceparent"]
-                + ["topic", "partition", "offset"].map { "__connect.errors.\($0)" } + ["replay-of"])
+            record.headers.map(\.name) == ["traceparent", "replay-of"]
+                + ["topic", "partition", "offset"].map { "__connect.errors.\($0)" })
         let message = Self.good.replacing(
             #""app":{"title":"t","body":"b","data":{"type":"NewBill"}}"#, with: #""message":{"title":"t"}"#)
         #expect(self.candidate(judge(message))?.type == "message")
