@@ -51,7 +51,7 @@ extension LogEntry {
 }
 
 extension [UInt8] {
-    /// A JSON string with its quotes; U+0000–U+001F, U+007F–U+009F and the line separators are escaped.
+    /// A JSON string with its quotes, without control characters and separators of lines.
     fileprivate mutating func appendJSONString(_ text: String) {
         append(UInt8(ascii: "\""))
         for scalar in text.unicodeScalars {
@@ -63,8 +63,7 @@ extension [UInt8] {
             case "\t": self += #"\t"#.utf8
             default:
                 if scalar.needsEscape {
-                    self += #"\u"#.utf8
-                    appendHex(scalar.value, width: 4)
+                    appendJSONEscape(scalar)
                 } else {
                     self += String(scalar).utf8
                 }
@@ -76,33 +75,8 @@ extension [UInt8] {
     fileprivate mutating func appendText(_ text: String, quoted: Bool) {
         if quoted {
             appendJSONString(text)
-            return
-        }
-        for scalar in text.unicodeScalars {
-            if scalar.needsEscape {
-                self += #"\u{"#.utf8
-                appendHex(scalar.value, width: 1)
-                append(UInt8(ascii: "}"))
-            } else {
-                self += String(scalar).utf8
-            }
-        }
-    }
-
-    private mutating func appendHex(_ value: UInt32, width: Int) {
-        let digits = String(value, radix: 16)
-        self += repeatElement(UInt8(ascii: "0"), count: Swift.max(0, width - digits.utf8.count))
-        self += digits.utf8
-    }
-}
-
-extension Unicode.Scalar {
-    /// Control characters, line separators, and the controls that change the direction of text: what text from elsewhere must
-    /// not bring into a log or a terminal.
-    package var needsEscape: Bool {
-        switch value {
-        case 0...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
+        } else {
+            self += text.inOneLine.utf8
         }
     }
 }

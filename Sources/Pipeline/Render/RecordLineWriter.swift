@@ -3,7 +3,7 @@ import Glibc
 import NotificationPayload
 
 /// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time, which the
-/// broker assigns.
+/// broker assigns. A line has no control character: it can go to a terminal.
 package struct RecordLineWriter: ~Copyable, RecordSink {
     private let descriptor: Int32
     private let topics: PipelineConfiguration.Topics
@@ -116,7 +116,11 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         for (index, header) in headers.enumerated() {
             if index > 0 { output.append(",") }
             output.append(#"""#)
-            output.appendEscaped(header.name)
+            if header.name.isUTF8 {
+                output.appendEscaped(header.name)
+            } else {
+                append(String(decoding: header.name, as: UTF8.self))
+            }
             output.append(#"","#)
             append(header.value, asText: isText)
         }
@@ -163,6 +167,11 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
     }
 
     package mutating func flush() throws(FileError) {
+        // Each text is in a string, so that a reader gets its bytes whether or not they are escaped.
+        if let escaped = PlainJSON.escaped(output.bytes) {
+            output.removeAll()
+            escaped.withUnsafeBytes { output.append($0) }
+        }
         var rest = output.bytes[...]
         while !rest.isEmpty {
             let written = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)

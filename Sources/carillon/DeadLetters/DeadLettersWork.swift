@@ -26,7 +26,7 @@ struct DeadLettersWork {
         Terminal.complain("Dead letters, \(id). If interrupted, resume with:\n  \(resumingLine)\n")
         var producer = try RedriveProducer(
             id: id, from: [configuration.topics.deadLetters], to: configuration.topics.events, context,
-            tell: { Terminal.complain("carillon: \($0)\n") })
+            tell: Terminal.tell)
         var run = try DeadLetterRedrive(context, request, id: id)
         let before = try run.resume(try producer.takeOver())
         if let before, before.isDone {

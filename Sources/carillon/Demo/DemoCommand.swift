@@ -45,7 +45,7 @@ struct DemoCommand: ParsableCommand {
             phones.goLive()
             Terminal.write(Self.invitation(demo))
             await stop.wait()
-            Terminal.complain("carillon: drains and ends\n")
+            Terminal.tell("drains and ends")
         }
         try await services.end()
     }

@@ -86,7 +86,7 @@ struct ExplainCommand: ParsableCommand {
             json ? try reports.map { try $0.json() }.joined() : reports.map(\.text).joined(separator: "\n"))
         let range = SearchedRange(request, input.selected, configuration.topics).text
         guard !reports.isEmpty else { throw CommandFailure(.difference, "nothing of it is in \(range)") }
-        Terminal.complain("carillon: searched \(range)\n")
+        Terminal.tell("searched \(range)")
     }
 
     private func subject() throws(CommandFailure) -> Explanation.Subject {

@@ -41,6 +41,6 @@ struct ReadyCommand: ParsableCommand {
             throw CommandFailure(
                 .configuration, "http is not set: set it to where the daemon serves /ready, such as 127.0.0.1:9464")
         }
-        try ReadyWait(address: address.local, timeout: timeout.duration).run { Terminal.complain("carillon: \($0)\n") }
+        try ReadyWait(address: address.local, timeout: timeout.duration).run(report: Terminal.tell)
     }
 }

@@ -36,9 +36,9 @@ struct ReadyWait {
         switch outcome {
         case .page(status: 200, _): return nil
         case .page(status: 503, let body):
-            // Another program may answer, and must not write to the terminal.
+            // Another program may answer.
             let reasons = body.split(separator: "\n").filter { $0.hasPrefix("- ") }
-                .map { String(String.UnicodeScalarView($0.dropFirst(2).unicodeScalars.filter { !$0.needsEscape })) }
+                .map { String($0.dropFirst(2)).inOneLine }
             return reasons.isEmpty ? "the answer is HTTP 503" : reasons.joined(separator: "; ")
         case .page(let status, _): return "the answer is HTTP \(status); does another program listen there?"
         case .refused: return "nothing listens there yet"

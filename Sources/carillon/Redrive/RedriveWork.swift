@@ -22,7 +22,7 @@ struct RedriveWork {
         let topics = context.configuration.topics
         var producer = try RedriveProducer(
             id: id, from: topics.sources.map { topics.topic(of: $0) }, to: topics.dispatch, context,
-            tell: { Terminal.complain("carillon: \($0)\n") })
+            tell: Terminal.tell)
         let resume = try RedriveResume(try producer.takeOver(), of: topics, id: id)
         try resume?.check(request, id: id)
         if let cursor = resume?.cursor, cursor.isDone { return try finish(cursor, isNew: false) }

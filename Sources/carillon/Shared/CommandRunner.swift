@@ -22,7 +22,7 @@ enum CommandRunner {
                 return .success
             } catch {
                 let failure = CommandFailure(error)
-                Terminal.complain(failure.lines.map { "carillon: \($0)\n" }.joined(), .red)
+                for line in failure.lines { Terminal.fail(line) }
                 return failure.code
             }
         }

@@ -1,6 +1,8 @@
 import Foundation
+import Telemetry
 
-/// What `--json` prints: one document, members in the order of their names, and a newline.
+/// What `--json` prints: one document, members in the order of their names, and a newline. It can go to a terminal: what a
+/// text must not show there is `\u009b` in it.
 enum JSONOutput {
     /// - Parameter keys: how a property's name becomes a member's. `messageID` becomes `message_id`; the keys of a
     ///   dictionary stay as they are.
@@ -10,6 +12,7 @@ enum JSONOutput {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.keyEncodingStrategy = keys
-        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+        let document = try encoder.encode(value)
+        return String(decoding: document.withUnsafeBytes(PlainJSON.escaped) ?? Array(document), as: UTF8.self) + "\n"
     }
 }

@@ -49,21 +49,21 @@ final class LiveDisplay: Sendable {
     func write(_ bytes: [UInt8]) {
         state.withLock { state in
             Self.clear(&state)
-            Terminal.complain(String(decoding: bytes, as: UTF8.self))
+            Terminal.log(bytes)
         }
     }
 
     private func draw(_ text: String) {
         state.withLock { state in
             guard state.isRunning else { return }
-            Terminal.complain("\r\u{1B}[K" + text.prefix(Terminal.width - 1))
+            Terminal.draw(text)
             state.isDrawn = true
         }
     }
 
     private static func clear(_ state: inout State) {
         guard state.isDrawn else { return }
-        Terminal.complain("\r\u{1B}[K")
+        Terminal.draw("")
         state.isDrawn = false
     }
 }

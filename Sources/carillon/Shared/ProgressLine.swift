@@ -19,12 +19,12 @@ struct ProgressLine {
     mutating func show(_ done: Int, fraction: Double?, now: ContinuousClock.Instant = .now) {
         guard Terminal.errorIsTerminal, lastDrawn.map({ now - $0 >= .milliseconds(100) }) ?? true else { return }
         lastDrawn = now
-        Terminal.complain("\r\u{1B}[K" + text(done, fraction: fraction, now: now).prefix(Terminal.width - 1))
+        Terminal.draw(text(done, fraction: fraction, now: now))
     }
 
     /// Clears the line.
     func clear() {
-        if lastDrawn != nil { Terminal.complain("\r\u{1B}[K") }
+        if lastDrawn != nil { Terminal.draw("") }
     }
 
     /// `12,000 subscriptions (24%), 8,000/s, 4s left`; without rate and time in the first second, which says nothing of

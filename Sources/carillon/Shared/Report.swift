@@ -1,4 +1,5 @@
 import Foundation
+import Telemetry
 
 /// The result of a command: the members of its JSON document, and the rows of a text for a person.
 protocol Report: Encodable {
@@ -7,7 +8,7 @@ protocol Report: Encodable {
     var rows: [Row] { get }
 }
 
-/// A part of a report's text.
+/// A part of a report's text. A line, and each name, value and cell, stays one line, whatever its text.
 enum Row {
     case line(String)
     /// A name and a value. The values of pairs that follow each other are aligned.
@@ -33,10 +34,10 @@ extension Report {
         for row in rows {
             switch row {
             case .pair(let name, let value):
-                pairs.append((name, value))
+                pairs.append((name.inOneLine, value.inOneLine))
             case .line(let line):
                 endPairs()
-                text += line + "\n"
+                text += line.inOneLine + "\n"
             case .table(let table):
                 endPairs()
                 text += table.text

@@ -1,4 +1,6 @@
-/// Rows under a heading, columns aligned; the last column is not padded.
+import Telemetry
+
+/// Rows under a heading, columns aligned; the last column is not padded. A cell is one line, whatever its text.
 struct TextTable {
     private var rows: [[String]]
 
@@ -7,7 +9,7 @@ struct TextTable {
     }
 
     mutating func append(_ row: [String]) {
-        rows.append(row)
+        rows.append(row.map(\.inOneLine))
     }
 
     var text: String {

@@ -1,5 +1,6 @@
 import NotificationPayload
 import ProviderStandIn
+import Telemetry
 
 /// A request to a provider's stand-in as a line for a person: what the phone would show. Tokens are never shown.
 enum PhoneLine {
@@ -10,7 +11,7 @@ enum PhoneLine {
             "phone \(record.tokenHash.prefix(8)) (\(provider.rawValue)) \(PushText.text(push))", push.messageID,
             record.reason.map { "\(record.status) \($0)" } ?? "accepted",
         ]
-        return parts.compactMap { $0 }.joined(separator: "  ")
+        return parts.compactMap { $0 }.joined(separator: "  ").inOneLine
     }
 
     /// The push in a request's body: FCM has it in `message`, for APNs it is the body.

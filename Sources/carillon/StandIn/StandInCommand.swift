@@ -62,7 +62,7 @@ struct StandInCommand: ParsableCommand {
             return try ChildProcess.run(words, environment: environment)
         } catch {
             let reason = error.error == ENOENT ? "there is no such command" : String(cString: strerror(error.error))
-            Terminal.complain("carillon: stand-in: '\(error.command)' cannot be run: \(reason)\n")
+            Terminal.tell("stand-in: '\(error.command)' cannot be run: \(reason)")
             return error.exitCode
         }
     }

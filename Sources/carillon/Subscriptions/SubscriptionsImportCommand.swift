@@ -39,7 +39,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
             } catch let error as Subscription.Invalid {
                 summary.malformed += 1
                 progress.clear()
-                if summary.malformed <= 20 { Terminal.complain("\(file):\(number): \(error)\n") }
+                if summary.malformed <= 20 { Terminal.complain("\(file):\(number): \(error)".inOneLine + "\n") }
             }
             if number % 256 == 0 {
                 progress.show(summary.imported, fraction: size.map { min(1, Double(bytes) / Double(max(1, $0))) })

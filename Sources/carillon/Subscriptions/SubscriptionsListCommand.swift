@@ -52,9 +52,10 @@ struct SubscriptionsListCommand: ParsableCommand {
         }
         guard let first = malformed.first else { return }
         Terminal.warn(
-            "skipped \(ProgressLine.counted(malformed.count, "malformed record")): \(Self.list(malformed))"
-                + "\nLook at one: kcat -C -t \(configuration.topics.subscriptions) -p \(first.partition) -o \(first.offset) "
-                + "-c 1 -f '%k\\n'")
+            "skipped \(ProgressLine.counted(malformed.count, "malformed record")): \(Self.list(malformed))")
+        Terminal.complain(
+            "Look at one: kcat -C -t \(configuration.topics.subscriptions) -p \(first.partition) -o \(first.offset) "
+                + "-c 1 -f '%k\\n'\n")
     }
 
     /// `partition 3 offset 17, partition 5 offset 2, and 12 more`

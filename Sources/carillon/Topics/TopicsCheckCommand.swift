@@ -1,5 +1,6 @@
 import Arguments
 import KafkaClient
+import Telemetry
 
 /// `carillon topics check`
 struct TopicsCheckCommand: ParsableCommand {
@@ -27,7 +28,7 @@ struct TopicsCheckCommand: ParsableCommand {
             } ?? ["\(topic.name): there is no such topic; 'carillon topics create' makes it"]
         }
         guard differences.isEmpty else {
-            Terminal.write(differences.map { $0 + "\n" }.joined())
+            Terminal.write(differences.map { $0.inOneLine + "\n" }.joined())
             let count = differences.count
             throw CommandFailure(
                 .difference, count == 1 ? "1 difference in the topics" : "\(count) differences in the topics")

@@ -138,12 +138,12 @@ import Testing
         server.stop()
     }
 
-    @Test("an answer cannot write to the terminal: its control characters are left out")
+    @Test("an answer cannot write to the terminal: its control characters are escaped")
     func controlCharacters() throws {
         let server = try Board("\u{1B}[31mred\u{1B}]0;title\u{7}\r over").serve()
         let done = try ready(server.port)
         #expect(done.status == 75)
-        #expect(done.errors.hasSuffix(": not ready: [31mred]0;title over\n"))
+        #expect(done.errors.hasSuffix(#": not ready: \u{1b}[31mred\u{1b}]0;title\u{7}\u{d} over"# + "\n"))
         server.stop()
     }
 

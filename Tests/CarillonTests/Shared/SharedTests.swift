@@ -72,6 +72,26 @@ import Testing
         #expect(try Sample().json() == "{\"id\":\"a\"}\n")
     }
 
+    private struct Hostile: Report {
+        var value = "a\u{1B}[2J\nforged  row\u{9B}\u{202E}\u{2028}"
+        var rows: [Row] {
+            var table = TextTable(["A", "B"])
+            table.append([value, "x"])
+            return [.line(value), .pair(value, value), .table(table)]
+        }
+    }
+
+    @Test("a text of a record stays within its line and its cell, and in JSON it is exact and escaped")
+    func hostile() throws {
+        let lines = Hostile().text.split(separator: "\n")
+        try #require(lines.count == 4)
+        #expect(lines[0] == #"a\u{1b}[2J\u{a}forged  row\u{9b}\u{202e}\u{2028}"#)
+        #expect(lines[1] == lines[0] + "  " + lines[0] && lines[3] == lines[0] + "  x")
+        #expect(lines[2].count == lines[0].count + 3, "columns are as wide as what is shown")
+        #expect(
+            try Hostile().json() == #"{"value":"a\u001b[2J\nforged  row\u009b\u202e\u2028"}"# + "\n")
+    }
+
     @Test("columns are aligned, the last one is not padded")
     func table() {
         var table = TextTable(["A", "LONG"])

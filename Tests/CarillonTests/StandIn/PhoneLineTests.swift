@@ -27,6 +27,14 @@ import Testing
                 == #"phone 3fa94c11 (apns) shows "On its way"  msg-1-abc  410 Unregistered"#)
     }
 
+    @Test("a push stays one line and cannot reach the terminal, whatever its texts are")
+    func hostile() {
+        let fcm = #"{"message":{"notification":{"title":"a\u001b[2J\nphone 00","body":"\u009b\u202e"}}}"#
+        #expect(
+            Self.line(.fcm, fcm)
+                == #"phone 3fa94c11 (fcm) shows "a\u{1b}[2J\u{a}phone 00: \u{9b}\u{202e}"  accepted"#)
+    }
+
     @Test("of a silent push it says what the app gets")
     func silent() {
         let order = #"""

@@ -1,18 +1,20 @@
 """What an operator meets: slots in use, stopped processes, wrong log-ins, missing topics, restarts; each with its exit code."""
 
+import concurrent.futures
 import json
 import random
+import re
 import signal
 import sys
 import threading
 import time
 
-from generator.inputs import Input, event_about
+from generator.inputs import DAY_MS, Input, compact, event_about, iso, subscription, subscription_key
 from harness.brokers import free_port
 from harness.cluster import Cluster
 from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, EXIT_USAGE, wait_for_daemons
 from harness.scenario import main, scenario
-from harness.waiting import Failure, wait_for
+from harness.waiting import Failure, now_ms, wait_for
 from harness.world import check
 
 PASSWORD_WRONG = "not-the-password-4711"
@@ -318,6 +320,166 @@ def away_during_abort(harness):
         brokers.start()
         wait_for_daemons("it works again", lambda: daemon.log().count("fault: abort") > aborts, [daemon])
         daemon.stop()
+
+
+# Of each class that a terminal must not get: C0, DELETE, C1, separators of lines, controls of direction.
+CONTROLS = "\x1b]0;forged\x07\x1b[2J\r\n\x7f\x9b31m\u2028\u2029\u061c\u200e\u202e\u2066"
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]")
+TOKEN = "controls-device-token"
+
+
+def strings_within(value, text):
+    """The value with the text at the end of each string in it."""
+    if isinstance(value, dict):
+        return {name: strings_within(each, text) for name, each in value.items()}
+    if isinstance(value, list):
+        return [strings_within(each, text) for each in value]
+    return value + text if isinstance(value, str) else value
+
+
+def make_hostile_topics(world, settings):
+    """Records of every topic that have control characters in each text where a reader takes them, and in all others besides."""
+    odd, now = CONTROLS, now_ms()
+    order = {"id": "4711" + odd, "order_number": "A" + odd, "place_id": "p" + odd, "status": "pending" + odd}
+    order["shipping_info"] = {"slot": {"date": iso(now + DAY_MS)[:10], "start_time": "14:00", "end_time": "16:00"}}
+    events = [event_about(order, "e1" + odd), event_about(order | {"status": "picked"}, "e2", "ORDER_STATUS_CHANGED")]
+    events += [
+        event_about(order | {"id": "due" + odd, "status": "pending"}, "e3"),
+        event_about(order, "e4", "ORDER_" + odd),
+        Input(("k" + odd).encode(), ("{" + odd).encode()),
+    ]
+    events += [each._replace(headers=(("h" + odd.replace("\0", ""), odd.encode()),)) for each in events]
+    title = {"title": "t" + odd, "body": "b" + odd, "data": {"type": "T" + odd, "a" + odd: odd}}
+    request = {
+        "request_id": "r1" + odd,
+        "audience": "user/u" + odd.translate(dict.fromkeys(range(32))).replace("\x7f", ""),
+        "app": title,
+    }
+    requests = [request, request | {"audience": "user/17", "request_id": "r2" + odd}, request | {"audience": "user/" + odd}, title]
+    text = {"language": "en", "title": "t" + odd, "msg": "m" + odd}
+    news = {"actiontype": "display", "notificationtype": "general", "notificationid": "1235", "expiry": "1h", "fields": [text]}
+    news |= {"published_at": now, "expiry": f"{3_600_000}millis"}
+    broadcasts = [news, news | {"notificationid": "7" + odd}, news | {"notificationtype": odd}, strings_within(news, odd)]
+    high = odd[odd.index("\x9b") :]
+    subscribed = {"token": TOKEN, "platform": "fcm", "locale": "en", "environment": "production"}
+    audiences = ("place/p1", "place/p" + high, "user/17", request["audience"], "channel/General", "channel/General" + high)
+    devices = [(each, subscribed | {"app": "a\u202e"}) for each in audiences]
+    devices += [("place/p2", subscribed | {"app": "a" + odd}), ("place/x" + odd, subscribed)]
+    devices = [Input(subscription_key(each, TOKEN), compact({"audience": each} | value)) for each, value in devices]
+    topics = {name[6:]: value for name, value in settings.items() if name.startswith("topic.")}
+    put = world.cluster.produce
+    put(topics["subscriptions"], devices)
+    put(topics["events"], events + [event_about(order | {"id": "plain", "place_id": "p1"}, "e9" + odd)], 0)
+    put(topics["requests"], [Input(b"user/17", compact(each)) for each in requests])
+    put(topics["broadcasts"], [Input(each["notificationid"].encode(), compact(each)) for each in broadcasts])
+    return topics
+
+
+def copy_hostile(world, topics):
+    """What the pipeline wrote, written once more with control characters at the end of each text: as whoever may write to its
+    topics could do it."""
+    for role in ("dispatch", "dead-letters", "journal"):
+        copies = []
+        for each in world.cluster.read(topics[role]):
+            headers = tuple((name, value + CONTROLS.encode()) for name, value in each.headers)
+            try:
+                value = compact(strings_within(json.loads(each.value), CONTROLS))
+            except ValueError:
+                value = each.value
+            copies += [Input(each.key, value, headers), Input(each.key, value, each.headers)]
+        if not copies:
+            raise Failure(f"nothing was written to {topics[role]}")
+        world.cluster.produce(topics[role], copies)
+    outcome = {
+        "outcome": "refused",
+        "topic": topics["dispatch"],
+        "partition": 0,
+        "offset": 0,
+        "message_id": "m",
+        "device": "0" * 64,
+    }
+    outcome |= {"platform": "fcm", "app": "a" + CONTROLS, "status": 400, "reason": "R" + CONTROLS, "lane": "l" + CONTROLS}
+    outcome |= {"credential": "c" + CONTROLS, "attempts": 1, "provider_id": "p" + CONTROLS}
+    world.cluster.create_topics({topics["deliveries"]: (1, {})})
+    world.cluster.produce(
+        topics["deliveries"], [Input(b"k", compact(each)) for each in (outcome, strings_within(outcome, CONTROLS))]
+    )
+
+
+@scenario("no command prints a control character, whatever is in the texts of any topic; its JSON has it as an escape")
+def control_characters(harness):
+    world = harness.make_world("control-characters")
+    settings = world.settings("a") | {f"topic.{each}": f"{world.name}.{each}" for each in ("requests", "broadcasts", "deliveries")}
+    harness.command("topics", "create", "--partitions", "1", "--replication-factor", "1", settings=settings)
+    topics = make_hostile_topics(world, settings)
+    daemon = world.daemon("a", settings).start()
+    ends = world.cluster.ends
+    for name in (topics["events"], topics["requests"]):
+        wait_for_daemons("all is processed", lambda name=name: world.cluster.committed(world.name, name) == ends(name), [daemon])
+    daemon.stop()
+    copy_hostile(world, topics)
+    token, odd = world.folder / "token", world.folder / "lines"
+    token.write_text(TOKEN)
+    odd.write_text(
+        "".join(compact({"audience": CONTROLS, "token": CONTROLS, CONTROLS: CONTROLS}).decode() + "\n" for _ in range(2))
+    )
+    (world.folder / "events").write_text(
+        compact(
+            {"event_id": "1", "event_type": "ORDER_CREATED", "order": {"id": "1", "place_id": "p", "order_number": CONTROLS}}
+        ).decode()
+        + "\n{"
+        + json.dumps(CONTROLS, ensure_ascii=False)
+    )
+    (world.folder / "devices").write_bytes(subscription("p", TOKEN).value)
+    words = [
+        each + more
+        for each in (
+            ("schedule",),
+            ("explain", "--partition", "0", "--offsets", "0.."),
+            ("subscriptions", "list"),
+            ("broadcast", "list", "--all"),
+            ("broadcast", "status", "7" + CONTROLS),
+            ("deliveries", "summary"),
+        )
+        for more in ((), ("--json",))
+    ]
+    has_texts = {*words}
+    words += [
+        ("explain", "--order", "4711" + CONTROLS),
+        ("explain", "--device-token-file", str(token), "--place", "p1"),
+        ("explain", "--broadcast", "1235", "--device-token-file", str(token)),
+        ("subscriptions", "mend", "--dry-run"),
+        ("subscriptions", "import", str(odd)),
+        ("deliver", "lanes"),
+        ("offsets", "show"),
+        ("replay", "plan"),
+        ("replay", "diff"),
+        ("replay", "dead-letters", "--dry-run"),
+        ("replay", "redrive", "--dry-run"),
+        ("replay", "write", "--output", "-", "--explain"),
+        ("render", "--explain", "--subscriptions", str(world.folder / "devices"), str(world.folder / "events")),
+        ("render", "--subscriptions", str(odd), str(odd)),
+        ("topics", "check"),
+        ("notify", "--audience", "user/17", "--app-type", "T", "--title", CONTROLS, "--body", "b", "--dry-run"),
+    ]
+    has_texts |= {each for each in words if each[:2] in (("replay", "write"), ("render", "--explain"))}
+
+    def run(each):
+        code, output, errors = harness.run(*each, settings=settings, input=b"")
+        return each, code, output, errors
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(run, words))
+    for each, code, output, errors in results:
+        name = " ".join(each).encode("unicode_escape").decode()
+        if found := CONTROL.search(output + errors):
+            raise Failure(f"carillon {name} prints U+{ord(found.group()):04X}: {output!r}{errors!r}")
+        if code not in (0, 1, 64, 78):
+            raise Failure(f"carillon {name} ended with {code}: {errors}")
+        if each in has_texts and "\\u{9b}" not in output and "\\u009b" not in output:
+            raise Failure(f"carillon {name} shows no text of a record: {output!r}{errors!r}")
+    if any("\x1b" in line or "\x9b" in line for line in daemon.log().splitlines()):
+        raise Failure("the log has a control character")
 
 
 @scenario("an unreachable broker is waited for, and the line says so; SIGTERM then ends it with 0", background=True)
