@@ -120,7 +120,8 @@ public final class BroadcastService: Sendable {
             configuration, patience: Patience(), logger: logger, mustEnd: mustEnd)
         let context = BroadcastContext(
             configuration, includesValid: includesValid, log: log,
-            follower: BroadcastFollower(configuration, logger: logger), ends: SubscriptionEnds(), meter: meter)
+            follower: BroadcastFollower(configuration, logger: logger, metrics: meter.metrics),
+            ends: SubscriptionEnds(), meter: meter)
         meter.observe(context.board)
         self.context.withLock { $0 = context }
         if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }

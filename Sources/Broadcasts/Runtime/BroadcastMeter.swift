@@ -12,7 +12,7 @@ public final class BroadcastMeter: Sendable {
         public var deadLetters = 0
     }
 
-    private let metrics: Metrics
+    let metrics: Metrics
     private let totals = Mutex(Reading())
 
     package init(metrics: Metrics) {

@@ -136,6 +136,7 @@ struct BroadcastWorker: ~Copyable {
         batch.removeAll()
         next = 0
         consumer.fill(&batch, limit: Self.batchSize, timeout: patienceForRecords)
+        context.meter.metrics.countUnreadable(batch.unreadable)
         try considerErrors(batch.errors)
     }
 
@@ -202,6 +203,7 @@ struct BroadcastWorker: ~Copyable {
                 batch.removeAll()
                 next = 0
                 consumer.fill(&batch, limit: Self.batchSize, timeout: .zero)
+                context.meter.metrics.countUnreadable(batch.unreadable)
                 try considerErrors(batch.errors)
                 guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return }
             }

@@ -41,7 +41,9 @@ final class DeliveryContext: Sendable {
         streams = LaneStream.all(
             of: Array(PushKind.allCases.prefix(dispatchTopics.count)), tiers: configuration.delivery.retries.count)
         topics = dispatchTopics.flatMap { [$0] + configuration.delivery.retryTopics(of: $0) }
-        broadcasts = dispatchTopics.count > 1 ? BroadcastFollower(configuration, logger: logger) : nil
+        broadcasts =
+            dispatchTopics.count > 1
+            ? BroadcastFollower(configuration, logger: logger, metrics: meter.metrics) : nil
         self.start = start
         self.meter = meter
     }

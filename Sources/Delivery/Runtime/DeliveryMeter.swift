@@ -13,7 +13,7 @@ public final class DeliveryMeter: Sendable {
         public var retries = 0
     }
 
-    private let metrics: Metrics
+    let metrics: Metrics
     private let totals = Mutex(Reading())
     private let counters = Mutex<[Platform: [Int?: Counter]]>([:])
     private let latency: [Platform: Histogram]

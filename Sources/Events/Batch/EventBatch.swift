@@ -8,6 +8,8 @@ public struct EventBatch: ~Copyable {
     @usableFromInline package var topic: String
     @usableFromInline package var records: [EventRecord] = []
     @usableFromInline package var headers: [EventHeader] = []
+    /// Records that stand for what could not be read, by partition and offset, and why.
+    package var unreadable: [(partition: Int32, offset: Int64, letter: DeadLetter)] = []
     /// In the order of the records.
     public package(set) var notifications: [Notification] = []
     /// What the notifications of requests say.
@@ -35,6 +37,7 @@ public struct EventBatch: ~Copyable {
     package mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
+        unreadable.removeAll(keepingCapacity: true)
         removeNotifications()
     }
 

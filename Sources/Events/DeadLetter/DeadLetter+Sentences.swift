@@ -81,6 +81,13 @@ extension DeadLetter {
         DeadLetter(.recordRefused, "the broker refuses what this event gives: \(error)")
     }
 
+    /// - Parameter reason: what the client library says.
+    package static func unreadableBatch(_ offsets: ClosedRange<Int64>, _ reason: String) -> DeadLetter {
+        DeadLetter(
+            .unreadableBatch,
+            "the batch of offsets \(offsets.lowerBound) to \(offsets.upperBound) cannot be read: \(reason)")
+    }
+
     /// - Parameter error: the broker's name for the error.
     package static func timerRefused(_ error: String) -> DeadLetter {
         DeadLetter(.recordRefused, "the broker refuses what this timer gives: \(error)")

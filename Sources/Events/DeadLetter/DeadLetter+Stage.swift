@@ -2,7 +2,8 @@ extension DeadLetter.Code {
     /// Kafka Connect's name for the stage that failed.
     package var stage: String {
         switch self {
-        case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent:
+        case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
+            .unreadableBatch:
             "VALUE_CONVERTER"
         case .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .payloadTooLarge,
             .tooManyOrderIDs,

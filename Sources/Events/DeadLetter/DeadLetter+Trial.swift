@@ -6,7 +6,7 @@ extension DeadLetter.Code {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
             .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .tooManyOrderIDs:
             true
-        case .payloadTooLarge, .tooManyDevices, .recordRefused:
+        case .payloadTooLarge, .tooManyDevices, .recordRefused, .unreadableBatch:
             false
         }
     }

@@ -6,6 +6,8 @@ public struct ConsumerRead: Sendable {
     /// The partitions whose end was reached: every record below the offset has been read.
     public var endsOfPartition: [TopicPartition: Offset] = [:]
     public var errors: [KafkaError] = []
+    /// Those that were passed, each with a record in its place.
+    public var unreadable: [UnreadableBatch] = []
 }
 
 extension Consumer {
@@ -34,8 +36,7 @@ extension Consumer {
         {
             wait = 0
             guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                batch.note(message, of: handle)
-                rd_kafka_message_destroy(message)
+                note(message, in: &batch)
                 continue
             }
             if message.pointee.partition != lastPartition {
@@ -50,6 +51,17 @@ extension Consumer {
             }
         }
         queue.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
+    }
+
+    /// Takes what is no record: an unreadable batch, the end of a partition, or an error. Owns the message.
+    private mutating func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, in batch: inout RecordBatch) {
+        do throws(KafkaError) {
+            if let unreadable = try pass(message) { return batch.append(unreadable, in: message) }
+        } catch {
+            batch.errors.append(error)
+        }
+        batch.note(message, of: handle)
+        rd_kafka_message_destroy(message)
     }
 
     /// The number of records in the data queues.
@@ -73,6 +85,7 @@ extension Consumer {
         read.records = (0..<batch.count).map { batch.record(at: $0) }
         read.endsOfPartition = Dictionary(batch.endsOfPartition.map { ($0.partition, $0.offset) }) { max($0, $1) }
         read.errors = batch.errors
+        read.unreadable = batch.unreadable
         return read
     }
 }

@@ -84,7 +84,7 @@ public struct Consumer: ~Copyable {
             group: group ?? "", queuesOf: [], signal: nil, sink: sink)
     }
 
-    private init(
+    init(
         merged settings: Settings, group: String, queuesOf topics: [String], signal: QueueSignal?,
         sink: @escaping ClientLog.Sink
     ) throws(KafkaError) {

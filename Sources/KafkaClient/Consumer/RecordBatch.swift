@@ -28,6 +28,8 @@ package struct RecordBatch: ~Copyable {
     /// (docs/kafka.md 19).
     package internal(set) var endsOfPartition: [(partition: TopicPartition, offset: Offset)] = []
     package internal(set) var errors: [KafkaError] = []
+    /// What was passed while filling; each has a record in its place.
+    package internal(set) var unreadable: [UnreadableBatch] = []
     /// The bytes of all keys and values.
     package internal(set) var byteCount = 0
     private var messages: [UnsafeMutablePointer<rd_kafka_message_t>] = []
@@ -66,6 +68,7 @@ package struct RecordBatch: ~Copyable {
         headers.removeAll(keepingCapacity: true)
         endsOfPartition.removeAll(keepingCapacity: true)
         errors.removeAll(keepingCapacity: true)
+        unreadable.removeAll(keepingCapacity: true)
         topics.forgetHandles()
         byteCount = 0
         handle = nil
@@ -120,6 +123,18 @@ extension RecordBatch {
                 valueCount: record.len, partition: record.partition, topic: topics.index(of: record.rkt),
                 headersStart: headersStart, headersEnd: Int32(truncatingIfNeeded: headers.count)))
         byteCount += record.key_len + record.len
+    }
+
+    /// Takes ownership of the message that reports an unreadable batch, and puts a record in that batch's place.
+    mutating func append(_ batch: UnreadableBatch, in message: UnsafeMutablePointer<rd_kafka_message_t>) {
+        unreadable.append(batch)
+        messages.append(message)
+        let headersEnd = Int32(truncatingIfNeeded: headers.count)
+        entries.append(
+            Entry(
+                key: nil, value: nil, offset: batch.offsets.upperBound, timestamp: -1, keyCount: 0, valueCount: 0,
+                partition: batch.partition.partition, topic: topics.index(of: message.pointee.rkt),
+                headersStart: headersEnd, headersEnd: headersEnd))
     }
 
     private mutating func appendHeaders(_ list: OpaquePointer) {

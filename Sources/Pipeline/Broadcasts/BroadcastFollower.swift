@@ -7,12 +7,14 @@ import Synchronization
 package final class BroadcastFollower: Sendable {
     private let configuration: PipelineConfiguration
     private let logger: Logger
+    private let metrics: Metrics
     private let published = Mutex(BroadcastView())
 
     /// - Parameter configuration: with `topic.broadcasts`.
-    package init(_ configuration: PipelineConfiguration, logger: Logger) {
+    package init(_ configuration: PipelineConfiguration, logger: Logger, metrics: Metrics) {
         self.configuration = configuration
         self.logger = logger
+        self.metrics = metrics
     }
 
     /// The newest view. It says nothing yet while `freshSince` is nil.
@@ -28,7 +30,7 @@ package final class BroadcastFollower: Sendable {
         do {
             while !mustEnd() {
                 var reading = try patience.untilItWorks(logger, mustEnd: mustEnd) { () throws(KafkaError) in
-                    try BroadcastReading(configuration, patience: patience, logger: logger)
+                    try BroadcastReading(configuration, patience: patience, logger: logger, metrics: metrics)
                 }
                 var isSame = true
                 while isSame, !mustEnd() {
@@ -50,6 +52,7 @@ private struct BroadcastReading: ~Copyable {
     private let settings: Settings
     private let patience: Patience
     private let logger: Logger
+    private let metrics: Metrics
     private var consumer: Consumer
     private var records = RecordBatch()
     private var fold = BroadcastFold()
@@ -60,7 +63,9 @@ private struct BroadcastReading: ~Copyable {
     /// A refusal at the start: librdkafka reports it once and retries without another report.
     private var refusal: KafkaError?
 
-    init(_ configuration: PipelineConfiguration, patience: Patience, logger: Logger) throws(KafkaError) {
+    init(
+        _ configuration: PipelineConfiguration, patience: Patience, logger: Logger, metrics: Metrics
+    ) throws(KafkaError) {
         let partition = TopicPartition(topic: configuration.topics.broadcasts, partition: 0)
         let settings = configuration.kafka.merging(["auto.offset.reset": "error"]) { $1 }
         var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
@@ -72,6 +77,7 @@ private struct BroadcastReading: ~Copyable {
         self.settings = settings
         self.patience = patience
         self.logger = logger
+        self.metrics = metrics
         self.consumer = consumer
     }
 
@@ -88,6 +94,7 @@ private struct BroadcastReading: ~Copyable {
         }
         records.removeAll()
         consumer.fill(&records, limit: 5_000, maxBytes: 8 << 20, timeout: .milliseconds(20))
+        metrics.countUnreadable(records.unreadable)
         var errors = records.errors
         while let event = consumer.nextEvent(timeout: .zero) {
             switch event {

@@ -16,15 +16,20 @@ extension EventHeader {
 }
 
 extension EventBatch {
-    /// Adds the headers of a Kafka batch, which the records of that batch refer to: only into an empty batch.
-    package mutating func append(headersOf records: borrowing RecordBatch) {
+    /// Adds the headers of a Kafka batch, which the records of that batch refer to, and says which of its records stand
+    /// for what could not be read: only into an empty batch.
+    package mutating func append(contextOf records: borrowing RecordBatch) {
         for header in records.headers { headers.append(EventHeader(header)) }
+        for batch in records.unreadable where batch.partition.topic == topic {
+            unreadable.append(
+                (batch.partition.partition, batch.offsets.upperBound, .unreadableBatch(batch.offsets, batch.reason)))
+        }
     }
 
     /// Replaces the contents with all records of a Kafka batch, and points into that batch's bytes.
     package mutating func fill(with records: borrowing RecordBatch) {
         removeAll()
-        append(headersOf: records)
+        append(contextOf: records)
         for index in 0..<records.count { self.records.append(EventRecord(records[index])) }
     }
 }

@@ -90,7 +90,18 @@ package struct PipelineCore: ~Copyable {
                 record += 1
             }
         }
+        replaceUnreadable(first..<record, in: batch)
         return record
+    }
+
+    /// Makes the records that stand for what could not be read dead letters for that reason.
+    private mutating func replaceUnreadable(_ records: Range<Int>, in batch: borrowing EventBatch) {
+        for (partition, offset, letter) in batch.unreadable {
+            let index = records.first {
+                batch.records[$0].partition == partition && batch.records[$0].offset == offset
+            }
+            if let index { deadLetter(record: index, letter) }
+        }
     }
 
     /// Folds the records of a batch into the state of their orders and writes nothing: their output is committed already.

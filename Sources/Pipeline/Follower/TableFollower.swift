@@ -137,6 +137,7 @@ struct TableFollower: ~Copyable {
         records.removeAll()
         let mayRead = !mustStore
         if mayRead { consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20)) }
+        context.meter.passed(records.unreadable)
         // While the disk takes nothing, there is nothing else to wait for.
         try serveControl(timeout: retriesAt == nil ? .zero : .milliseconds(20))
         if !records.isEmpty || !records.endsOfPartition.isEmpty { refusal = nil }

@@ -1,3 +1,4 @@
+import KafkaClient
 import Synchronization
 
 /// The counts and measurements of the process: fed by the workers after each commit, read by the status line and, named
@@ -50,8 +51,10 @@ public final class PipelineMeter: Sendable {
     private let counters: [Counter]
     private let transactionDuration: Histogram
     private let appendToCommit: Histogram
+    private let metrics: Metrics
 
     package init(metrics: Metrics) {
+        self.metrics = metrics
         counters = Counts.table.map { metrics.counter($0.name, help: $0.help, labels: $0.labels) }
         transactionDuration = metrics.histogram(
             "carillon_transaction_duration_seconds",
@@ -86,6 +89,9 @@ public final class PipelineMeter: Sendable {
         change(&counts)
         add(counts)
     }
+
+    /// Batches that could not be read and were passed.
+    package func passed(_ batches: [UnreadableBatch]) { metrics.countUnreadable(batches) }
 
     /// A transaction was committed.
     ///

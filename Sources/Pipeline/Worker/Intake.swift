@@ -58,7 +58,7 @@ struct Intake: ~Copyable {
         _ batch: inout EventBatch, with records: borrowing RecordBatch, of positions: borrowing TopicPositions
     ) {
         batch.removeAll()
-        batch.append(headersOf: records)
+        batch.append(contextOf: records)
         for index in 0..<records.count {
             let record = records[index]
             guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
@@ -68,7 +68,7 @@ struct Intake: ~Copyable {
 
     private mutating func sortWhileFolding(_ assignment: inout AssignmentMachine) {
         orders.removeAll()
-        orders.append(headersOf: records)
+        orders.append(contextOf: records)
         for index in 0..<records.count {
             let record = records[index]
             if setAside(record, &assignment) { continue }

@@ -18,6 +18,7 @@ extension Worker {
         consumer.fill(
             &intake.records, from: queue, limit: Self.batchLimit, maxBytes: Self.batchBytes,
             timeout: context.sources.count == 1 ? patience : .zero)
+        context.meter.passed(intake.records.unreadable)
         try considerErrors(intake.records.errors)
         try watchConsumer()
         intake.sort(&assignment)

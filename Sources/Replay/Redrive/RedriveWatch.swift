@@ -50,7 +50,7 @@ struct RedriveWatch: ~Copyable {
         var pushes = DispatchTopic()
         try follower.advance(tell: tell) { records in
             batch.removeAll()
-            batch.append(headersOf: records)
+            batch.append(contextOf: records)
             for index in 0..<records.count {
                 let record = records[index]
                 if record.topic == topics.events {

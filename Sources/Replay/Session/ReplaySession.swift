@@ -87,7 +87,7 @@ package struct ReplaySession: ~Copyable {
         var batch = EventBatch(source, topic: topic)
         try log.read(ranges, of: topic) { records, indices in
             batch.removeAll()
-            batch.append(headersOf: records)
+            batch.append(contextOf: records)
             for index in indices { batch.records.append(EventRecord(records[index])) }
             try pass.take(batch)
             for end in records.endsOfPartition {

@@ -14,8 +14,9 @@ from harness.brokers import free_port
 from harness.cluster import Cluster
 from harness.daemon import EXIT_CONFIGURATION, EXIT_DEFECT, EXIT_IN_USE, EXIT_LOGIN, EXIT_USAGE, wait_for_daemons
 from harness.scenario import main, scenario
-from harness.waiting import Failure, now_ms, wait_for
+from harness.waiting import Failure, expect, now_ms, wait_for
 from harness.world import check
+from model.partitions import murmur2_partition
 
 PASSWORD_WRONG = "not-the-password-4711"
 
@@ -494,6 +495,42 @@ def unreachable(harness):
     if len(lines) > 8:
         raise Failure(f"{len(lines)} lines in 35 s, one in 10 s is enough:\n{daemon.last_lines()}")
     daemon.stop()
+
+
+def drop_bomb(world, topic, partition, records):
+    """One batch of a few KB that becomes 120 MB: more than a consumer decompresses."""
+    settings = {"compression.type": "zstd", "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 1000}
+    producer = world.cluster.producer(**settings)
+    for _ in range(records):
+        producer.produce(topic, key=b"bomb", value=b"a" * (120_000_000 // records), partition=partition)
+    if producer.flush(60):
+        raise Failure(f"no bomb in {topic}")
+
+
+@scenario("batches that cannot be decompressed are passed, and every event and subscription before and behind them counts once")
+def bombs(harness):
+    world = harness.make_world("bombs").create_topics()
+    events, subscriptions = world.topics["events"], world.topics["subscriptions"]
+    first, second = (subscription("bombed", token) for token in ("made-up-1", "made-up-2"))
+    world.cluster.produce(subscriptions, [first])
+    drop_bomb(world, subscriptions, murmur2_partition(second.key, 4), 2)
+    world.cluster.produce(subscriptions, [second])
+    for number, records in enumerate((1, 3, 0)):
+        event = event_about({"id": f"order-{number}", "order_number": "1", "place_id": "bombed"}, f"event-{number}")
+        world.cluster.produce(events, [event], partition=0)
+        if records:
+            drop_bomb(world, events, 0, records)
+    daemon = world.started()
+    world.wait_until_done()
+    found = sorted(dict(each.headers)["source"].decode() for each in world.cluster.read(world.topics["dispatch"]))
+    expect("the pushes' events", found, [f"{events}/0/{offset}" for offset in (0, 0, 2, 2, 6, 6)])
+    letters = [dict(each.headers) for each in world.cluster.read(world.topics["dead-letters"])]
+    expect("the codes", [each["x-error-code"] for each in letters], [b"unreadable_batch"] * 2)
+    expect("the offsets", sorted(each["__connect.errors.offset"] for each in letters), [b"1", b"5"])
+    daemon.expect_line(f"{subscriptions}/", "cannot be read and are passed")
+    daemon.expect_line(f"{events}/0: offsets 3 to 5 cannot be read and are passed")
+    daemon.stop()
+    harness.command("replay", "diff", settings=world.settings("a"))
 
 
 @scenario("a flag's bad value ends it with 64, with every problem at once")

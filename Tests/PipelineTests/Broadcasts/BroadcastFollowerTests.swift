@@ -22,7 +22,7 @@ struct BroadcastFollowerTests {
                 stateDirectory: "/nonexistent", rules: try ExtractionRules())
             configuration.topics.broadcasts = "notifications.broadcasts"
             try cluster.createTopic(configuration.topics.broadcasts, partitions: partitions)
-            follower = BroadcastFollower(configuration, logger: .silent)
+            follower = BroadcastFollower(configuration, logger: .silent, metrics: Metrics())
         }
 
         func start() {

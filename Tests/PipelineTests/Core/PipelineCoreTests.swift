@@ -130,6 +130,26 @@ struct PipelineCoreTests {
         #expect(sink.records[2].header("source") == "orders.events/0/2")
     }
 
+    @Test("a record that stands for an unreadable batch is a dead letter with its offsets, and its neighbours are sent")
+    func unreadable() throws {
+        var driver = try PipelineTestDriver()
+        try driver.subscribe("token-1", to: "p1")
+        driver.fill([.order("o1", place: "p1"), .order("o2", place: "p1"), .order("o3", place: "p1")])
+        driver.batch.records[1].key = nil
+        driver.batch.records[1].value = nil
+        driver.batch.unreadable = [(partition: 0, offset: 1, letter: .unreadableBatch(-3...1, "it is a bomb"))]
+        _ = driver.core.extract(&driver.batch, from: 0)
+        var sink = RecordingSink()
+        _ = try driver.emitAll(into: &sink)
+        #expect(sink.records.map(\.destination) == [.dispatch, .deadLetters, .dispatch])
+        #expect(sink.records[1].header("x-error-code") == "unreadable_batch")
+        #expect(sink.records[1].header("__connect.errors.offset") == "1")
+        #expect(
+            sink.records[1].header("__connect.errors.exception.message")
+                == "the batch of offsets -3 to 1 cannot be read: it is a bomb")
+        #expect(sink.records[1].value == nil)
+    }
+
     /// Fails at one record.
     struct FailingSink: RecordSink {
         struct Failure: Error {}
