@@ -157,7 +157,7 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
+                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
                 "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore",
                 "Subscriptions", "Telemetry", "TestSupport",
             ]),
