@@ -1,10 +1,12 @@
 import CMicrohttpd
+import Dispatch
 import Glibc
 
 /// A small HTTP/1.1 server for pages that a person or a monitoring system requests: GET and HEAD, over libmicrohttpd.
 ///
-/// It owns one thread, which handles one request at a time: a handler that blocks delays all others. No TLS: it is
-/// meant for the host itself or for a trusted network.
+/// It owns one thread, which handles one request at a time: a handler that blocks delays all others. Connections are bounded
+/// in number and time (``OpenConnections``), so that slow ones keep nobody else out. No TLS: it is meant for the host itself
+/// or for a trusted network.
 package final class HTTPServer {
     /// - Parameter path: without the query, percent-decoded.
     /// - Returns: nil if there is no such page; the server then answers 404.
@@ -15,10 +17,12 @@ package final class HTTPServer {
     private var daemon: OpaquePointer?
     private let pages: Pages
 
-    /// Connections beyond this number are closed at once.
-    private static let connectionLimit: UInt32 = 64
-    /// The number of seconds after which an idle connection is closed.
-    private static let idleTimeout: UInt32 = 30
+    /// Looks for connections that take too long.
+    private let sweeper: any DispatchSourceTimer
+
+    /// What libmicrohttpd takes: room for those that were told to end and are not closed yet. It accepts one at a time, and
+    /// stops where this number is reached.
+    private static let connectionLimit = UInt32(OpenConnections.most + 32)
 
     /// Starts to listen and serve.
     ///
@@ -32,13 +36,19 @@ package final class HTTPServer {
         let pages = Pages(handler)
         // The server keeps the pages alive for longer than the daemon's thread runs.
         let context = Unmanaged.passUnretained(pages).toOpaque()
-        guard let daemon = cmicrohttpd_start(descriptor, Self.connectionLimit, Self.idleTimeout, answer, context) else {
+        guard let daemon = cmicrohttpd_start(descriptor, Self.connectionLimit, answer, notify, completed, context)
+        else {
             close(descriptor)
             throw HTTPServerError(address: "\(host):\(boundPort)", reason: "libmicrohttpd did not start")
         }
         self.pages = pages
         self.daemon = daemon
         self.port = boundPort
+        sweeper = DispatchSource.makeTimerSource()
+        let connections = pages.connections
+        sweeper.setEventHandler { connections.endLate() }
+        sweeper.schedule(deadline: .now(), repeating: .milliseconds(500), leeway: .milliseconds(100))
+        sweeper.resume()
     }
 
     deinit {
@@ -49,13 +59,15 @@ package final class HTTPServer {
     package func stop() {
         guard let daemon else { return }
         self.daemon = nil
+        sweeper.cancel()
         MHD_stop_daemon(daemon)
     }
 }
 
-/// Holds the handler for the C callback.
+/// Holds the handler for the C callback, and the connections.
 private final class Pages: Sendable {
     let handler: HTTPServer.Handler
+    let connections = OpenConnections()
 
     init(_ handler: @escaping HTTPServer.Handler) {
         self.handler = handler
@@ -77,7 +89,9 @@ private func answer(
     uploadSize: UnsafeMutablePointer<Int>?, state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
     guard let context, let connection, let path, let method, let state else { return .NO }
+    let pages = Unmanaged<Pages>.fromOpaque(context).takeUnretainedValue()
     guard state.pointee != nil else {
+        pages.connections.began(cmicrohttpd_descriptor(connection))
         state.pointee = context
         return .YES
     }
@@ -85,8 +99,48 @@ private func answer(
         uploadSize.pointee = 0
         return .YES
     }
-    let pages = Unmanaged<Pages>.fromOpaque(context).takeUnretainedValue()
     return send(pages.response(method: String(cString: method), path: String(cString: path)), over: connection)
+}
+
+/// libmicrohttpd has accepted a connection, or is about to close it.
+private func notify(
+    context: UnsafeMutableRawPointer?, connection: OpaquePointer?,
+    state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, event: MHD_ConnectionNotificationCode
+) {
+    guard let context, let connection else { return }
+    let connections = Unmanaged<Pages>.fromOpaque(context).takeUnretainedValue().connections
+    let descriptor = cmicrohttpd_descriptor(connection)
+    if cmicrohttpd_is_start(event) != 0 {
+        connections.opened(descriptor, from: hostBytes(cmicrohttpd_address(connection)))
+    } else {
+        connections.ended(descriptor)
+    }
+}
+
+/// A request's answer is over, also where it could not be sent.
+private func completed(
+    context: UnsafeMutableRawPointer?, connection: OpaquePointer?,
+    state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, reason: MHD_RequestTerminationCode
+) {
+    guard let context, let connection else { return }
+    let connections = Unmanaged<Pages>.fromOpaque(context).takeUnretainedValue().connections
+    connections.answered(cmicrohttpd_descriptor(connection))
+}
+
+/// The bytes of an address, without its port; empty for an unknown family. Of IPv6 the network of 64 bits: a host may have
+/// all of it.
+private func hostBytes(_ address: UnsafePointer<sockaddr>?) -> [UInt8] {
+    guard let address else { return [] }
+    let raw = UnsafeRawPointer(address)
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET: return withUnsafeBytes(of: raw.load(as: sockaddr_in.self).sin_addr) { Array($0) }
+    case AF_INET6:
+        return withUnsafeBytes(of: raw.load(as: sockaddr_in6.self).sin6_addr) { bytes in
+            // An IPv4 address in IPv6, ::ffff:a.b.c.d, is one host.
+            bytes.prefix(10).allSatisfy { $0 == 0 } ? Array(bytes) : Array(bytes.prefix(8))
+        }
+    default: return []
+    }
 }
 
 private func send(_ response: HTTPResponse, over connection: OpaquePointer) -> MHD_Result {

@@ -26,7 +26,7 @@ struct ListeningSocket: ~Copyable {
         // Lets a restarted server bind although connections of its predecessor are in TIME_WAIT.
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        guard bind(descriptor, first.ai_addr, first.ai_addrlen) == 0, listen(descriptor, 64) == 0 else {
+        guard bind(descriptor, first.ai_addr, first.ai_addrlen) == 0, listen(descriptor, SOMAXCONN) == 0 else {
             let reason = Self.systemReason()
             close(descriptor)
             throw HTTPServerError(address: address, reason: reason)

@@ -403,6 +403,14 @@ class Manifests:
         self.assertEqual(probes, {"/live", "/ready", "metrics"})
         self.assertEqual(self.one("Service")["spec"]["ports"][0]["port"], METRICS_PORT)
 
+    def test_only_monitoring_reaches_the_metrics_from_another_pod(self):
+        policy = self.one("NetworkPolicy")["spec"]
+        self.assertEqual(policy["policyTypes"], ["Ingress"])
+        (rule,) = policy["ingress"]
+        self.assertEqual([each["port"] for each in rule["ports"]], [each["name"] for each in self.container["ports"]])
+        labels = [each["namespaceSelector"]["matchLabels"] for each in rule["from"]]
+        self.assertEqual(labels, [{"kubernetes.io/metadata.name": "monitoring"}])
+
     def test_it_is_the_image_s_user_with_time_to_drain(self):
         self.assertEqual(self.pod["securityContext"]["runAsUser"], dockerfile_user())
         self.assertGreater(self.pod["terminationGracePeriodSeconds"], self.time_to_drain + shutdown_timeout())
@@ -413,6 +421,7 @@ class Manifests:
             self.one("Service")["spec"]["selector"],
             self.one("StatefulSet")["spec"]["selector"]["matchLabels"],
             self.one("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+            self.one("NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
         ):
             self.assertEqual(selector, labels)
         self.assertEqual(self.one("StatefulSet")["spec"]["serviceName"], self.one("Service")["metadata"]["name"])

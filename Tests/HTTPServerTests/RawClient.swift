@@ -16,7 +16,8 @@ final class RawClient {
 
     private let descriptor: Int32
 
-    init(port: UInt16) throws {
+    /// - Parameter host: the last number of the address of loopback that it comes from.
+    init(port: UInt16, from host: UInt32 = 1) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var patience = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -25,6 +26,15 @@ final class RawClient {
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        if host != 1 {
+            var source = sockaddr_in()
+            source.sin_family = sa_family_t(AF_INET)
+            source.sin_addr.s_addr = (UInt32(0x7F00_0000) + host).bigEndian
+            let bound = withUnsafePointer(to: &source) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+            }
+            guard bound == 0 else { throw Failure(call: "bind", code: errno) }
+        }
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
@@ -38,10 +48,27 @@ final class RawClient {
     func ask(_ lines: String..., body: String = "") throws -> Answer {
         let request = (lines.prefix(1) + ["Host: test"] + lines.dropFirst()).joined(separator: "\r\n")
         let bytes = Array((request + "\r\n\r\n" + body).utf8)
-        guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
             throw Failure(call: "send", code: errno)
         }
         return try read(isHead: lines[0].hasPrefix("HEAD"))
+    }
+
+    /// Sends a part of a request.
+    ///
+    /// - Returns: false if the server has closed the connection.
+    @discardableResult
+    func send(part: String) -> Bool {
+        let bytes = Array(part.utf8)
+        return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+
+    /// Waits for the server's end of the connection.
+    func isClosed(within milliseconds: Int32) -> Bool {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&ready, 1, milliseconds) > 0 else { return false }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        return recv(descriptor, &buffer, buffer.count, 0) <= 0
     }
 
     private func read(isHead: Bool) throws -> Answer {
