@@ -66,7 +66,11 @@ final class Connection {
         descriptor = handle.descriptor
         state = .settling
         session = HTTP2Callbacks.makeSession(self)
-        var settings = [nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)]
+        let values = [
+            (NGHTTP2_SETTINGS_ENABLE_PUSH, 0), (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4_096),
+            (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(configuration.maxHead)),
+        ]
+        var settings = values.map { nghttp2_settings_entry(settings_id: Int32($0.0.rawValue), value: $0.1) }
         nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
         // It is asked for what was agreed on, which libcurl knows after the first call.
         receive()
@@ -177,6 +181,12 @@ final class Connection {
         nghttp2_session_set_stream_user_data(session, transfer.stream, nil)
         nghttp2_submit_rst_stream(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), transfer.stream, UInt32(NGHTTP2_CANCEL.rawValue))
+    }
+
+    /// The answer of a request is longer than allowed: what is left of it is not taken.
+    func refuse(_ transfer: Transfer) {
+        reset(transfer)
+        client.finish(transfer, .failure(.answerTooLarge))
     }
 
     /// The answer of a request is there.

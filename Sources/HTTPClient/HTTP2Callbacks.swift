@@ -51,12 +51,18 @@ private func receivedHeader(
     value: UnsafePointer<UInt8>?, valueCount: Int, flags: UInt8, context: UnsafeMutableRawPointer?
 ) -> Int32 {
     let name = UnsafeRawBufferPointer(start: name, count: nameCount)
-    guard let frame, let first = name.first, let connection = HTTP2Callbacks.connection(context) else { return 0 }
+    guard let frame, let first = name.first, let connection = HTTP2Callbacks.connection(context),
+        let transfer = HTTP2Callbacks.transfer(session, frame.pointee.hd.stream_id)
+    else { return 0 }
     let value = UnsafeRawBufferPointer(start: value, count: valueCount)
+    guard transfer.received(fieldOf: nameCount + valueCount, limit: connection.configuration.maxHead) else {
+        connection.refuse(transfer)
+        return 0
+    }
     if first == UInt8(ascii: ":") {
-        HTTP2Callbacks.transfer(session, frame.pointee.hd.stream_id)?.received(status: value)
+        transfer.received(status: value)
     } else if let kept = connection.client.keptHeader(name) {
-        HTTP2Callbacks.transfer(session, frame.pointee.hd.stream_id)?.received(header: kept, value)
+        transfer.received(header: kept, value, limit: connection.configuration.maxHeader)
     }
     return 0
 }
@@ -69,8 +75,7 @@ private func receivedData(
         !transfer.received(
             body: UnsafeRawBufferPointer(start: bytes, count: count), limit: connection.configuration.maxBody)
     else { return 0 }
-    connection.reset(transfer)
-    connection.client.finish(transfer, .failure(.bodyTooLarge))
+    connection.refuse(transfer)
     return 0
 }
 

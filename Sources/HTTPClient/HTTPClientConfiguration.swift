@@ -14,8 +14,13 @@ package struct HTTPClientConfiguration: Sendable {
     /// PEM file of the only authorities that are trusted; without it those of the system.
     package var caFile: String?
     package var proxy = Proxy.environment
-    /// The answers' headers that are kept, in lower case.
+    /// The answers' headers that are kept, in lower case: of each the first value that is no longer than `maxHeader`.
     package var keptHeaders: [String] = []
+    /// The longest value of a header that is kept, in bytes.
+    package var maxHeader = 256
+    /// The longest head of an answer in bytes, decoded, with 32 for each field, as RFC 9113 §6.5.2 counts: all heads and
+    /// trailers together. A packed one of a few KB can be hundreds of MB.
+    package var maxHead = 16_384
     /// The longest body of an answer, in bytes.
     package var maxBody = 16_384
     /// Sends one request on a fresh connection, and more only after an answer that shows that the credential in it was

@@ -21,8 +21,8 @@ package enum HTTPFailure: Error, Sendable, Equatable {
     case http2Failed(code: UInt32, detail: String)
     /// The server does not agree on HTTP/2.
     case notHTTP2
-    /// The answer's body is longer than `HTTPClientConfiguration.maxBody`.
-    case bodyTooLarge
+    /// The answer's head is longer than `HTTPClientConfiguration.maxHead`, or its body than `maxBody`.
+    case answerTooLarge
     /// The caller's doing: `cancel` or `close`.
     case cancelled(sent: Bool)
     /// The address is not an `https` URL, or a header has a character that no header may have.
@@ -39,7 +39,7 @@ package enum HTTPFailure: Error, Sendable, Equatable {
             false
         // A refused stream was not processed (RFC 9113 §8.7).
         case .http2Failed(let code, _): code != 7
-        case .bodyTooLarge: true
+        case .answerTooLarge: true
         }
     }
 }
@@ -57,7 +57,7 @@ extension HTTPFailure: CustomStringConvertible {
         case .proxyFailed(let detail): "the proxy: \(detail)"
         case .http2Failed(let code, let detail): "HTTP/2 error \(code): \(detail)"
         case .notHTTP2: "the server does not speak HTTP/2"
-        case .bodyTooLarge: "the answer is too long"
+        case .answerTooLarge: "the answer is too long"
         case .cancelled: "cancelled"
         case .invalidRequest(let detail): "not a request that can be sent: \(detail)"
         case .other(let code, _, let detail): "libcurl error \(code): \(detail)"

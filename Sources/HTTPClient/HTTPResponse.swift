@@ -1,7 +1,7 @@
 /// What the server answered.
 package struct HTTPResponse: Sendable, Equatable {
     package var status: Int
-    /// Those that `HTTPClientConfiguration.keptHeaders` names, in the server's order, with names in lower case.
+    /// Those that `HTTPClientConfiguration.keptHeaders` names, the first value of each, in the server's order, with names in lower case.
     package var headers: [HTTPHeader]
     /// At most `HTTPClientConfiguration.maxBody` bytes: a longer one is a failure.
     package var body: [UInt8]

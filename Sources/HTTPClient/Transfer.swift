@@ -11,6 +11,8 @@ final class Transfer {
     private var bodySent = 0
 
     private var status = 0
+    /// Of all heads of the answer, as RFC 9113 counts them (§6.5.2).
+    private var headSize = 0
     private var headers: [HTTPHeader] = []
     private var body: [UInt8] = []
 
@@ -34,6 +36,7 @@ final class Transfer {
             connection = nil
             bodySent = 0
             status = 0
+            headSize = 0
             beginHead()
         }
         return request
@@ -68,8 +71,18 @@ final class Transfer {
         status = bytes.reduce(0) { $0 &* 10 &+ Int($1 &- UInt8(ascii: "0")) }
     }
 
-    func received(header name: String, _ value: UnsafeRawBufferPointer) {
+    /// Keeps the first value of a name that is no longer than the limit.
+    func received(header name: String, _ value: UnsafeRawBufferPointer, limit: Int) {
+        guard value.count <= limit, !headers.contains(where: { $0.name == name }) else { return }
         headers.append(HTTPHeader(name, String(decoding: value, as: UTF8.self)))
+    }
+
+    /// A field of any head of the answer: also of one with a status below 200, and behind the body.
+    ///
+    /// - Returns: false if they are longer than the limit, all together.
+    func received(fieldOf count: Int, limit: Int) -> Bool {
+        headSize += count + 32
+        return headSize <= limit
     }
 
     /// - Returns: false if the body is longer than the limit.

@@ -86,9 +86,52 @@ import Testing
         }
         let client = try TestClient(authority) { $0.maxBody = 1_000 }
         #expect(try client.post("\(server.url)/")?.get().body.count == 1_000)
-        #expect(client.post("\(server.url)/long") == .failure(.bodyTooLarge))
-        #expect(HTTPFailure.bodyTooLarge.mayHaveArrived)
+        #expect(client.post("\(server.url)/long") == .failure(.answerTooLarge))
+        #expect(HTTPFailure.answerTooLarge.mayHaveArrived)
         #expect(try client.post("\(server.url)/")?.get().body.count == 1_000)
+        #expect(client.client.connectionsOpened == 1)
+    }
+
+    @Test("of a header the first value counts that is no longer than 256 bytes")
+    func firstValue() throws {
+        let long = String(repeating: "9", count: 257)
+        let server = try StandInServer(authority: authority) { _ in
+            StandInAnswer(
+                status: 503,
+                headers: [("retry-after", long), ("retry-after", "7"), ("apns-id", "x"), ("retry-after", "99")])
+        }
+        let client = try TestClient(authority) { $0.keptHeaders = ["apns-id", "retry-after"] }
+        let response = try #require(try client.post(server.url)?.get())
+        #expect(response.headers == [HTTPHeader("retry-after", "7"), HTTPHeader("apns-id", "x")])
+    }
+
+    @Test("a head may be as long as the limit, and no longer; the request may have arrived, and the connection goes on")
+    func headLimit() throws {
+        // As RFC 9113 §6.5.2 counts, with 32 bytes for each field; the server adds the status and the body's length.
+        let fixed = ":status200".utf8.count + "content-length0".utf8.count + 2 * 32
+        let server = try StandInServer(authority: authority) { request in
+            let count = Int(request.path.dropFirst()) ?? 0
+            return StandInAnswer(
+                status: 200, headers: [("date", String(repeating: "x", count: count - fixed - 32 - "date".utf8.count))])
+        }
+        let client = try TestClient(authority) { $0.keptHeaders = ["date"] }
+        #expect(try client.post("\(server.url)/16384")?.get().headers == [])
+        #expect(client.post("\(server.url)/16385") == .failure(.answerTooLarge))
+        #expect(try client.post("\(server.url)/1000")?.get().status == 200)
+        #expect(client.client.connectionsOpened == 1)
+    }
+
+    @Test("a head of 20 KB that unpacks to 58 MB is not kept, and the connection goes on")
+    func packedHead() throws {
+        // nghttp2 puts values of up to three quarters of the table's 4 KiB there, and repeats them in a byte each.
+        let headers = [(name: String, value: String)](
+            repeating: ("retry-after", String(repeating: "x", count: 2_900)), count: 20_000)
+        let server = try StandInServer(authority: authority) { request in
+            StandInAnswer(status: 503, headers: request.path == "/bomb" ? headers : [])
+        }
+        let client = try TestClient(authority) { $0.keptHeaders = ["retry-after"] }
+        #expect(client.post("\(server.url)/bomb") == .failure(.answerTooLarge))
+        #expect(try client.post(server.url)?.get().status == 503)
         #expect(client.client.connectionsOpened == 1)
     }
 

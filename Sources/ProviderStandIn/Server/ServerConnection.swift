@@ -98,6 +98,8 @@ final class ServerConnection {
         // libcurl 7.88 resets the stream of an answer that does not say its length, also where it has ended; by itself
         // nghttp2 ends a connection with more than 1,000 of them.
         nghttp2_option_set_stream_reset_rate_limit(options, 1 << 32, 1 << 32)
+        // A hostile server's heads are longer than nghttp2 sends by itself.
+        nghttp2_option_set_max_send_header_block_length(options, 1 << 30)
         nghttp2_session_server_new2(&session, callbacks, Unmanaged.passUnretained(self).toOpaque(), options)
         submitSettings(streams: loop.shared.state.withLock { $0.faults.streams })
     }
