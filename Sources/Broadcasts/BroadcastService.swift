@@ -118,6 +118,8 @@ public final class BroadcastService: Sendable {
         }
         let log = try BroadcastContext.SubscriptionsLog.ask(
             configuration, patience: Patience(), logger: logger, mustEnd: mustEnd)
+        configuration.warnOfUnboundedBatches(
+            in: [configuration.topics.broadcasts, configuration.topics.subscriptions], logger)
         let context = BroadcastContext(
             configuration, includesValid: includesValid, log: log,
             follower: BroadcastFollower(configuration, logger: logger, metrics: meter.metrics),

@@ -88,11 +88,13 @@ public final class NotificationPipeline: Sendable {
                 context.gate.pass(.max)
                 try probe.waitForTopics(topics)
                 probe.introduce()
+                configuration.warnOfUnboundedBatches(in: inputs, logger)
                 try probe.checkEventsRetention()
                 try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
+                configuration.warnOfUnboundedBatches(in: inputs + [configuration.topics.subscriptions], logger)
                 try probe.checkEventsRetention()
                 // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
                 let now = context.clock.now()
@@ -105,6 +107,8 @@ public final class NotificationPipeline: Sendable {
             return
         }
     }
+
+    private var inputs: [String] { configuration.topics.sources.map(configuration.topics.topic) }
 
     private var topics: [String] {
         let names = configuration.topics

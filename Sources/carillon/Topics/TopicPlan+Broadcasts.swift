@@ -20,6 +20,7 @@ extension TopicPlan {
                     "message.timestamp.type", "LogAppendTime", .exactly,
                     "retention and 'carillon broadcast status' count from when the broker appended it"),
                 .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
+                measured(.advised),
             ])
         broadcasts.fixedPartitions = "the offsets of one partition are the order of all broadcasts"
         return [

@@ -18,13 +18,7 @@ extension TopicPlan {
         if let replicationFactor, found.replicationFactor != Int32(replicationFactor) {
             lines.append("\(name): the replication factor is \(found.replicationFactor), not \(replicationFactor)")
         }
-        lines += properties.compactMap { property in
-            // A value that the broker does not report (an ACL may forbid it) is not a difference.
-            guard let value = found.configuration[property.key] else { return nil }
-            return property.difference(from: value).map {
-                "\(name): \(property.key) is \(value), \($0): \(property.reason)"
-            }
-        }
+        lines += findings(in: found) { !$0.isAdvised }
         if let text = found.configuration["min.insync.replicas"], let replicas = Int32(text),
             replicas > found.replicationFactor
         {
@@ -33,9 +27,29 @@ extension TopicPlan {
         }
         return lines
     }
+
+    /// What would be better in an existing topic, one line each.
+    func advice(on found: TopicDescription) -> [String] { findings(in: found, where: \.isAdvised) }
+
+    private func findings(in found: TopicDescription, where isMeant: (Property) -> Bool) -> [String] {
+        properties.filter(isMeant).compactMap { property in
+            // A value that the broker does not report (an ACL may forbid it) is not a difference.
+            guard let value = found.configuration[property.key] else { return nil }
+            return property.difference(from: value).map {
+                "\(name): \(property.key) is \(value), \($0): \(property.reason)"
+            }
+        }
+    }
 }
 
 extension TopicPlan.Property {
+    fileprivate var isAdvised: Bool {
+        switch rule {
+        case .advised: true
+        case .initial, .exactly, .atLeast, .atMost: false
+        }
+    }
+
     /// `not delete`, `less than 604800000`; nil if the value is right.
     fileprivate func difference(from value: String) -> String? {
         func words(_ text: String) -> Set<Substring> { Set(text.split(separator: ",")) }
@@ -43,7 +57,7 @@ extension TopicPlan.Property {
         switch rule {
         case .initial: return nil
         // The order of several cleanup policies means nothing.
-        case .exactly: return words(value) == words(self.value) ? nil : "not \(self.value)"
+        case .exactly, .advised: return words(value) == words(self.value) ? nil : "not \(self.value)"
         case .atLeast(let least):
             guard let found = number(value) else { return "not a number" }
             return found < (least == -1 ? .max : least) ? "less than \(least)" : nil

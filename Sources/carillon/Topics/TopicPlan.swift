@@ -28,6 +28,8 @@ struct TopicPlan: Sendable {
             /// The value is used for a new topic; any other is accepted.
             case initial
             case exactly
+            /// Any other value is accepted, with a note.
+            case advised
             /// -1, unlimited, is more than any number.
             case atLeast(Int64)
             case atMost(Int64)
@@ -110,6 +112,7 @@ extension TopicPlan {
                     "retention.ms", "\(premises.eventsRetention)", .initial,
                     "as long as \(names.events), so that a replay has both"),
                 .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
+                measured(.advised),
             ])
     }
 
@@ -130,6 +133,7 @@ extension TopicPlan {
                         "message.timestamp.after.max.ms", 3_600_000, Property.Rule.atMost,
                         "a record from the future would expire the state of orders"),
                     .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
+                    measured(.advised),
                 ]),
             make(
                 .subscriptions, names.subscriptions, many, premises,
@@ -144,6 +148,7 @@ extension TopicPlan {
                             ? "a replay of the events needs the table as it was"
                             : "a replay of the events needs the table as it was, and broadcasts when each device joined"
                     ),
+                    measured(.exactly),
                 ]),
             make(.dispatch, names.dispatch, many, premises, dispatched),
             make(
@@ -167,6 +172,13 @@ extension TopicPlan {
                         "by the broker's time a worker knows that its clock is ahead, before a timer goes early"),
                 ]),
         ]
+    }
+
+    /// What makes the broker measure batches of others by what they hold (ADR 50).
+    static func measured(_ rule: Property.Rule) -> Property {
+        .init(
+            "compression.type", "uncompressed", rule,
+            "else nothing bounds the memory that a compressed batch takes from its readers")
     }
 
     /// The properties of a dispatch topic.

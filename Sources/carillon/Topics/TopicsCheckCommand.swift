@@ -27,6 +27,9 @@ struct TopicsCheckCommand: ParsableCommand {
                     from: $0, partitions: partitions, replicationFactor: topics.replicationFactor)
             } ?? ["\(topic.name): there is no such topic; 'carillon topics create' makes it"]
         }
+        for line in plan.flatMap({ topic in existing[topic.name].map(topic.advice) ?? [] }) {
+            Terminal.complain("note: \(line)\n")
+        }
         guard differences.isEmpty else {
             Terminal.write(differences.map { $0.inOneLine + "\n" }.joined())
             let count = differences.count

@@ -65,7 +65,7 @@ struct TopicsCreateCommand: ParsableCommand {
         }
         for topic in plan {
             for line in existing[topic.name].map({
-                topic.differences(from: $0, partitions: nil, replicationFactor: nil)
+                topic.differences(from: $0, partitions: nil, replicationFactor: nil) + topic.advice(on: $0)
             }) ?? [] {
                 Terminal.complain("note: \(line)\n")
             }

@@ -62,6 +62,22 @@ import Testing
         #expect(planned(namesWithBroadcasts, all) == roles)
     }
 
+    @Test("the broker measures what others write: of subscriptions it must, of events it is advised")
+    func measured() throws {
+        for (role, isAdvice) in [(TopicPlan.Role.events, true), (.subscriptions, false)] {
+            let topic = try plan(role)
+            var found = TopicDescription(
+                name: topic.name, partitions: 12, replicationFactor: 3, configuration: topic.newTopic.configuration)
+            #expect(found.configuration["compression.type"] == "uncompressed")
+            found.configuration["compression.type"] = "producer"
+            let line =
+                "\(topic.name): compression.type is producer, not uncompressed: else nothing bounds the memory that a compressed batch takes from its readers"
+            #expect(topic.advice(on: found) == (isAdvice ? [line] : []))
+            #expect(topic.differences(from: found, partitions: nil, replicationFactor: nil) == (isAdvice ? [] : [line]))
+        }
+        #expect(try settings(.dispatch)["compression.type"] == nil)
+    }
+
     @Test("docs/kafka.md 20: a dead letter has room for the largest event and 64 KiB of headers")
     func deadLetters() throws {
         #expect(try settings(.deadLetters)["max.message.bytes"] == "\(1_048_588 + 65_536)")

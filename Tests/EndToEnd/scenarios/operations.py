@@ -167,6 +167,16 @@ def topics(harness):
     wait_for("the topics are there", lambda: all(world.cluster.partitions(name) for name in world.topics.values()), 30)
     harness.command("topics", "create", *size, settings=settings)
     harness.command("topics", "check", *size, settings=settings)
+    refused = {
+        (topic, codec): [error and error.name() for error in drop_bomb(world, world.topics[topic], 0, 1, codec, 20_000_000)]
+        for topic in ("events", "subscriptions")
+        for codec in ("gzip", "lz4", "snappy", "zstd")
+    }
+    expect("bombs that the broker measures", {each: ["MSG_SIZE_TOO_LARGE"] for each in refused}, refused)
+    world.cluster.configure(world.topics["events"], {"compression.type": "lz4"})
+    output = harness.command("topics", "check", *size, settings=settings)
+    if f"note: {world.topics['events']}: compression.type is lz4, not uncompressed" not in output:
+        raise Failure(f"no word of compression.type: {output}")
     world.cluster.configure(world.topics["subscriptions"], {"cleanup.policy": "delete"})
     output = harness.command("topics", "check", *size, settings=settings, expected=1)
     if world.topics["subscriptions"] not in output or "cleanup.policy" not in output:
@@ -497,14 +507,17 @@ def unreachable(harness):
     daemon.stop()
 
 
-def drop_bomb(world, topic, partition, records):
-    """One batch of a few KB that becomes 120 MB: more than a consumer decompresses."""
-    settings = {"compression.type": "zstd", "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 1000}
-    producer = world.cluster.producer(**settings)
+def drop_bomb(world, topic, partition, records, codec="zstd", size=120_000_000):
+    """One batch of a few KB that becomes 120 MB, more than a consumer decompresses: what the broker says of each record."""
+    settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 1000}
+    producer, said = world.cluster.producer(**settings), []
     for _ in range(records):
-        producer.produce(topic, key=b"bomb", value=b"a" * (120_000_000 // records), partition=partition)
+        producer.produce(
+            topic, key=b"bomb", value=b"a" * (size // records), partition=partition, on_delivery=lambda error, _: said.append(error)
+        )
     if producer.flush(60):
-        raise Failure(f"no bomb in {topic}")
+        raise Failure(f"no word of the bomb in {topic}")
+    return said
 
 
 @scenario("batches that cannot be decompressed are passed, and every event and subscription before and behind them counts once")

@@ -1,0 +1,22 @@
+import KafkaClient
+
+extension PipelineConfiguration {
+    /// Warns of topics whose broker does not measure what a compressed batch holds: it may take any memory from its readers
+    /// (docs/adr/0050-the-broker-measures-what-others-write.md).
+    ///
+    /// A broker that does not say so, which an ACL may forbid, gives no warning.
+    package func warnOfUnboundedBatches(in topics: [String], _ logger: Logger) {
+        do throws(KafkaError) {
+            let admin = try Admin(settings: kafka, logger: logger.clientSink)
+            for topic in topics {
+                let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first
+                guard let type = found?.configuration["compression.type"], type != "uncompressed" else { continue }
+                logger.warning(
+                    "nothing bounds the memory that a compressed batch of \(topic) takes: its compression.type is \(type), "
+                        + "not uncompressed")
+            }
+        } catch {
+            logger.debug("compression.type is not known: \(error)")
+        }
+    }
+}
