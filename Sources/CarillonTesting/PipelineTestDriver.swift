@@ -95,7 +95,9 @@ public struct PipelineTestDriver: ~Copyable {
                 let extracted = driver.core.extract(&driver.batch, from: next)
                 next = try driver.core.emit(driver.batch, next..<extracted, limit: .max, into: &sink)
             }
-            for record in driver.batch.records { driver.positions.orders.advance(over: record) }
+            for record in driver.batch.records {
+                driver.positions.orders.advance(over: record, latest: driver.core.orders.latestTime)
+            }
         }
     }
 
@@ -143,7 +145,7 @@ public struct PipelineTestDriver: ~Copyable {
     ) throws {
         var sink = RecordingSink()
         do {
-            try core.beginTransaction(clock: clock)
+            try core.beginTransaction(clock: clock, boundsTimes: true)
             try body(&self, &sink)
         } catch {
             core.endTransaction()

@@ -90,12 +90,14 @@ public final class NotificationPipeline: Sendable {
                 probe.introduce()
                 configuration.warnOfUnboundedBatches(in: inputs, logger)
                 try probe.checkEventsRetention()
+                probe.checkEventTimes()
                 try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
                 configuration.warnOfUnboundedBatches(in: inputs + [configuration.topics.subscriptions], logger)
                 try probe.checkEventsRetention()
+                probe.checkEventTimes()
                 // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
                 let now = context.clock.now()
                 let topic = try probe.subscriptionTopic()

@@ -11,6 +11,11 @@ package struct OrderStates: ~Copyable, OrderHistory {
     private var partitions: [PartitionOrders?] = []
     private var current: PartitionOrders?
     private var undo = UndoLog()
+    /// The latest time that a record may count as (``RecordTime``).
+    package var latestTime = WallTime.distantFuture
+    /// Whether a record that was processed counted as earlier than its timestamp. It would count as another time in a
+    /// transaction with another clock. Whoever reads it sets it back.
+    package var hasBoundedTimes = false
     /// The timers that the latest event cancelled.
     package private(set) var cancelled = CancelledTimers()
 
@@ -37,6 +42,12 @@ package struct OrderStates: ~Copyable, OrderHistory {
         current = nil
     }
 
+    /// Until the partition is resumed, its records have been processed before, by transactions whose clocks were at least
+    /// an hour before `latest`. One with a later time was bounded then: it counts as the newest record before it.
+    package mutating func beginFold(of partition: Int32, latest: WallTime) {
+        self[partition]?.foldLimit = latest
+    }
+
     package mutating func revoke(_ partition: Int32) {
         guard Int(partition) < partitions.count else { return }
         partitions[Int(partition)] = nil
@@ -54,11 +65,15 @@ package struct OrderStates: ~Copyable, OrderHistory {
         undo.beginEvent()
         cancelled = CancelledTimers()
         if current?.partition != record.partition { current = self[record.partition] }
-        current?.begin(record, undo: &undo)
+        guard let current else { return }
+        current.begin(record, latest: latestTime, undo: &undo)
+        if let timestamp = record.timestamp, timestamp > latestTime { hasBoundedTimes = true }
     }
 
     package mutating func consider(_ event: OrderFacts) -> OrderVerdict {
-        current?.consider(event, undo: &undo) ?? OrderVerdict()
+        // The time of an event whose record has none.
+        if event.time > latestTime { hasBoundedTimes = true }
+        return current?.consider(event, undo: &undo) ?? OrderVerdict()
     }
 
     package mutating func apply(_ event: OrderFacts) {

@@ -36,6 +36,11 @@ package final class PartitionOrders {
     var sortedChanges = 0
     /// The last records, by which a checkpoint recognises its log; nil if they are not tracked.
     @exclusivity(unchecked) var recent: RecentRecords?
+    /// While records are folded that a transaction has processed before: its clock is not known any more, but it was at
+    /// least an hour before this. Nil while records are processed.
+    @exclusivity(unchecked) package var foldLimit: WallTime?
+    /// The latest time that the current record may count as.
+    @exclusivity(unchecked) private var latest = WallTime.distantFuture
     /// The time of the current record, in seconds since 1970, at least 1; 0 if it has none.
     @exclusivity(unchecked) private(set) var now: UInt32 = 0
     @exclusivity(unchecked) private(set) var found = OrderTable.Match.nothing
@@ -54,13 +59,22 @@ package final class PartitionOrders {
     }
 
     /// Takes the next record of the partition.
-    func begin(_ record: EventRecord, undo: inout UndoLog) {
+    ///
+    /// - Parameter latest: the latest time that it may count as (``RecordTime``).
+    func begin(_ record: EventRecord, latest: WallTime, undo: inout UndoLog) {
         now = 0
+        self.latest = latest
         recent?.note(offset: record.offset, timestamp: record.timestamp, key: record.key)
         if let timestamp = record.timestamp, timestamp > .epoch { take(timestamp, undo: &undo) }
     }
 
     private func take(_ timestamp: WallTime, undo: inout UndoLog) {
+        if let foldLimit, timestamp > foldLimit {
+            // It was bounded by a clock that is not known here.
+            now = max(1, UInt32(clamping: newest.milliseconds / 1000))
+            return
+        }
+        let timestamp = foldLimit == nil ? min(timestamp, latest) : timestamp
         now = max(1, UInt32(clamping: timestamp.milliseconds / 1000))
         // The first record stays the first, even if it is rolled back.
         beginning.take(timestamp)
@@ -136,6 +150,7 @@ package final class PartitionOrders {
     package func resume(watermark: TimerWatermark, newest: WallTime) {
         earliestDue = min(earliestDue, watermark.time)
         due = nil
+        foldLimit = nil
         self.watermark = watermark
         self.newest = max(self.newest, newest)
     }

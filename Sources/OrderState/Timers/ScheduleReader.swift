@@ -68,9 +68,12 @@ package struct ScheduleReader: ~Copyable {
 
     /// Begins a partition.
     ///
-    /// - Parameter watermark: timers due at or before it have been processed.
-    package mutating func begin(_ partition: Int32, watermark: TimerWatermark) {
+    /// - Parameters:
+    ///   - watermark: timers due at or before it have been processed.
+    ///   - now: the clock; the records were written before.
+    package mutating func begin(_ partition: Int32, watermark: TimerWatermark, now: WallTime) {
         orders.assign(partition, watermark: TimerWatermark(.epoch), newest: .epoch)
+        orders.beginFold(of: partition, latest: RecordTime.latest(at: now))
         watermarks[partition] = watermark
     }
 
@@ -88,7 +91,7 @@ package struct ScheduleReader: ~Copyable {
     private mutating func fold(_ index: Int) {
         let record = batch.records[index]
         guard let partition = orders[record.partition], let watermark = watermarks[record.partition] else { return }
-        if let time = record.timestamp, time > partition.newest {
+        if let time = record.timestamp, time > partition.newest, time <= partition.foldLimit ?? time {
             play(partition, until: TimerWatermark(min(time - 1, watermark.time)))
         }
         orders.begin(record)

@@ -14,6 +14,12 @@ package struct OrderSource: ~Copyable {
 
     // MARK: Events
 
+    /// The latest time that a record may count as (``RecordTime``).
+    package var latestTime: WallTime {
+        get { states.latestTime }
+        set { states.latestTime = newValue }
+    }
+
     /// Extracts the next record, and says which timers it cancelled.
     mutating func extract(
         _ record: Int, in batch: inout EventBatch

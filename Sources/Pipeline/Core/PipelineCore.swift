@@ -38,11 +38,14 @@ package struct PipelineCore: ~Copyable {
 
     /// Takes a new snapshot of the subscriptions and counts from zero.
     ///
-    /// - Parameter clock: the transaction's: what has expired by then is not sent.
-    package mutating func beginTransaction(clock: WallTime) throws {
+    /// - Parameters:
+    ///   - clock: the transaction's: what has expired by then is not sent.
+    ///   - boundsTimes: whether no record may count as more than an hour after it. Extract the records afterwards.
+    package mutating func beginTransaction(clock: WallTime, boundsTimes: Bool) throws {
         counts = Counts()
         firstDeadLetter = nil
         self.clock = clock
+        orders.latestTime = boundsTimes ? RecordTime.latest(at: clock) : .distantFuture
         cursor.forgetRecipients()
         try fanOut.beginTransaction()
     }
@@ -69,12 +72,23 @@ package struct PipelineCore: ~Copyable {
         cursor.restart()
     }
 
+    /// Rolls back the records that were extracted and not emitted, if one of them counts as a time that the clock of the
+    /// committed transaction has bounded: in the next one it would count as another.
+    ///
+    /// - Returns: whether they have to be extracted again, in the next transaction.
+    package mutating func takesBackBoundedTimes() -> Bool {
+        guard orders.states.hasBoundedTimes else { return false }
+        rollBack()
+        return true
+    }
+
     /// Extracts the records of a batch from `first` on, as many as the batch has room for, at least one.
     ///
     /// - Returns: the first record that was not extracted. Emit what was before the next call.
     package mutating func extract(_ batch: inout EventBatch, from first: Int) -> Int {
         batch.removeNotifications()
         cursor.restart(at: first, of: batch.source)
+        orders.states.hasBoundedTimes = false
         let end = batch.records.count
         var record = first
         switch batch.source {

@@ -35,7 +35,7 @@ package struct RenderRun: ~Copyable {
     ) throws {
         topics = configuration.topics
         var core = try PipelineCore(configuration, recipients: .table(subscriptions))
-        try core.beginTransaction(clock: .epoch)
+        try core.beginTransaction(clock: .epoch, boundsTimes: false)
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core
         self.broadcasts = broadcasts

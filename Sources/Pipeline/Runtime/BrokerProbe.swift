@@ -127,13 +127,29 @@ struct BrokerProbe: ~Copyable {
                 + "schedule=off to go without timers, or a shorter state.horizon")
     }
 
+    /// Warns where the broker accepts events from the future; says nothing where it does not tell.
+    mutating func checkEventTimes() {
+        let topic = context.configuration.topics.events
+        let key = "message.timestamp.after.max.ms"
+        guard let settings = try? configuration(of: topic), settings["message.timestamp.type"] != "LogAppendTime",
+            !(settings[key].flatMap { Int64($0) }.map { $0 <= RecordTime.tolerance } ?? false)
+        else { return }
+        logger.warning(
+            "\(topic) accepts events from the future: each counts as an hour after the clock, and what is known of orders "
+                + "may expire that much early; set \(key)=\(RecordTime.tolerance) (Kafka 3.6 or newer)")
+    }
+
     /// A topic's setting, in milliseconds; nil where there is none.
     private mutating func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
+        try configuration(of: topic)?[key].flatMap { Int64($0) }.map { .milliseconds($0) }
+    }
+
+    /// A topic's settings; nil where the broker does not answer such queries.
+    private mutating func configuration(of topic: String) throws(KafkaError) -> [String: String]? {
         guard !isSilent else { return nil }
         do throws(KafkaError) {
             let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
-            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration[key]
-            return found.flatMap { Int64($0) }.map { .milliseconds($0) }
+            return try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
         } catch {
             isSilent = error.kind == .timedOut
             throw error

@@ -17,7 +17,7 @@ enum StartRules {
         for (partition, start) in starts.sorted(by: { $0.key < $1.key }) {
             let partitionCount = partitionCounts[partition.source] ?? 0
             let found = OffsetMetadata(parsing: start.metadata)
-            let metadata: OffsetMetadata
+            var metadata: OffsetMetadata
             switch partition.source {
             case .orders:
                 if found == nil { reset.append(partition) }
@@ -32,6 +32,7 @@ enum StartRules {
             case .requests:
                 metadata = found ?? self.metadata(of: .requests, partitionCount: partitionCount, now: now)
             }
+            metadata.newestTimestamp = min(metadata.newestTimestamp, RecordTime.latest(at: now))
             positions[partition] = CommittedPosition(offset: start.offset.value, metadata: metadata)
         }
         return (positions, reset)

@@ -16,8 +16,9 @@ package struct Position: Equatable {
     package var committedWatermark: TimerWatermark
     /// T of the tick that moved the watermark since the last commit.
     package var tickTime: WallTime?
-    /// The first record that was processed since the last commit.
+    /// The first record that was processed since the last commit, and the time that it counts as.
     package var first: RecordFingerprint?
+    fileprivate var firstTime: WallTime?
     package var newestTimestamp: WallTime
     fileprivate var committedTimestamp: WallTime
     fileprivate var committedFold: Int64
@@ -35,7 +36,7 @@ package struct Position: Equatable {
     }
 
     /// The newest timestamp up to the first record since the last commit; the committed one if there is no such record.
-    package var newestAtFirst: WallTime { max(committedTimestamp, first?.timestamp ?? .epoch) }
+    package var newestAtFirst: WallTime { max(committedTimestamp, firstTime ?? .epoch) }
 
     /// The state is not yet that of the committed offset.
     package var isFolding: Bool { folded < committed }
@@ -70,6 +71,7 @@ package struct Position: Equatable {
     private mutating func forgetTransaction() {
         tickTime = nil
         first = nil
+        firstTime = nil
     }
 }
 
@@ -124,13 +126,17 @@ package struct TopicPositions {
     }
 
     /// Counts a record as processed. The first one of a transaction is remembered for its entry in the journal.
-    package mutating func advance(over record: EventRecord) {
+    ///
+    /// - Parameter latest: the latest time that it may count as (``RecordTime``).
+    package mutating func advance(over record: EventRecord, latest: WallTime) {
         let index = Int(record.partition)
+        let time = record.timestamp.map { min($0, latest) }
         if partitions[index]?.first == nil {
+            partitions[index]?.firstTime = time
             partitions[index]?.first = RecordFingerprint(
                 offset: record.offset, timestamp: record.timestamp, key: record.key)
         }
-        partitions[index]?.advance(to: record.offset + 1, timestamp: record.timestamp ?? .epoch)
+        partitions[index]?.advance(to: record.offset + 1, timestamp: time ?? .epoch)
     }
 
     /// The timers of a partition have fired up to a watermark, in a tick at T.

@@ -131,6 +131,7 @@ extension Worker {
             starts, partitionCounts: counts, topics: topics, now: context.clock.now())
         let orders = checked.positions.of(.orders)
         try prepareOrders(orders, log: log)
+        boundFolds(orders)
         assignment.group = try consumer.groupMetadata()
         switch try assignment.located(checked.positions, folds: folds.offsets, partitionCounts: counts) {
         case .assign(let offsets): try consumer.assign(offsets.of(topics))

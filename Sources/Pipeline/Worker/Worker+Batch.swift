@@ -3,6 +3,8 @@ extension Worker {
     mutating func process() throws {
         var next = 0
         while next < intake.batch.records.count {
+            // Its clock bounds the times of the records.
+            try begin()
             let extracted = core.extract(&intake.batch, from: next)
             while next < extracted {
                 try begin()
@@ -11,7 +13,9 @@ extension Worker {
                 try advance(over: next..<emitted)
                 next = emitted
                 try context.reach(.afterProduce, worker: slot.number)
-                if next < extracted || transaction.isolation.isActive { try commit() }
+                guard next < extracted || transaction.isolation.isActive else { continue }
+                try commit()
+                if next < extracted, core.takesBackBoundedTimes() { break }
             }
         }
     }
@@ -32,7 +36,7 @@ extension Worker {
         var dated = 0
         for index in records {
             let record = intake.batch.records[index]
-            assignment.positions[source].advance(over: record)
+            assignment.positions[source].advance(over: record, latest: core.orders.latestTime)
             guard let timestamp = record.timestamp else { continue }
             oldest = min(oldest, timestamp)
             dated += 1

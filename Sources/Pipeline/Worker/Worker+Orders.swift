@@ -59,6 +59,12 @@ extension Worker {
         }
     }
 
+    /// What is folded up to the committed offsets was processed before, by clocks that are not known here.
+    mutating func boundFolds(_ committed: [Int32: CommittedPosition]) {
+        let latest = RecordTime.latest(at: context.clock.now())
+        for partition in committed.keys { core.orders.states.beginFold(of: partition, latest: latest) }
+    }
+
     private mutating func beginFold(
         of partition: Int32, at offset: Int64, first: Int64, upTo start: CommittedPosition
     ) {

@@ -11,7 +11,7 @@ extension Worker {
         try output.beginTransaction()
         let clock = context.clock.now()
         try transaction.begun(now: .now, clock: clock)
-        try core.beginTransaction(clock: clock)
+        try core.beginTransaction(clock: clock, boundsTimes: true)
     }
 
     /// Commits the open transaction with its journal entry and its offsets, if there is one.

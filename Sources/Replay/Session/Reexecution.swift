@@ -67,7 +67,19 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(.epoch), newest: .epoch)
         case .requests: break
         }
-        runs[span.partition] = try PartitionRun(span, journal: journal)
+        let run = try PartitionRun(span, journal: journal)
+        runs[span.partition] = run
+        beginFold(of: run)
+    }
+
+    /// What is folded before a step was processed before it.
+    private mutating func beginFold(of run: PartitionRun) {
+        guard let step = run.step else { return }
+        switch step.partition.source {
+        case .orders:
+            core.orders.states.beginFold(of: step.partition.number, latest: RecordTime.latest(at: step.clock))
+        case .requests: break
+        }
     }
 
     /// Takes records in log order, of any partition.
@@ -98,7 +110,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             case .requests: continue
             case .orders:
                 guard run.hasApproximated else { continue }
-                try core.beginTransaction(clock: until)
+                try core.beginTransaction(clock: until, boundsTimes: false)
                 try play(run, until: until)
             }
         }
@@ -170,7 +182,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private mutating func enter(_ step: JournalStep, of run: PartitionRun, areTimers: Bool) throws {
         history.positions = step.table ?? everything
         begin(step, of: run, areTimers: areTimers)
-        try core.beginTransaction(clock: step.clock)
+        try core.beginTransaction(clock: step.clock, boundsTimes: true)
         guard !run.isBegun else { return }
         switch step.partition.source {
         case .orders: core.orders.resume(step.partition.number, watermark: step.watermarkBefore)
@@ -221,6 +233,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             core.commit()
         }
         try run.advance()
+        beginFold(of: run)
     }
 
     // MARK: Without a journal
@@ -229,7 +242,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private mutating func approximate(_ run: PartitionRun, _ work: RecordsAtHand) throws {
         history.positions = everything
         begin(nil, of: run, areTimers: false)
-        try core.beginTransaction(clock: work.batch.records[0].timestamp ?? .epoch)
+        try core.beginTransaction(clock: work.batch.records[0].timestamp ?? .epoch, boundsTimes: false)
         switch work.batch.source {
         case .orders: try extractWithTimers(run, work)
         case .requests: _ = core.extract(&work.batch, from: 0)
@@ -246,6 +259,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         if !run.hasApproximated {
             // Timers due before the range have fired already, or never will.
             core.orders.resume(partition, watermark: TimerWatermark(core.orders.newest(in: partition)))
+            beginFold(of: run)
             run.hasApproximated = true
         }
         let due = core.orders.nextDue(in: partition)

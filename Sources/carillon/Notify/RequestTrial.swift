@@ -16,7 +16,7 @@ struct RequestTrial {
         _ recipients: RecipientSource, into sink: inout Sink
     ) throws -> String? {
         var core = try PipelineCore(configuration, recipients: recipients)
-        try core.beginTransaction(clock: now)
+        try core.beginTransaction(clock: now, boundsTimes: true)
         var batch = EventBatch(.requests, topic: configuration.topics.requests)
         return try Array(key.utf8).withUnsafeBytes { key in
             try value.withUnsafeBytes { value in

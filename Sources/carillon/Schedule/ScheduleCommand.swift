@@ -68,7 +68,7 @@ struct ScheduleCommand: ParsableCommand {
         var ends: [TopicPartition: Offset] = [:]
         for position in positions.partitions {
             let metadata = position.metadata
-            reader.begin(position.id.partition, watermark: metadata?.watermark ?? TimerWatermark(now))
+            reader.begin(position.id.partition, watermark: metadata?.watermark ?? TimerWatermark(now), now: now)
             let newest = metadata?.newestTimestamp ?? .epoch
             let horizons = 2 * Int64(configuration.orders.horizon / .milliseconds(1))
             times[position.id] = newest - horizons

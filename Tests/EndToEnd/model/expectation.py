@@ -93,7 +93,7 @@ class Expectation:
     def _take(self, record, state, span):
         self.count["events"] += 1
         position = span.table if span else None
-        outcome = rules.outcome_of(record, self.settings, state)
+        outcome = rules.outcome_of(record, self.settings, state, span.clock if span else None)
         if outcome.dead_letter is None:
             reached = [(each, self._devices(each, position)) for each in outcome.notifications]
             if any(devices and is_too_large(each, devices, self.settings) for each, devices in reached):

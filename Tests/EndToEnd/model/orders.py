@@ -7,6 +7,7 @@ timers of an order as a function of that state and of a watermark. Times are mil
 import datetime
 import functools
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
@@ -106,16 +107,20 @@ class Orders:
         self.earliest = 0
         self._orders = {}
         self._now = 0
+        self._latest = math.inf
 
     # -- The fold --
 
-    def begin(self, timestamp):
-        """Is called for every record of the partition, whatever becomes of it."""
+    def begin(self, timestamp, clock=None):
+        """Is called for every record of the partition, whatever becomes of it. No record counts as more than an hour after
+        the clock of its transaction."""
         self._now = 0
+        self._latest = math.inf if clock is None else clock + 3_600_000
         if timestamp > 0:
             self._take(timestamp)
 
     def _take(self, timestamp):
+        timestamp = min(timestamp, self._latest)
         self._now = max(1, timestamp // 1000)
         self.newest = max(self.newest, timestamp)
 

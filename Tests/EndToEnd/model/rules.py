@@ -14,14 +14,14 @@ from model.values import child, first_text, local, parse_date, parse_time, parse
 FIRST_MINUTE, LAST_MINUTE = "00:00", "23:59"
 
 
-def outcome_of(record, settings, state=None):
+def outcome_of(record, settings, state=None, clock=None):
     """What one record must become, before it is known who gets it.
 
     `state` is what is remembered of the orders of the record's partition (`orders.Orders`); it takes the event in.
-    Without it the event stands for itself.
+    Without it the event stands for itself. `clock` is that of the transaction that processed it, if it is known.
     """
     if state is not None:
-        state.begin(record.timestamp)
+        state.begin(record.timestamp, clock)
     try:
         return _outcome_of(open_envelope(record), settings, state)
     except DeadLetter as dead:

@@ -151,6 +151,14 @@ class Fold(unittest.TestCase):
         self.orders.begin(START + 29 * DAY)
         self.assertEqual(self.take(29 * 24 * 60, "ORDER_STATUS_CHANGED", status="y", slot=None), [("unknown", "y")])
 
+    def test_a_record_from_the_future_counts_as_an_hour_after_the_clock(self):
+        self.take(0, event_id="a")
+        self.orders.begin(2**63 - 1, clock=START)
+        self.assertEqual(self.take(1, event_id="a"), "duplicate")
+        self.assertEqual(self.orders.newest, START + HOUR)
+        self.orders.begin(2**63 - 1)
+        self.assertEqual(self.take(2, event_id="a"), [(None, None)])
+
     def test_the_whole_day_is_no_slot(self):
         self.take(
             0,

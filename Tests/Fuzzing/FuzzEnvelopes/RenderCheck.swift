@@ -42,7 +42,7 @@ struct RenderCheck: ~Copyable {
         let isOrdinary = (0..<64).contains(line.partition)
         if isOrdinary { core.orders.assign(line.partition, watermark: TimerWatermark(.epoch), newest: .epoch) }
         must {
-            try core.beginTransaction(clock: .epoch)
+            try core.beginTransaction(clock: .epoch, boundsTimes: false)
             expect(core.extract(&batch, from: 0) == 1, "the record is extracted")
             expect(try core.emit(batch, 0..<1, limit: .max, into: &sink) == 1, "the record is emitted")
             core.endTransaction()

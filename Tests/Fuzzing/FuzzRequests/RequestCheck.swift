@@ -49,7 +49,7 @@ struct RequestCheck: ~Copyable {
                 headers: 0..<batch.headers.count))
         var sink = RequestSink()
         must {
-            try core.beginTransaction(clock: Self.now)
+            try core.beginTransaction(clock: Self.now, boundsTimes: true)
             expect(core.extract(&batch, from: 0) == 1, "the record is extracted")
             expect(try core.emit(batch, 0..<1, limit: .max, into: &sink) == 1, "the record is emitted")
             core.endTransaction()

@@ -22,7 +22,7 @@ struct ScheduleReaderTests {
         var reader = ScheduleReader(
             rules: try ExtractionRules(), orders: OrderRules(), topic: "orders.events",
             filter: .init(order: order, place: place))
-        reader.begin(0, watermark: TimerWatermark(watermark))
+        reader.begin(0, watermark: TimerWatermark(watermark), now: max(watermark, start + 30 * 86_400_000))
         for (offset, event) in events.enumerated() {
             memory.append(event, partition: 0, offset: Int64(offset), to: &reader.batch)
         }

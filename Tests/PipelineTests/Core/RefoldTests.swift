@@ -18,13 +18,28 @@ struct RefoldTests {
         case abort
         /// Aborted, dead, and done again by the next process.
         case abortAndCrash
+        /// Dies after every commit, and loads the checkpoint.
+        case restart
     }
 
     @Test(
         "crash and refold at every step of a script gives the bytes, drops and reasons of the run without a crash",
         arguments: UInt64(0)..<10)
     func everyStep(seed: UInt64) throws {
-        let script = Script(seed: seed)
+        try checkEveryStep(of: Script(seed: seed), seed: seed)
+    }
+
+    @Test(
+        "so it does where records come from the future and the past: what they count as is bounded by the clock",
+        arguments: UInt64(0)..<10)
+    func strangeTimes(seed: UInt64) throws {
+        var script = Script(seed: seed)
+        script.makeTimesStrange(seed: seed)
+        #expect(script.log.contains { $0.timestamp == .distantFuture }, "seed \(seed)")
+        try checkEveryStep(of: script, seed: seed)
+    }
+
+    private func checkEveryStep(of script: Script, seed: UInt64) throws {
         var calm = try script.makeDriver()
         var states: [[OrderView]] = []
         for step in script.steps {
@@ -42,6 +57,7 @@ struct RefoldTests {
                 try script.perform(step, on: &driver)
                 if trouble == .crash { try driver.crash() }
                 if trouble == .crashFromStart { try driver.crash(fromStart: true) }
+                if trouble == .restart { try driver.restart() }
                 guard driver.orderViews == states[index] else {
                     Issue.record("seed \(seed), \(trouble): another state after step \(index)")
                     break
@@ -55,6 +71,29 @@ struct RefoldTests {
                 #expect(driver.counts.dropped(drop) == calm.counts.dropped(drop), "seed \(seed), \(trouble), \(drop)")
             }
         }
+    }
+
+    @Test("what a commit splits off a batch is extracted again, with the clock of its own transaction")
+    func splitBatch() throws {
+        let morning = ScheduleDriver.morning
+        var driver = try ScheduleDriver()
+        for order in ["o1", "o2", "o3"] {
+            driver.append(event(order, status: "pending", at: .distantFuture, occurred: morning))
+        }
+        var batch = driver.makeBatch(0..<3)
+        var sink = RecordingSink()
+        try driver.core.beginTransaction(clock: morning, boundsTimes: true)
+        let end = driver.core.extract(&batch, from: 0)
+        let emitted = try driver.core.emit(batch, 0..<end, limit: 1, into: &sink)
+        driver.core.commit()
+        let isTakenBack = driver.core.takesBackBoundedTimes()
+        #expect(emitted == 1 && isTakenBack)
+        #expect(driver.views.keys.sorted() == ["o1"])
+        try driver.core.beginTransaction(clock: morning + ScheduleDriver.day, boundsTimes: true)
+        _ = driver.core.extract(&batch, from: emitted)
+        #expect(driver.core.orders.newest(in: 0) == morning + ScheduleDriver.day + ScheduleDriver.hour)
+        _ = try driver.core.emit(batch, emitted..<3, limit: .max, into: &sink)
+        #expect(driver.pushes.isEmpty && sink.records.count == 3)
     }
 
     @Test("the first record with a timestamp says since when orders are known, and an abort does not change it")
@@ -86,10 +125,13 @@ private struct Script {
         var records: Int
         var tick: WallTime?
         var clock: WallTime?
+        /// The clock of its transaction.
+        var now: WallTime
     }
 
     private(set) var log: [SampleRecord] = []
     private(set) var steps: [Step] = []
+    private var isStrange = false
 
     init(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -101,7 +143,7 @@ private struct Script {
             log.append(Self.record(index, at: now, log, &random))
             pending += 1
             guard random.chance(40) else { continue }
-            var step = Step(records: random.chance(15) ? pending / 2 : pending)
+            var step = Step(records: random.chance(15) ? pending / 2 : pending, now: now)
             pending -= step.records
             if random.chance(70) {
                 step.tick = now + random.time(-5 * ScheduleDriver.minute...10 * ScheduleDriver.minute)
@@ -137,10 +179,25 @@ private struct Script {
             orderExtra: random.chance(20) ? #","order_date":"2025-07-09","parent_order_id":"P\#(index)""# : nil)
     }
 
+    /// Gives some records a time before all others, and some that set no slot a time after all others.
+    ///
+    /// A fold from the log counts those as up to an hour earlier than the run does (ADR 51): no timer is due, and nothing
+    /// expires, in that hour.
+    mutating func makeTimesStrange(seed: UInt64) {
+        var random = SeededGenerator(seed: seed &+ 1_000)
+        isStrange = true
+        for index in log.indices.dropFirst() {
+            if random.chance(5) { log[index].timestamp = WallTime(milliseconds: random.time(-1...100)) }
+            if random.chance(20), !String(decoding: log[index].value ?? [], as: UTF8.self).contains("start_time") {
+                log[index].timestamp = .distantFuture
+            }
+        }
+    }
+
     func makeDriver() throws -> ScheduleDriver {
         var orders = OrderRules()
-        orders.horizon = .seconds(86_400)
-        orders.terminalRetention = .seconds(6 * 3_600)
+        orders.horizon = isStrange ? .days(30) : .seconds(86_400)
+        orders.terminalRetention = isStrange ? .days(30) : .seconds(6 * 3_600)
         orders.schedule?.spread = .seconds(60)
         var driver = try ScheduleDriver(
             orders: orders, zones: ["p1": "Europe/Berlin", "p2": "America/New_York", "p3": "Asia/Tokyo"])
@@ -149,6 +206,7 @@ private struct Script {
     }
 
     func perform(_ step: Step, on driver: inout ScheduleDriver, aborts: Bool = false) throws {
+        driver.recordClock = isStrange ? step.now : nil
         try driver.process(step.records, tick: step.tick, clock: step.clock, aborts: aborts)
     }
 }

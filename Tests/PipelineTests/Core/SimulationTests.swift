@@ -173,7 +173,7 @@ private struct Simulation {
         var sink = RecordingSink()
         var positions = worker.owned
         let ending = isCalm || random.chance(75) ? .commits : Ending.allCases.randomElement(using: &random)!
-        try worker.core.beginTransaction(clock: 0)
+        try worker.core.beginTransaction(clock: 0, boundsTimes: false)
         try read(worker, &positions, &sink, all: isCalm || random.chance(40))
         try fireTicks(worker, &positions, &sink, all: isCalm)
         worker.core.endTransaction()

@@ -17,7 +17,7 @@ extension PipelineTestDriver {
     mutating func emitAll(limit: Int = .max, into sink: inout some RecordSink) throws -> [Int] {
         var ends: [Int] = []
         while (ends.last ?? 0) < batch.records.count {
-            try core.beginTransaction(clock: 0)
+            try core.beginTransaction(clock: 0, boundsTimes: false)
             ends.append(try core.emit(batch, (ends.last ?? 0)..<batch.records.count, limit: limit, into: &sink))
         }
         return ends

@@ -34,6 +34,10 @@ struct ScheduleDriver: ~Copyable {
     /// What was committed: records, drops and reasons.
     var output = RecordingSink()
     var counts = Counts()
+    /// The clock that bounds the records' times; nil: nothing does.
+    var recordClock: WallTime?
+    /// The blocks of its checkpoint, by order id.
+    private var saved: [[UInt8]: [UInt8]] = [:]
     private let memory = Memory()
 
     init(
@@ -50,6 +54,7 @@ struct ScheduleDriver: ~Copyable {
         self.table = table
         self.core = core
         self.core.orders.assign(0, watermark: committed.watermark, newest: 0)
+        self.core.orders.states.trackChanges(of: 0)
     }
 
     /// For orders that live longer than subscriptions may be silent.
@@ -82,14 +87,15 @@ struct ScheduleDriver: ~Copyable {
         var sink = RecordingSink()
         var next = 0
         var position = committed
+        try core.beginTransaction(clock: recordClock ?? 0, boundsTimes: recordClock != nil)
         while next < batch.records.count {
             let extracted = core.extract(&batch, from: next)
-            if next == 0 { try core.beginTransaction(clock: 0) }
             next = try core.emit(batch, next..<extracted, limit: .max, into: &sink)
         }
-        if batch.records.isEmpty { try core.beginTransaction(clock: 0) }
         position.offset = end
-        for event in log[committed.offset..<end] { position.newest = max(position.newest, event.time) }
+        for event in log[committed.offset..<end] {
+            position.newest = max(position.newest, min(event.time, core.orders.latestTime))
+        }
         if let tick {
             let question = Tick(partition: 0, time: tick, clock: clock ?? tick, offset: Int64(end))
             position.watermark = max(
@@ -118,10 +124,25 @@ struct ScheduleDriver: ~Copyable {
         let oldest = committed.newest - 2 * orders.horizon.wholeMilliseconds
         let first = fromStart ? 0 : log.firstIndex { $0.time >= oldest } ?? 0
         var batch = makeBatch(min(first, committed.offset)..<committed.offset)
+        if let recordClock { core.orders.states.beginFold(of: 0, latest: RecordTime.latest(at: recordClock)) }
         core.refold(&batch)
+        core.orders.resume(0, watermark: committed.watermark, newest: committed.newest)
     }
 
-    private func makeBatch(_ range: Range<Int>) -> EventBatch {
+    /// The process dies, and another one loads the checkpoint that this one wrote at the committed offset.
+    mutating func restart() throws {
+        var blocks: [[UInt8]: [UInt8]] = saved
+        core.orders.states.takeChanges(of: 0) { id, block in blocks[Array(id)] = block.map { Array($0) } }
+        saved = blocks
+        let newest = core.orders.newest(in: 0)
+        core = try PipelineCore(configuration, recipients: .table(table))
+        core.orders.assign(0, watermark: committed.watermark, newest: newest)
+        for block in blocks.values { _ = block.withUnsafeBytes { core.orders.states.load($0, into: 0) } }
+        core.orders.states.trackChanges(of: 0)
+        core.orders.resume(0, watermark: committed.watermark, newest: committed.newest)
+    }
+
+    func makeBatch(_ range: Range<Int>) -> EventBatch {
         var batch = EventBatch(.orders, topic: "orders.events")
         for offset in range { memory.append(log[offset], partition: 0, offset: Int64(offset), to: &batch) }
         return batch

@@ -266,7 +266,7 @@ struct AssignmentMachineTests {
         let left = machine.positions.orders.leftToFold
         #expect(left == 8)
         machine.positions.requests.advance(
-            over: EventRecord(partition: 0, offset: 7, timestamp: nil, key: nil, value: nil))
+            over: EventRecord(partition: 0, offset: 7, timestamp: nil, key: nil, value: nil), latest: .distantFuture)
         var moved: [String] = []
         machine.positions.forEachUncommitted { moved.append("\($0.source) \($0.number) \($1.next) \($2.text)") }
         #expect(moved == ["requests 0 8 v1 w=0 n=4 t=9"])

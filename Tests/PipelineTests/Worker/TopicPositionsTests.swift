@@ -24,8 +24,8 @@ struct TopicPositionsTests {
     @Test("a position is the last processed offset and one, whatever gaps the control records leave")
     func positionsCount() {
         var positions = owning([0: 10, 3: 0])
-        positions.advance(over: record(0, 10, at: 5))
-        positions.advance(over: record(0, 14, at: 200))
+        positions.advance(over: record(0, 10, at: 5), latest: .distantFuture)
+        positions.advance(over: record(0, 14, at: 200), latest: .distantFuture)
         var seen: [Int32: Int64] = [:]
         positions.forEachUncommitted { seen[$0] = $1.next }
         #expect(seen == [0: 15])
@@ -35,7 +35,7 @@ struct TopicPositionsTests {
     @Test("records that were processed before, and those of partitions of others, are not taken")
     func acceptance() {
         var positions = owning([0: 10])
-        positions.advance(over: record(0, 10, at: 0))
+        positions.advance(over: record(0, 10, at: 0), latest: .distantFuture)
         #expect(!positions.accepts(partition: 0, offset: 10))
         #expect(positions.accepts(partition: 0, offset: 11))
         #expect(!positions.accepts(partition: 1, offset: 11))
@@ -45,9 +45,9 @@ struct TopicPositionsTests {
     @Test("an abort goes back to what is committed, the newest timestamp included")
     func rollBack() {
         var positions = owning([0: 10])
-        positions.advance(over: record(0, 10, at: 500))
+        positions.advance(over: record(0, 10, at: 500), latest: .distantFuture)
         positions.commit()
-        positions.advance(over: record(0, 11, at: 900))
+        positions.advance(over: record(0, 11, at: 900), latest: .distantFuture)
         positions.rollBack()
         #expect(positions[0]?.next == 11)
         #expect(positions[0]?.newestTimestamp == 500)
@@ -56,7 +56,7 @@ struct TopicPositionsTests {
     @Test("what is committed is not committed again")
     func nothingToCommit() {
         var positions = owning([0: 10])
-        positions.advance(over: record(0, 10, at: 0))
+        positions.advance(over: record(0, 10, at: 0), latest: .distantFuture)
         positions.commit()
         var moved = 0
         positions.forEachUncommitted { _, _ in moved += 1 }
@@ -67,12 +67,12 @@ struct TopicPositionsTests {
     func newestAtFirst() {
         var positions = owning([0: 10])
         #expect(positions[0]?.newestAtFirst == 100)
-        positions.advance(over: record(0, 10, at: 500))
-        positions.advance(over: record(0, 11, at: 900))
+        positions.advance(over: record(0, 10, at: 500), latest: .distantFuture)
+        positions.advance(over: record(0, 11, at: 900), latest: .distantFuture)
         #expect(positions[0]?.newestAtFirst == 500)
         positions.commit()
         #expect(positions[0]?.newestAtFirst == 900)
-        positions.advance(over: record(0, 12, at: 700))
+        positions.advance(over: record(0, 12, at: 700), latest: .distantFuture)
         #expect(positions[0]?.newestAtFirst == 900)
     }
 
@@ -80,8 +80,8 @@ struct TopicPositionsTests {
     func firstRecord() {
         var positions = owning([0: 10])
         for _ in 0..<2 {
-            positions.advance(over: record(0, 12, at: 500))
-            positions.advance(over: record(0, 13, at: 600))
+            positions.advance(over: record(0, 12, at: 500), latest: .distantFuture)
+            positions.advance(over: record(0, 13, at: 600), latest: .distantFuture)
             #expect(positions[0]?.first == RecordFingerprint(offset: 12, timestamp: 500, key: nil as StoredHash?))
             positions.rollBack()
             #expect(positions[0]?.first == nil)
@@ -116,14 +116,14 @@ struct TopicPositionsTests {
     @Test("with no timers of our own the watermark of what is committed moves along, and never back")
     func passedTimers() {
         var positions = owning([0: 10, 1: 5])
-        positions.advance(over: record(0, 10, at: 0))
+        positions.advance(over: record(0, 10, at: 0), latest: .distantFuture)
         positions.passTimers(until: 90)
         var seen: [Int32: [WallTime]] = [:]
         positions.forEachUncommitted { seen[$0] = [$1.committedWatermark.time, $1.watermark.time] }
         #expect(seen == [0: [7, 90]])
         positions.rollBack()
         #expect(positions[0]?.watermark == 7)
-        positions.advance(over: record(0, 10, at: 0))
+        positions.advance(over: record(0, 10, at: 0), latest: .distantFuture)
         positions.passTimers(until: 3)
         #expect(positions[0]?.watermark == 7)
     }

@@ -64,6 +64,15 @@ struct ReexecutionTests {
         #expect(sorted(again.pushes) == sorted(orders))
     }
 
+    @Test(
+        "records from the future count as what the journal's clock allows, and those from the past too",
+        arguments: UInt64(0)..<10)
+    func strangeTimes(seed: UInt64) throws {
+        let toy = try ToyPipeline.lived(seed: seed, strangeTimes: true)
+        #expect(toy.output.reasons.contains { $0.contains("duplicate") }, "seed \(seed)")
+        for piece in [1, 7, 1_000] { try check(toy, piece: piece, seed: seed) }
+    }
+
     @Test("offsets that an operator has moved, back and on", arguments: UInt64(0)..<5)
     func jumps(seed: UInt64) throws {
         let toy = try ToyPipeline.lived(seed: seed, jumps: true)

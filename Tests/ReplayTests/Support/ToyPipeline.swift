@@ -164,7 +164,7 @@ struct ToyPipeline: ~Copyable {
             fill(&batch, partition, committed[partition]..<ends[partition])
         }
         var sink = RecordingSink()
-        try core.beginTransaction(clock: clock)
+        try core.beginTransaction(clock: clock, boundsTimes: true)
         try transact(requests: asked, into: &sink)
         var next = 0
         while next < batch.records.count {
@@ -280,19 +280,25 @@ struct ToyPipeline: ~Copyable {
 extension ToyPipeline {
     /// A day in the life, from a seed.
     static func lived(
-        seed: UInt64, jumps: Bool = false, requests: Bool = false,
+        seed: UInt64, jumps: Bool = false, requests: Bool = false, strangeTimes: Bool = false,
         _ adjust: (inout PipelineConfiguration) throws -> Void = { _ in }
     ) throws -> ToyPipeline {
         var toy = try ToyPipeline(adjust)
         var random = SeededGenerator(seed: seed)
-        // Of its own, so that a day without requests stays what it is.
+        // Of their own, so that a day without requests stays what it is.
         var requestRandom = SeededGenerator(seed: seed &+ 1_000)
+        var strangeRandom = SeededGenerator(seed: seed &+ 2_000)
         for place in 0..<6 { try toy.subscribe("token-\(place)", to: "p\(place)") }
         for user in 0..<4 where requests { try toy.subscribe("token-\(user)", toAudience: "user/\(user)") }
         for index in 0..<300 {
             toy.pass(Int64.random(in: 0...(12 * minute), using: &random))
             let order = Int.random(in: 0..<40, using: &random)
-            toy.append(event(order, index, at: toy.clock, &random), to: order % Int(partitions))
+            var event = event(order, index, at: toy.clock, &random)
+            if strangeTimes, Int.random(in: 0..<8, using: &strangeRandom) == 0 {
+                let days = Int64.random(in: -40...40, using: &strangeRandom)
+                event.timestamp = days > 30 ? .distantFuture : toy.clock + days * 86_400_000
+            }
+            toy.append(event, to: order % Int(partitions))
             if Int.random(in: 0..<10, using: &random) == 0, var again = toy.logs[order % Int(partitions)].last {
                 // A producer that sends a record twice.
                 again.timestamp = nil
