@@ -8,6 +8,8 @@ package struct Recipients: Equatable, Sendable {
     package var platforms: PlatformSet
     /// Devices left out because they were not seen for too long (docs/rules.md §5.3 row 20).
     package var stale: Int
+    /// An audience has more devices than were read, so that some are missing here.
+    package var isTruncated = false
 
     package static let none = Recipients(devices: 0..<0, platforms: [], stale: 0)
 }
@@ -38,6 +40,10 @@ package struct FanOut: ~Copyable {
     private let history: (any PastSubscriptions)?
     private let maxAge: Int64
     private let maxDevices: Int
+    /// The apps whose devices requests reach; empty: all.
+    private let requestApps: [String]
+    /// Whether the notifications of the latest resolution reach only the devices of some apps.
+    private var isLimitedToApps = false
 
     var audiences = AudienceList()
     var list = DeviceList()
@@ -56,10 +62,13 @@ package struct FanOut: ~Copyable {
     /// - Parameters:
     ///   - maxAge: devices last seen longer than this before the event are left out.
     ///   - maxDevices: per audience, at most one device more than this is read, enough to see that it is too many.
+    ///   - requestApps: the apps whose devices requests reach; empty: all.
     package init(
-        audienceRule: any AudienceRule, recipients: RecipientSource, maxAge: Duration, maxDevices: Int = Int.max - 1
+        audienceRule: any AudienceRule, recipients: RecipientSource, maxAge: Duration, maxDevices: Int = Int.max - 1,
+        requestApps: [String] = []
     ) throws(SubscriptionTableError) {
         rule = audienceRule
+        self.requestApps = requestApps
         self.maxAge = maxAge.wholeMilliseconds
         self.maxDevices = maxDevices
         switch recipients {
@@ -76,9 +85,10 @@ package struct FanOut: ~Copyable {
     /// A fan-out over past subscriptions: set on `history`, before each transaction, which of them it sees.
     package init(
         audienceRule: any AudienceRule, history: any PastSubscriptions, maxAge: Duration,
-        maxDevices: Int = Int.max - 1
+        maxDevices: Int = Int.max - 1, requestApps: [String] = []
     ) {
         rule = audienceRule
+        self.requestApps = requestApps
         self.maxAge = maxAge.wholeMilliseconds
         self.maxDevices = maxDevices
         self.history = history
@@ -120,8 +130,10 @@ package struct FanOut: ~Copyable {
         case .orders:
             try rule.addAudiences(of: batch, notifications: first..<end, to: &audiences)
             try audiences.checkLinks(within: first..<end)
+            isLimitedToApps = false
         case .requests:
             addNamedAudiences(of: batch, first..<end)
+            isLimitedToApps = !requestApps.isEmpty
         }
         list.removeAll(audiences: audiences.count)
         ranges.removeAll(keepingCapacity: true)
@@ -163,6 +175,7 @@ package struct FanOut: ~Copyable {
         guard linkStarts.indices.contains(place + 1) else { return result }
         let links = linkStarts[place]..<linkStarts[place + 1]
         let time = batch.notifications[notification].eventTime
+        result.isTruncated = links.contains { (ranges[audiences.links[$0].audience]?.count ?? 0) > maxDevices }
         if links.count == 1, resolver == nil {
             let range = ranges[audiences.links[links.lowerBound].audience] ?? 0..<0
             if isFresh(range, at: time, &result) { return result }
@@ -239,9 +252,10 @@ package struct FanOut: ~Copyable {
         }
     }
 
-    /// Whether none of an audience's devices is stale, as is usual: the result is then a range of the list, and nothing
+    /// Whether none of an audience's devices is left out, as is usual: the result is then a range of the list, and nothing
     /// is copied.
     private func isFresh(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) -> Bool {
+        if isLimitedToApps { return false }
         for position in range {
             if list.devices[position].isStale(at: time, maxAge: maxAge) { return false }
             result.platforms.insert(list.devices[position].platformSet)
@@ -257,7 +271,7 @@ package struct FanOut: ~Copyable {
     }
 
     private mutating func select(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) {
-        for position in range {
+        for position in range where isReached(position) {
             if list.devices[position].isStale(at: time, maxAge: maxAge) {
                 result.stale += 1
             } else {
@@ -265,6 +279,10 @@ package struct FanOut: ~Copyable {
                 result.platforms.insert(list.devices[position].platformSet)
             }
         }
+    }
+
+    private func isReached(_ position: Int) -> Bool {
+        !isLimitedToApps || requestApps.contains { list.devices[position].app.elementsEqual($0.utf8) }
     }
 
     /// Chooses each device once. A device that is stale under one audience is sent to if it is not stale under another.
@@ -276,7 +294,7 @@ package struct FanOut: ~Copyable {
         chosen.reset(for: most)
         for stale in [false, true] {
             for link in links {
-                for position in ranges[audiences.links[link].audience] ?? 0..<0 {
+                for position in ranges[audiences.links[link].audience] ?? 0..<0 where isReached(position) {
                     guard list.devices[position].isStale(at: time, maxAge: maxAge) == stale,
                         chosen.insert(position, in: list.devices)
                     else { continue }

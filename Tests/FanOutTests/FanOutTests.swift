@@ -49,6 +49,18 @@ struct FanOutTests {
         #expect(fanOut.tokens(of: 0, in: batch).contains("unknown"))
     }
 
+    @Test("more devices than are read are said, also where stale ones make them few enough")
+    func truncated() throws {
+        var batch = EventBatch()
+        batch.add()
+        let places: [Subscription] = [.fcm("a"), .fcm("b"), .fcm("c"), .fcm("d", lastSeen: noon - 300 * day)]
+        for (limit, isTruncated) in [(2, true), (3, true), (4, false)] {
+            var fanOut = try makeFanOut(places, maxDevices: limit)
+            _ = try fanOut.resolve(batch, from: 0, limit: 100)
+            #expect(fanOut.recipients(of: 0, in: batch).isTruncated == isTruncated)
+        }
+    }
+
     @Test("§5.3 row 20: where only stale devices are left there is no recipient, and each is counted")
     func onlyStale() throws {
         var batch = EventBatch()

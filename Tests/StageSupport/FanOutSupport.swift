@@ -16,11 +16,13 @@ extension FanOut {
 
 /// A fan-out over a table that holds these subscriptions, with its first snapshot taken.
 package func makeFanOut(
-    _ subscriptions: [Subscription], rule: any AudienceRule = PlaceAudience(), maxAge: Duration = .seconds(270 * 86_400)
+    _ subscriptions: [Subscription], rule: any AudienceRule = PlaceAudience(),
+    maxAge: Duration = .seconds(270 * 86_400),
+    maxDevices: Int = Int.max - 1
 ) throws -> FanOut {
     let table = SubscriptionTable.inMemory()
     try table.apply(subscriptions.map { TableRecord($0) })
-    var fanOut = try FanOut(audienceRule: rule, recipients: .table(table), maxAge: maxAge)
+    var fanOut = try FanOut(audienceRule: rule, recipients: .table(table), maxAge: maxAge, maxDevices: maxDevices)
     try fanOut.beginTransaction()
     return fanOut
 }

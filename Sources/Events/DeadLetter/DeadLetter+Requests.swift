@@ -56,6 +56,13 @@ extension DeadLetter {
         DeadLetter(.badRequest, "audience has \(count) entries; allowed are 1 to 1,000")
     }
 
+    package static func audienceNotPermitted(
+        _ member: String, _ name: UnsafeRawBufferPointer, permitted: [String]
+    ) -> DeadLetter {
+        let names = permitted.joined(separator: ", ")
+        return DeadLetter(.badRequest, "\(member) is \(quote(name)); requests.audiences allows \(names)")
+    }
+
     package static func unknownMember(
         _ name: UnsafeRawBufferPointer, of holder: String, allowed: [String]
     ) -> DeadLetter {

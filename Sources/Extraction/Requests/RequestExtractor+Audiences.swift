@@ -13,6 +13,7 @@ extension RequestExtractor {
             guard let name = value.string?.bytes, Audience(of: name) != nil else {
                 throw members.wrong(.audience, .audience)
             }
+            guard permits(name) else { throw .audienceNotPermitted("audience", name, permitted: rules.audiences) }
             _ = audiences.insert(name)
             return
         }
@@ -24,9 +25,21 @@ extension RequestExtractor {
             guard let name = element.string?.bytes, Audience(of: name) != nil else {
                 throw .badRequest("audience[\(index)]", element, .audience)
             }
+            guard permits(name) else {
+                throw .audienceNotPermitted("audience[\(index)]", name, permitted: rules.audiences)
+            }
             _ = audiences.insert(name)
             index += 1
         }
+    }
+
+    /// Whether `requests.audiences` has it.
+    private func permits(_ name: UnsafeRawBufferPointer) -> Bool {
+        rules.audiences.isEmpty
+            || rules.audiences.contains { pattern in
+                pattern.hasSuffix("*")
+                    ? name.starts(with: pattern.utf8.dropLast()) : name.elementsEqual(pattern.utf8)
+            }
     }
 
     private static func count(_ array: JSONValue) -> Int {

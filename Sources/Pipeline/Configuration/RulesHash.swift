@@ -47,6 +47,8 @@ extension RulesHash {
         if requests.ignoresValidUntil != usual.ignoresValidUntil {
             parts.append("requests-compat-ignore-valid-until=\(requests.ignoresValidUntil)")
         }
+        parts += requests.audiences.map { "requests-audience=\($0)" }.sorted()
+        parts += requests.apps.map { "requests-app=\($0)" }.sorted()
         for type in requests.appTypes.added.sorted(by: { $0.name < $1.name }) {
             parts.append("app-type=\(type.name)")
             // In their order, in which they are added.

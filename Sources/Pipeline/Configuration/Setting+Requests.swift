@@ -1,3 +1,4 @@
+import Foundation
 import JSONReader
 
 extension Setting {
@@ -20,6 +21,23 @@ extension Setting {
             "requests.compat-ignore-valid-until", \.configuration.requests.ignoresValidUntil, default: .value("off"),
             ["on": true, "off": false],
             "`on`: FCM's message ignores `validUntil`, as document 5 says. `expires-at` still follows it."),
+        .custom(
+            "requests.audiences", default: .value(""),
+            allowed: "audiences with commas between, * at the end of one for any rest, such as channel/*,user/*",
+            "The audiences that a request may name, else it is a dead letter; any by default."
+        ) { text, draft in
+            let names = list(text)
+            draft.configuration.requests.audiences = names
+            return names.allSatisfy { $0.wholeMatch(of: /(place|user|channel|device)\/[^*]*\*?/) != nil }
+        },
+        .custom(
+            "requests.apps", default: .value(""),
+            allowed: "bundle ids and package names with commas between, such as com.example.shop",
+            "The apps whose devices a request reaches; all by default."
+        ) { text, draft in
+            draft.configuration.requests.apps = list(text)
+            return !draft.configuration.requests.apps.contains("")
+        },
         .file(
             "app-types",
             allowed:
@@ -29,4 +47,12 @@ extension Setting {
             draft.configuration.requests.appTypes = if let file { try AppTypes(json: file.bytes) } else { AppTypes() }
         },
     ]
+
+    /// What stands between commas; nothing in an empty text.
+    private static func list(_ text: String) -> [String] {
+        if text.isEmpty { return [] }
+        return text.split(separator: ",", omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+    }
 }

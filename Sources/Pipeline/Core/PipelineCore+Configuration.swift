@@ -10,7 +10,7 @@ extension PipelineCore {
             configuration,
             fanOut: try FanOut(
                 audienceRule: audienceRule, recipients: recipients, maxAge: configuration.subscriptionsMaxAge,
-                maxDevices: configuration.maxDevicesPerEvent))
+                maxDevices: configuration.maxDevicesPerEvent, requestApps: configuration.requests.apps))
     }
 
     /// The same, with a given fan-out.

@@ -251,7 +251,7 @@ package struct PipelineCore: ~Copyable {
         for index in notifications {
             recipients = fanOut.recipients(of: index, in: batch)
             devices += recipients.devices.count
-            if devices > maxDevicesPerEvent {
+            if devices > maxDevicesPerEvent || recipients.isTruncated {
                 return .failure(.tooManyDevices(limit: maxDevicesPerEvent))
             }
             if let letter = begin(index, in: batch, for: recipients) { return .failure(letter) }

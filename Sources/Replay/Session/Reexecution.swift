@@ -47,7 +47,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     ) throws {
         let fanOut = FanOut(
             audienceRule: PlaceAudience(), history: history, maxAge: configuration.subscriptionsMaxAge,
-            maxDevices: configuration.maxDevicesPerEvent)
+            maxDevices: configuration.maxDevicesPerEvent, requestApps: configuration.requests.apps)
         let topics = configuration.topics
         self.journal = journal
         self.topics = topics

@@ -96,6 +96,9 @@ class RequestSettings:
     unknown_types: str = "send"
     notification_count: bool = False
     ignore_valid_until: bool = False
+    # What a request may name and reach; empty: everything.
+    audiences: tuple = ()
+    apps: tuple = ()
     # By the name of a type: its fixed pairs, and its expected keys.
     app_types: dict = field(default_factory=dict)
 

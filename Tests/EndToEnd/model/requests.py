@@ -22,6 +22,7 @@ from model.request_content import (
     Reader,
     both_there,
     is_absent,
+    quoted,
     read_app,
     read_message,
 )
@@ -76,7 +77,7 @@ def outcome_of(record, settings: Settings, clock):
     except DeadLetter as dead:
         return RequestOutcome(dead_letter=dead.codes)
     problems, notes = [], Counter()
-    request = _request(record, attributes, headers, _Body(body, problems), notes, settings.requests)
+    request = _request(record, attributes, headers, _Body(body, problems, settings.requests), notes, settings.requests)
     if problems:
         codes, members, sentences = (frozenset(each) for each in zip(*problems))
         return RequestOutcome(dead_letter=codes, members=members, sentences=sentences)
@@ -91,6 +92,8 @@ def recipients(request, subscriptions, settings: Settings, position=None):
     reached, has_stale = {}, False
     for audience in request.audiences:
         for device in subscriptions.at(audience, position):
+            if settings.requests.apps and device.app not in settings.requests.apps:
+                continue
             if device.last_seen is not None and request.event_time - device.last_seen > settings.max_age_ms:
                 has_stale = True
             else:
@@ -131,8 +134,9 @@ def _coordinates(record):
 class _Body(Reader):
     """The members of the request itself."""
 
-    def __init__(self, members, problems):
+    def __init__(self, members, problems, settings):
         super().__init__(members, "", MEMBERS, problems)
+        self.settings = settings
 
     def identity(self):
         value = self.members.get("request_id")
@@ -152,6 +156,9 @@ class _Body(Reader):
         for at, each in enumerate(listed):
             if not isinstance(each, str) or not _is_audience(each):
                 self.refuse_value(f"audience[{at}]" if listed is value else "audience", each, AUDIENCE)
+            elif not _is_permitted(each, self.settings.audiences):
+                name, permitted = f"audience[{at}]" if listed is value else "audience", ", ".join(self.settings.audiences)
+                self.refuse(name, f"{name} is {quoted(each)}; requests.audiences allows {permitted}")
         return tuple(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
     def priority(self):
@@ -168,6 +175,11 @@ class _Body(Reader):
             self.refuse("app", f"the request has {have}; allowed is exactly one of them")
         found = [(name, self.of_kind(Members, name, OBJECT)) for name in there]
         return next((each for each in found if each[1] is not None), (None, None))
+
+
+def _is_permitted(audience, patterns):
+    fits = (audience.startswith(each[:-1]) if each.endswith("*") else audience == each for each in patterns)
+    return not patterns or any(fits)
 
 
 def _is_audience(text):

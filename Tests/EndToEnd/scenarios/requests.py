@@ -40,8 +40,19 @@ CASES = (
     Case("the defaults", RequestSettings()),
     Case(
         "every setting",
-        RequestSettings(ttl_seconds=3_600, unknown_types="dead-letter", notification_count=True, ignore_valid_until=True),
+        RequestSettings(
+            ttl_seconds=3_600,
+            unknown_types="dead-letter",
+            notification_count=True,
+            ignore_valid_until=True,
+            audiences=("place/*", "user/*", "device/*", "channel/News"),
+            apps=("com.example.shop", "com.example.app3"),
+        ),
         (
+            "--set",
+            "requests.audiences=place/*,user/*,device/*,channel/News",
+            "--set",
+            "requests.apps=com.example.shop,com.example.app3",
             "--set",
             "requests.ttl=1h",
             "--set",

@@ -90,6 +90,8 @@ CASES = (
     ),
 )
 
+NOT_PERMITTED = 'audience[3] is "user/7"; requests.audiences allows channel/*'
+
 
 class Sentences(unittest.TestCase):
     def test_each_is_that_of_the_rules(self):
@@ -100,6 +102,11 @@ class Sentences(unittest.TestCase):
     def test_one_of_an_unknown_type(self):
         found = request_of(app({"type": "NewBillAdded"}), unknown_types="dead-letter")
         self.assertEqual(found.sentences, {'"NewBillAdded" is no type of app notification, such as NewBill'})
+
+    def test_one_of_an_audience_that_is_not_permitted(self):
+        value = {"audience": ["channel/a", "channel/b", "channel/c", "user/7"]} | app()
+        found = request_of(value, audiences=("channel/*",))
+        self.assertEqual(found.sentences, {NOT_PERMITTED})
 
     def test_several_problems_have_several(self):
         found = request_of(app(title=None, body=None))
@@ -129,6 +136,7 @@ class Sentences(unittest.TestCase):
         shown = {sentence for _, sentence in CASES} | {
             '"google.x" in app.data is reserved for FCM',
             f'audience[3] is "team/7"; allowed is {AUDIENCE}',
+            NOT_PERMITTED,
         }
         self.assertGreater(len(whole), 8)
         self.assertLessEqual(whole, shown)

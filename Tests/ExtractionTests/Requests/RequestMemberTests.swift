@@ -79,6 +79,23 @@ struct RequestMemberTests {
         }
     }
 
+    @Test("§8.9: requests.audiences says which audiences a request may name")
+    func permittedAudiences() {
+        let rules = RequestRules(audiences: ["channel/*", "place/7"])
+        func letter(_ audience: String) -> String? {
+            extractRequest(#"{"audience":\#(audience),"message":{"title":"a"}}"#, rules: rules).sentence
+        }
+        for permitted in [#""channel/a""#, #""place/7""#, #"["place/7","channel/b/c"]"#] {
+            #expect(letter(permitted) == nil)
+        }
+        for (audience, name) in [
+            (#""place/70""#, #"audience is "place/70""#), (#""user/1""#, #"audience is "user/1""#),
+            (#"["place/7","user/1"]"#, #"audience[1] is "user/1""#),
+        ] {
+            #expect(letter(audience) == "\(name); requests.audiences allows channel/*, place/7")
+        }
+    }
+
     @Test("§8.3: event time and expiry")
     func expiry() {
         let later = requestTime + 1_999

@@ -45,6 +45,9 @@ struct SettingTests {
         "dispatch.headers": Values(["order-id, audience", "app"], refused: ["colour", "app,colour"]),
         "http": Values(["127.0.0.1:9464", "[::1]:9464"], refused: ["", "9464", "127.0.0.1", "127.0.0.1:65536"]),
         "schedule.unpicked-statuses": .statuses, "state.terminal-statuses": .statuses,
+        "requests.audiences": Values(
+            ["", "channel/*, user/*", "place/7"], refused: [",", "team/*", "user", "user/*/x", "channel/a,,b"]),
+        "requests.apps": Values(["", "com.example.shop, com.example.staff"], refused: [",", "a,"]),
         "deep-link.food": .links, "deep-link.d2d": .links,
         "delivery.fcm-url": .servers, "delivery.apns-url": .servers,
         "delivery.ca-file": Values([], refused: ["", "/nowhere/ca.pem", "/"]),

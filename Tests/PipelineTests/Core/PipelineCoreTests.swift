@@ -118,6 +118,21 @@ struct PipelineCoreTests {
         #expect(driver.counts.deadLetters(.tooManyDevices) == 1)
     }
 
+    @Test("stale devices count as well, since the devices behind the limit are not read and would get nothing")
+    func tooManyWithStale() throws {
+        var configuration = try PipelineTestDriver.configuration()
+        configuration.maxDevicesPerEvent = 3
+        configuration.subscriptionsMaxAge = .seconds(1)
+        var driver = try PipelineTestDriver(configuration)
+        for device in 0..<9 {
+            var subscription = Subscription.to("p1", "token-\(device)")
+            subscription.lastSeenAt = device < 5 ? .epoch : nil
+            try driver.subscribe(subscription)
+        }
+        try driver.process(.order("o1", place: "p1"))
+        #expect(driver.output.records.map(\.destination) == [.deadLetters])
+    }
+
     @Test("an event can be dead-lettered in place of its notifications, and its neighbours are sent")
     func deadLettered() throws {
         var driver = try PipelineTestDriver()
@@ -225,6 +240,27 @@ struct PipelineCoreTests {
         #expect(counts.suppressedRequests[.noSubscriber] == 1 && counts.suppressedRequests[.expired] == 1)
         #expect(counts.deadLettersOfRequests[.badRequest] == 1)
         #expect(counts.deadLettersOfOrders.total == 0 && counts.suppressedOrders.total == 0)
+    }
+
+    @Test("with requests.apps a request reaches the devices of these apps, and an order all")
+    func appsOfRequests() throws {
+        var configuration = try PipelineTestDriver.configuration()
+        configuration.requests.apps = ["com.example.shop"]
+        var driver = try PipelineTestDriver(configuration)
+        for (place, app) in [("p1", "com.example.shop"), ("p1", "com.example.staff"), ("p2", "com.example.staff")] {
+            var subscription = Subscription.to(place, "token-\(place)-\(app)")
+            subscription.app = app
+            try driver.subscribe(subscription)
+        }
+        try driver.process(.order("o1", place: "p1"))
+        #expect(driver.output.records.count == 2)
+        driver.batch = EventBatch(.requests, topic: "notifications.requests")
+        for (audiences, count) in [(#""place/p1""#, 1), (#""place/p2""#, 0), (#"["place/p1","place/p2"]"#, 1)] {
+            let before = driver.output.records.count
+            try driver.process(SampleRecord(value: #"{"message":{"title":"42"},"audience":\#(audiences)}"#))
+            #expect(driver.output.records.dropFirst(before).count == count)
+        }
+        #expect(driver.output.records.dropFirst(2).allSatisfy { $0.text.contains("token-p1-com.example.shop") })
     }
 
     @Test("a host's resolver is called once per batch, and has no table")
