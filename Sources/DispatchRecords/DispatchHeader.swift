@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// The headers of a dispatch record, in the order in which they are written (docs/code.md §4). The only place for
@@ -9,7 +10,7 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
     case eventType, audience, app, orderID
     /// The name of a field that is missing and was sent empty.
     case degraded
-    /// The event's own header, if it has one.
+    /// The event's own header, if it has one of the form of ``Traceparent``.
     case traceparent
     /// The id of the replay or re-drive that wrote the record, always its last header.
     case replay
@@ -25,7 +26,7 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
         case .app: "app"
         case .orderID: "order-id"
         case .degraded: "x-degraded"
-        case .traceparent: "traceparent"
+        case .traceparent: Traceparent.name
         case .replay: "replay"
         }
     }

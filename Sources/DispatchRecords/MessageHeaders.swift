@@ -59,7 +59,7 @@ struct MessageHeaders: ~Copyable {
             let field = DispatchRecord.MissingField.orderID
             add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
         }
-        addTraceparent(batch.records[notification.record].headers, of: batch.headers)
+        add(traceparent: batch.records[notification.record].traceparent)
     }
 
     /// Prepares a request's notification: the same without the order's id, which is the last of the fixed headers.
@@ -71,7 +71,7 @@ struct MessageHeaders: ~Copyable {
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
             type: content.rawValue, reserving: 0)
         count = orderIDPlace ?? fixedCount
-        addTraceparent(batch.records[notification.record].headers, of: batch.headers)
+        add(traceparent: batch.records[notification.record].traceparent)
     }
 
     /// Prepares a broadcast: the same headers as a request's.
@@ -90,7 +90,7 @@ struct MessageHeaders: ~Copyable {
             }
         }
         count = orderIDPlace ?? fixedCount
-        addTraceparent(own.indices, of: own)
+        add(traceparent: Traceparent.first(of: own))
     }
 
     private mutating func beginShared(
@@ -116,11 +116,9 @@ struct MessageHeaders: ~Copyable {
         }
     }
 
-    private mutating func addTraceparent(_ range: Range<Int>, of own: [EventHeader]) {
-        for index in range where DispatchHeader.traceparent.matches(own[index].name) {
-            add(own[index])
-            break
-        }
+    private mutating func add(traceparent: UnsafeRawBufferPointer?) {
+        guard let traceparent else { return }
+        add(EventHeader(name: DispatchHeader.traceparent.bytes, value: traceparent))
     }
 
     /// The headers for one device.

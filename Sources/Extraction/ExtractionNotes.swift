@@ -8,6 +8,8 @@ package struct ExtractionNotes: Equatable, Sendable {
     package var unknownStatuses = 0
     /// Entries of ORDER_IDS_LISTED that are not ids: blank, or neither a string, a number nor an order.
     package var ignoredOrderIDs = 0
+    /// Events whose `traceparent` does not go on (ADR 47).
+    package var ignoredTraceparents = 0
 
     /// Events older than the event of the same order that was applied last.
     package var outOfOrder = 0

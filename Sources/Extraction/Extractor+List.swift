@@ -6,11 +6,15 @@ extension Extractor {
     /// row 9).
     mutating func processList(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
         listedIDs.removeAll()
+        listedDeliveries.removeAll(keepingCapacity: true)
         let members = event.members
         let place = arena.text(members[.placeID])
-        let delivery = place.map { Delivery(of: members, in: zones.zone(of: $0), notes: &notes) }
+        if let place {
+            let zone = zones.zone(of: place)
+            listedDeliveries.append((zone, Delivery(of: members, in: zone, notes: &notes)))
+        }
         let list = OrderList(
-            event: event, place: place, delivery: delivery, first: batch.notifications.count, textCount: arena.count)
+            event: event, place: place, first: batch.notifications.count, textCount: arena.count)
         if members.isEvent {
             try appendOrders(of: list, in: &batch)
             try appendIDs(of: list, in: &batch)
@@ -83,15 +87,22 @@ extension Extractor {
         let zone = zones.zone(of: place)
         var delivery = delivery
         if delivery.slot == nil || delivery.date == nil {
-            var uncounted = ExtractionNotes()
-            delivery.complete(
-                with: list.delivery ?? Delivery(of: list.event.members, in: zone, notes: &uncounted))
+            delivery.complete(with: listedDelivery(of: list.event.members, in: zone))
         }
         let resolved = ResolvedOrder(
             members: order, id: id, idSource: source, visibleID: visibleID(of: order), parentID: parentID(of: order),
             place: place, delivery: delivery)
         try append(resolved, of: list.event, in: zone, to: &batch)
         listedIDs.insertLast(from: list.first, in: batch)
+    }
+
+    /// The event's own slot and date in a zone, found once: an event has ten thousand orders and a megabyte of members.
+    private mutating func listedDelivery(of members: EventMembers, in zone: TimeZoneTable) -> Delivery {
+        if let known = listedDeliveries.first(where: { $0.zone.isSame(as: zone) }) { return known.delivery }
+        var uncounted = ExtractionNotes()
+        let delivery = Delivery(of: members, in: zone, notes: &uncounted)
+        listedDeliveries.append((zone, delivery))
+        return delivery
     }
 }
 
@@ -100,8 +111,6 @@ private struct OrderList {
     let event: Event
     /// The event's own place, which takes precedence over that of an order.
     let place: UnsafeRawBufferPointer?
-    /// The event's own slot and date in the zone of that place.
-    let delivery: Delivery?
     /// The index of its first notification in the batch.
     let first: Int
     /// The number of texts in the arena that belong to the event and not to an order.

@@ -16,6 +16,8 @@ package struct Extractor: ~Copyable {
     var identity = MessageIdentity()
     var arena = TextArena()
     var listedIDs = NotificationIDs()
+    /// What the event of a list says of its orders' delivery, in each zone that was asked for.
+    var listedDeliveries: [(zone: TimeZoneTable, delivery: Delivery)] = []
 
     package init(rules: ExtractionRules) {
         zones = rules.zones
@@ -56,6 +58,8 @@ package struct Extractor: ~Copyable {
         let headers = batch.records[record].headers
         if !headers.isEmpty {
             attributes = RecordHeaders(batch.headers[headers])
+            batch.records[record].traceparent = attributes.traceparent
+            if attributes.lacksValidTraceparent { notes.ignoredTraceparents += 1 }
         }
         let members = try envelopes.body(of: value, as: EventMembers.self, attributes: &attributes, texts: &arena)
         let named = try eventType(of: members, attributes: attributes)

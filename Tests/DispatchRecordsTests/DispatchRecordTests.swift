@@ -66,9 +66,7 @@ struct DispatchRecordTests {
         batch.add(
             orderID: set.isDegraded ? "" : "742ba33c", eventType: .unpickedOrdersReminder, isDegraded: set.isDegraded)
         if set.hasTraceparent {
-            batch.headers.append(
-                EventHeader(name: memory.copy("traceparent"), value: memory.copy("00-ab-cd-01")))
-            batch.records[0].headers = 0..<1
+            batch.records[0].traceparent = memory.copy("00-ab-cd-01")
         }
         let devices: [Subscription] = [.fcm("token-1"), .apns("00fc13ad")]
         var fanOut = try makeFanOut(devices)

@@ -156,17 +156,19 @@ struct MessageRendererTests {
         }
     }
 
-    @Test("an incoming traceparent is passed on, other headers are not")
+    @Test("the traceparent that the extraction accepts is passed on, no header as such is")
     func traceparent() throws {
         var batch = EventBatch()
         batch.add()
-        let names: [StaticString] = ["ce_id", "traceparent", "traceparent"]
+        let names: [StaticString] = ["ce_id", "traceparent"]
         for name in names {
             batch.headers.append(
                 EventHeader(
-                    name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer("00-ab-cd-01" as StaticString)))
+                    name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer("00-xx-cd-01" as StaticString)))
         }
-        batch.records[0].headers = 0..<3
+        batch.records[0].headers = 0..<2
+        #expect(try render([.fcm("t")], batch).first?.headers.count == 4)
+        batch.records[0].traceparent = UnsafeRawBufferPointer("00-ab-cd-01" as StaticString)
         #expect(try render([.fcm("t")], batch).first?.headers.dropFirst(4) == ["traceparent: 00-ab-cd-01"])
     }
 

@@ -24,6 +24,8 @@ public struct EventRecord {
     @usableFromInline package var value: UnsafeRawBufferPointer?
     /// The range of its headers in ``EventBatch/headers``.
     @usableFromInline package var headers: Range<Int>
+    /// The header that goes on into its pushes, once it was extracted.
+    @usableFromInline package var traceparent: UnsafeRawBufferPointer?
 
     @inlinable
     package init(

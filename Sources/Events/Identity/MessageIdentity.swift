@@ -14,7 +14,7 @@ package struct MessageIdentity: ~Copyable {
     package static let maxCount = 33
 
     private var input = ByteWriter(capacity: 512)
-    private var prefixCount = 0
+    private var beginning = SHA256.Beginning(UnsafeRawBufferPointer(start: nil, count: 0))
     /// Whether the event has an id of its own, and not only coordinates.
     package private(set) var isOwn = false
     /// 64 bits of the hash behind the latest message id, none of which is in the id.
@@ -52,20 +52,19 @@ package struct MessageIdentity: ~Copyable {
     package mutating func end(type: UnsafeRawBufferPointer) {
         append(type)
         input.append(Self.separator)
-        prefixCount = input.count
+        beginning = SHA256.Beginning(input.bytes)
     }
 
-    /// Writes the message id of one order, and returns its length; the buffer must hold ``maxCount`` bytes.
+    /// Writes the message id of one order, and returns its length; the buffer must hold ``maxCount`` bytes. Costs the same
+    /// for every order of an event, however long the event's own id is.
     ///
     /// - Parameter eventTime: at or after 1970.
     package mutating func write(
         orderID: UnsafeRawBufferPointer, eventTime: WallTime, to buffer: UnsafeMutablePointer<UInt8>
     ) -> Int {
-        input.truncate(to: prefixCount)
-        input.append(orderID)
         var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &digest) { digest in
-            SHA256.hash(input.bytes, into: digest.baseAddress!)
+            beginning.hash(orderID, into: digest.baseAddress!)
         }
         fingerprint = digest.1
         buffer[0] = UInt8(ascii: "m")

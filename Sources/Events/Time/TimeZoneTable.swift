@@ -30,6 +30,8 @@ package struct TimeZoneTable: @unchecked Sendable {
         count = starts.count
     }
 
+    package func isSame(as other: TimeZoneTable) -> Bool { starts == other.starts }
+
     /// Lists the transitions of a zone. Nil if there is no zone of this name.
     package init?(identifier: String) {
         guard !identifier.isEmpty, let zone = TimeZone(identifier: identifier) else { return nil }

@@ -13,6 +13,10 @@ struct RecordHeaders {
     /// Debezium's event id and type.
     var outboxID: UnsafeRawBufferPointer?
     var outboxType: UnsafeRawBufferPointer?
+    /// The first `traceparent` that may go on.
+    private(set) var traceparent: UnsafeRawBufferPointer?
+    /// Whether there is one that may not.
+    private var hasInvalidTraceparent = false
     /// Whether `x-error-code` of a dead letter of ours, or `replay-of` of one that was put back, came before.
     private var isMarked = false
     private var originalTopic: UnsafeRawBufferPointer?
@@ -33,6 +37,12 @@ struct RecordHeaders {
             case 9 where name == "ce_source": ceSource = value
             case 9 where name == "eventType": outboxType = value
             case 9 where name == "replay-of": isMarked = true
+            case 11 where name == Traceparent.name:
+                if let value = header.value, Traceparent.isValid(value) {
+                    traceparent = traceparent ?? value
+                } else {
+                    hasInvalidTraceparent = true
+                }
             case 12 where header.name.equalsIgnoringCase("content-type"):
                 isStructured = value.hasPrefixIgnoringCase("application/cloudevents")
             case 12 where name == "x-error-code": isMarked = true
@@ -44,6 +54,9 @@ struct RecordHeaders {
             }
         }
     }
+
+    /// Whether the record has a `traceparent`, and none that may go on.
+    var lacksValidTraceparent: Bool { hasInvalidTraceparent && traceparent == nil }
 
     /// The original position of a record put back from the dead letters; nil for any other record.
     var original: (topic: UnsafeRawBufferPointer, partition: Int64, offset: Int64)? {

@@ -4,6 +4,8 @@ import JSONReader
 /// A request that has been read and found to be right. Its texts belong to its document.
 struct Request {
     let record: Int
+    /// The record's header, where it may go on.
+    let traceparent: UnsafeRawBufferPointer?
     let kind: RequestNotification.Content
     let messageID: UnsafeRawBufferPointer
     let eventTime: WallTime

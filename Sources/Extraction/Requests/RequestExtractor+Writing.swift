@@ -5,6 +5,7 @@ extension RequestExtractor {
     /// Appends the notification of a request, what it says, its audiences and their texts.
     mutating func append(_ request: Request, to batch: inout EventBatch) {
         let content = request.content
+        batch.records[request.record].traceparent = request.traceparent
         let messageID = batch.append(request.messageID)
         let firstAudience = batch.audiences.count
         for audience in audiences.texts {

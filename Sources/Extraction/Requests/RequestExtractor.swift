@@ -49,6 +49,7 @@ package struct RequestExtractor: ~Copyable {
         let headers = batch.records[record].headers
         if !headers.isEmpty {
             attributes = RecordHeaders(batch.headers[headers])
+            if attributes.lacksValidTraceparent { oddities.ignoredTraceparents += 1 }
         }
         let members = try envelopes.body(of: value, as: RequestMembers.self, attributes: &attributes, texts: &arena)
         try members.refuseUnknownMembers()
@@ -72,7 +73,8 @@ package struct RequestExtractor: ~Copyable {
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         let messageID = arena.make { identity.write(orderID: none, eventTime: identityTime, to: $0) }
         return Request(
-            record: record, kind: kind, messageID: messageID, eventTime: eventTime, expiresAt: expiry,
+            record: record, traceparent: attributes.traceparent, kind: kind, messageID: messageID, eventTime: eventTime,
+            expiresAt: expiry,
             fcmExpiresAt: ignoresExpiry ? byDefault : expiry, collapseKey: collapseKey ?? content.collapseKey,
             priority: priority ?? (content.isSilent ? .normal : .high), content: content)
     }

@@ -5,6 +5,8 @@ package struct RequestNotes: Equatable, Sendable {
     package var quotedKeys = 0
     package var unlinked = 0
     package var overwrittenKeys = 0
+    /// Requests whose `traceparent` does not go on (ADR 47).
+    package var ignoredTraceparents = 0
 
     package init() {}
 
@@ -14,5 +16,6 @@ package struct RequestNotes: Equatable, Sendable {
         quotedKeys += other.quotedKeys
         unlinked += other.unlinked
         overwrittenKeys += other.overwrittenKeys
+        ignoredTraceparents += other.ignoredTraceparents
     }
 }

@@ -36,6 +36,9 @@ extension Counts {
         Row("carillon_unknown_statuses_total", \.unknownStatuses, "Events with a status that is not a known one."),
         Row("carillon_ignored_order_ids_total", \.ignoredOrderIDs, "Entries of ORDER_IDS_LISTED that are not ids."),
         Row(
+            "carillon_ignored_traceparents_total", \.ignoredTraceparents,
+            "Events and requests whose traceparent is not of W3C's form, and does not go on."),
+        Row(
             "carillon_out_of_order_events_total", \.outOfOrder,
             "Events older than one of their order that came before."),
         Row(

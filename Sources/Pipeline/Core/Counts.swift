@@ -13,6 +13,8 @@ public struct Counts: Sendable {
     public package(set) var unknownStatuses = 0
     /// Entries of ORDER_IDS_LISTED that are not ids.
     public package(set) var ignoredOrderIDs = 0
+    /// Events and requests whose `traceparent` does not go on (ADR 47).
+    public package(set) var ignoredTraceparents = 0
     /// Events older than one of the same order that was applied before them.
     public package(set) var outOfOrder = 0
     /// Events that were folded into the state of their orders again, without output, after a start or a rebalance.
@@ -110,6 +112,7 @@ public struct Counts: Sendable {
         quotedAppKeys += notes.quotedKeys
         unlinkedRequests += notes.unlinked
         overwrittenKeys += notes.overwrittenKeys
+        ignoredTraceparents += notes.ignoredTraceparents
     }
 
     package mutating func count(_ notes: (orders: ExtractionNotes, requests: RequestNotes)) {
@@ -122,6 +125,7 @@ public struct Counts: Sendable {
         ambiguousDates += notes.ambiguousDates
         unknownStatuses += notes.unknownStatuses
         ignoredOrderIDs += notes.ignoredOrderIDs
+        ignoredTraceparents += notes.ignoredTraceparents
         outOfOrder += notes.outOfOrder
     }
 

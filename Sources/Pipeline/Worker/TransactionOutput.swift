@@ -5,9 +5,6 @@ import KafkaClient
 /// Each record is tagged with the coordinates of the event it comes from, so that a refused one can be traced to it:
 /// ``source`` is that of the events which the core emits next.
 struct TransactionOutput: ~Copyable, RecordSink {
-    /// How much is kept of a dead letter's value that is too large for its topic (docs/kafka.md 20).
-    static let truncatedSize = 64 * 1024
-
     private(set) var producer: Producer
     private let dispatch: ProducerTopic
     private let deadLetters: ProducerTopic
@@ -17,7 +14,7 @@ struct TransactionOutput: ~Copyable, RecordSink {
     let journalOrigin: JournalEntry
     private var headers: [HeaderView] = []
     var source = SourceKind.orders
-    /// Whether the values of dead letters are truncated to ``truncatedSize``.
+    /// Whether dead letters are cut as ``TruncatedDeadLetter`` says.
     var truncatesDeadLetters = false
 
     /// Makes the producer and fetches the metadata of its topics, so that the first commit does not wait for it.
@@ -50,22 +47,12 @@ struct TransactionOutput: ~Copyable, RecordSink {
         _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) throws(KafkaError) {
-        guard truncatesDeadLetters, let whole = value, whole.count > Self.truncatedSize else {
+        guard truncatesDeadLetters else {
             return try write(to: deadLetters, key: key, value: value, headers: headers, from: event)
         }
-        var reasons = Array(headers)
-        let size = Array(String(whole.count).utf8)
-        try size.withUnsafeBufferPointer { size throws(KafkaError) in
-            let name: StaticString = "x-truncated"
-            reasons.append(
-                EventHeader(
-                    name: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount),
-                    value: UnsafeRawBufferPointer(size)))
-            try reasons.withUnsafeBufferPointer { reasons throws(KafkaError) in
-                try write(
-                    to: deadLetters, key: key, value: UnsafeRawBufferPointer(rebasing: whole[..<Self.truncatedSize]),
-                    headers: reasons, from: event)
-            }
+        let cut = TruncatedDeadLetter(key: key, value: value, headers: headers, own: event.headers.count)
+        try cut.withHeaders { headers throws(KafkaError) in
+            try write(to: deadLetters, key: cut.key, value: cut.value, headers: headers, from: event)
         }
     }
 

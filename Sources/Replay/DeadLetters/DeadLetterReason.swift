@@ -11,7 +11,7 @@ package struct DeadLetterReason: Equatable, Sendable {
     package var place: Coordinates
     /// The number of headers of the original record.
     package var originalHeaders: Int
-    /// The dead letter holds only the first 64 KiB of the value.
+    /// The dead letter holds only a part of the record's value, headers or key.
     package var isTruncated: Bool
 
     /// - Returns: nil for a record that no Carillon pipeline wrote.
@@ -32,7 +32,7 @@ package struct DeadLetterReason: Equatable, Sendable {
         message = text("__connect.errors.exception.message") ?? ""
         place = Coordinates(partition: partition, offset: offset)
         originalHeaders = headers.distance(from: headers.startIndex, to: first)
-        isTruncated = own.contains { isNamed($0, "x-truncated") }
+        isTruncated = own.contains { $0.name.starts(with: "x-truncated".utf8) }
     }
 
     /// The original event or request.

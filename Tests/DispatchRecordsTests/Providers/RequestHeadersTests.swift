@@ -40,11 +40,7 @@ struct RequestHeadersTests {
     func mixed() throws {
         var requests = EventBatch(.requests, topic: "notifications.requests")
         requests.add(SampleRequest())
-        requests.headers.append(
-            EventHeader(
-                name: UnsafeRawBufferPointer("traceparent" as StaticString),
-                value: UnsafeRawBufferPointer("00-ab-cd-01" as StaticString)))
-        requests.records[0].headers = 0..<1
+        requests.records[0].traceparent = UnsafeRawBufferPointer("00-ab-cd-01" as StaticString)
         var orders = EventBatch()
         orders.add(orderID: "742ba33c", isDegraded: true)
         var renderer = MessageRenderer(settings: Self.everyHeader)

@@ -42,6 +42,7 @@ def _native(source, key, event_type, data):
     headers = ()
     if chance.random() < 0.02:
         trace = f"00-{chance.getrandbits(128):032x}-{chance.getrandbits(64):016x}-01"
+        trace = chance.choice((trace, trace, trace.upper(), f"01{trace[2:]}", trace + "0" * 4096))
         headers = (("traceparent", trace.encode()),)
     value = compact(event)
     if chance.random() < 0.02:

@@ -196,6 +196,7 @@ class Requests:
             return Input(key, value, (("id", self.uuid().encode()),))
         if form == 9:
             trace = f"00-{chance.getrandbits(128):032x}-{chance.getrandbits(64):016x}-01"
+            trace = chance.choice((trace, trace, trace.upper(), f"01{trace[2:]}", trace + "0" * 4096))
             return Input(key, value, (("traceparent", trace.encode()),))
         return Input(key, value)
 

@@ -57,9 +57,8 @@ class Renderer:
             headers["audience"] = broadcast.audience
         if "app" in optional:
             headers["app"] = device.app
-        trace = next((value for name, value in broadcast.record.headers if name == "traceparent"), None)
-        if trace is not None:
-            headers["traceparent"] = trace.decode()
+        if broadcast.record.traceparent is not None:
+            headers["traceparent"] = broadcast.record.traceparent
         return headers
 
     def _alike(self, platform, app, environment, locale):

@@ -92,7 +92,6 @@ def headers_of(notification, device, record, settings):
         headers["order-id"] = notification.order_id
     if notification.degraded:
         headers["x-degraded"] = "order_id"
-    trace = next((value for name, value in record.headers if name == "traceparent"), None)
-    if trace is not None:
-        headers["traceparent"] = trace.decode()
+    if record.traceparent is not None:
+        headers["traceparent"] = record.traceparent
     return headers

@@ -2,9 +2,13 @@
 
 import functools
 import json
+import re
 import zoneinfo
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
+
+# The form of a traceparent that goes on into pushes: version 00, lower case, no id of zeros.
+TRACEPARENT = re.compile(rb"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Record(NamedTuple):
@@ -17,6 +21,12 @@ class Record(NamedTuple):
     key: Optional[bytes]
     value: Optional[bytes]
     headers: tuple = ()
+
+    @property
+    def traceparent(self):
+        """The first one that goes on, as text; None if there is none."""
+        values = (value for name, value in self.headers if name == "traceparent" and value is not None)
+        return next((value.decode() for value in values if TRACEPARENT.fullmatch(value)), None)
 
     @property
     def source(self):

@@ -85,9 +85,8 @@ def headers_of(request: Request, device, audience, optional=()):
         headers["audience"] = audience
     if "app" in optional:
         headers["app"] = device.app
-    trace = next((value for name, value in request.record.headers if name == "traceparent"), None)
-    if trace is not None:
-        headers["traceparent"] = trace.decode()
+    if request.record.traceparent is not None:
+        headers["traceparent"] = request.record.traceparent
     return headers
 
 

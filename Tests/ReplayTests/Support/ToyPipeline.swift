@@ -271,7 +271,8 @@ struct ToyPipeline: ~Copyable {
     private func fill(_ batch: inout EventBatch, _ partition: Int, _ range: Range<Int>) {
         for offset in range {
             var event = logs(of: batch.source)[partition][offset]
-            event.headers = [("traceparent", "00-\(event.key ?? "")-\(offset)")]
+            let digits = String(1_000_000_000_000_000 + 2 * offset + partition)
+            event.headers = [("traceparent", "00-\(digits)\(digits)-\(digits)-01")]
             memory.append(event, partition: Int32(partition), offset: Int64(offset), to: &batch)
         }
     }
