@@ -190,7 +190,8 @@ let package = Package(
         .testTarget(
             name: "CarillonTestingTests",
             dependencies: ["CarillonTesting", "Events", "FanOut", "Pipeline", "StageSupport", "Subscriptions"]),
-        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Pipeline", "Telemetry", "TestSupport"]),
+        .testTarget(
+            name: "ConsoleTests", dependencies: ["Console", "KafkaClient", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(
             name: "CarillonTests",
             dependencies: [

@@ -1,4 +1,5 @@
 import Foundation
+import KafkaClient
 import Pipeline
 import Telemetry
 import TestSupport
@@ -48,6 +49,10 @@ import Testing
     @Test("docs/metrics.md has every metric, and no other")
     func metricsTable() throws {
         _ = try pages()
+        // It appears with the first batch.
+        metrics.countUnreadable([
+            UnreadableBatch(partition: TopicPartition(topic: "t", partition: 0), offsets: 0...0, reason: "")
+        ])
         let cells = try Page("docs/metrics.md").rows(below: "| Metric | Labels | Meaning |")
             .compactMap { $0.split(separator: "|").first }
         let names = cells.flatMap { $0.split(separator: "`") }

@@ -34,6 +34,7 @@ extension TableFollower {
         }
         storeAccepted()
         position = table.position
+        context.meter.setUnreadableSubscriptions(position.unreadable)
         freshness.restarted(at: began)
         ends = nil
         rebuildReason = nil

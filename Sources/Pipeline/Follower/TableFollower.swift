@@ -55,6 +55,11 @@ struct TableFollower: ~Copyable {
         self.context = context
         self.logger = logger
         self.watch = watch
+        context.meter.setUnreadableSubscriptions(position.unreadable)
+        if !position.unreadable.isEmpty {
+            let partitions = position.unreadable.map { "\(topic.name)/\($0)" }.joined(separator: ", ")
+            logger.error("the subscriptions table may lack a change: a batch could not be read in \(partitions)")
+        }
     }
 
     static func makeConsumer(
@@ -137,7 +142,7 @@ struct TableFollower: ~Copyable {
         records.removeAll()
         let mayRead = !mustStore
         if mayRead { consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20)) }
-        context.meter.passed(records.unreadable)
+        notePassed()
         // While the disk takes nothing, there is nothing else to wait for.
         try serveControl(timeout: retriesAt == nil ? .zero : .milliseconds(20))
         if !records.isEmpty || !records.endsOfPartition.isEmpty { refusal = nil }
@@ -156,6 +161,20 @@ struct TableFollower: ~Copyable {
         try watchConsumer()
         noteEnd()
         try storeIfDue(isQuiet: records.count < Self.batchLimit)
+    }
+
+    /// Remembers the partitions in which a change may have been lost, until the table is read from the beginning again.
+    private mutating func notePassed() {
+        context.meter.passed(records.unreadable)
+        for batch in records.unreadable {
+            let partition = batch.partition.partition
+            guard batch.offsets.upperBound >= position.offsets[Int(partition)],
+                !position.unreadable.contains(partition)
+            else { continue }
+            position.unreadable = (position.unreadable + [partition]).sorted()
+            waiting.isDirty = true
+        }
+        if !records.unreadable.isEmpty { context.meter.setUnreadableSubscriptions(position.unreadable) }
     }
 
     private mutating func take(_ index: Int) {

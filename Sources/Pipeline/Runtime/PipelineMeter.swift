@@ -21,6 +21,7 @@ public final class PipelineMeter: Sendable {
         var counts = Counts()
         var tableLag: Int?
         var hungSubscriptions = 0
+        var unreadableSubscriptions: [Int32] = []
         var workers: [Int: WorkerState] = [:]
 
         func sum(_ value: (WorkerState) -> Int) -> Int { workers.values.reduce(0) { $0 + value($1) } }
@@ -106,6 +107,11 @@ public final class PipelineMeter: Sendable {
 
     /// Nil while the lag is unknown.
     package func setTableLag(_ records: Int?) { state.withLock { $0.tableLag = records } }
+
+    /// The partitions of the subscriptions in which the table may lack a change.
+    func setUnreadableSubscriptions(_ partitions: [Int32]) {
+        state.withLock { $0.unreadableSubscriptions = partitions }
+    }
 
     /// How many partitions of the subscriptions an open transaction blocks.
     package func setHungSubscriptions(_ partitions: Int) { state.withLock { $0.hungSubscriptions = partitions } }
@@ -198,6 +204,12 @@ public final class PipelineMeter: Sendable {
         }
         observe("carillon_orders_bytes", "Memory of the state of orders.") {
             [.init(value: .gauge(Double($0.sum(\.orderBytes))))]
+        }
+        observe(
+            "carillon_table_unreadable",
+            "1 for a partition in which a batch could not be read since the table was last read from the beginning."
+        ) {
+            $0.unreadableSubscriptions.map { .init(labels: [.init("partition", "\($0)")], value: .gauge(1)) }
         }
         observe("carillon_table_lag_records", "Subscriptions that the table has not applied yet.") {
             $0.tableLag.map { [.init(value: .gauge(Double($0)))] } ?? []

@@ -22,7 +22,7 @@ struct TableCheckpoint: Equatable {
     }
 
     /// Version, completeness, time, number of partitions and offsets as little-endian numbers; then lines of text:
-    /// topic, cluster, and the fingerprints of each partition.
+    /// topic, cluster, the unreadable partitions, and the fingerprints of each partition.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = [TableEntry.version, position.isWhole.code]
         bytes.append(littleEndian: UInt64(bitPattern: position.time.milliseconds))
@@ -30,7 +30,8 @@ struct TableCheckpoint: Equatable {
         for offset in position.offsets {
             bytes.append(littleEndian: UInt64(bitPattern: offset))
         }
-        let lines = [topic, cluster ?? ""] + position.records.map(\.text)
+        let unreadable = position.unreadable.map(String.init).joined(separator: " ")
+        let lines = [topic, cluster ?? "", unreadable] + position.records.map(\.text)
         bytes.append(contentsOf: lines.joined(separator: "\n").utf8)
         return bytes
     }
@@ -41,9 +42,12 @@ struct TableCheckpoint: Equatable {
         guard let isWhole = Self.readHead(bytes, into: &offsets) else { return nil }
         let lines = String(decoding: bytes[(Place.offsets + offsets.count * 8)...], as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 2 + offsets.count else { return nil }
+        guard lines.count == 3 + offsets.count else { return nil }
+        let partitions = lines[2].split(separator: " ")
+        let unreadable = partitions.compactMap { Int32($0) }
+        guard unreadable.count == partitions.count else { return nil }
         var records: [RecentFingerprints] = []
-        for line in lines[2...] {
+        for line in lines[3...] {
             guard let fingerprints = RecentFingerprints(line) else { return nil }
             records.append(fingerprints)
         }
@@ -51,7 +55,7 @@ struct TableCheckpoint: Equatable {
         cluster = lines[1].isEmpty ? nil : String(lines[1])
         position = TablePosition(
             offsets: offsets, records: records,
-            time: WallTime(milliseconds: Self.number(bytes, at: Place.time)), isWhole: isWhole)
+            time: WallTime(milliseconds: Self.number(bytes, at: Place.time)), isWhole: isWhole, unreadable: unreadable)
     }
 
     /// Reads only the offsets, into memory that is reused.

@@ -8,7 +8,7 @@ import StateStore
 /// One entry per device, so that 100,000 devices of one audience load in linear time (docs/code.md §7).
 package enum TableEntry {
     /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
-    package static let version: UInt8 = 3
+    package static let version: UInt8 = 4
     package static let audienceCount = 16
     package static let keyCount = 48
     private static let headCount = 25

@@ -12,6 +12,9 @@ package struct TablePosition: Equatable, Sendable {
     /// Whether the table has reached the topic's end since it was last read from the beginning. A table that has not
     /// lacks devices, and fan-out does not use it.
     package var isWhole: Bool
+    /// The partitions in which a batch could not be read since the table was last read from the beginning, ascending: it
+    /// may lack a change that was in it.
+    package var unreadable: [Int32] = []
 
     /// The position before the first record, of a table to be read from these offsets.
     package static func beginning(at offsets: [Int64], time: WallTime) -> TablePosition {

@@ -1,5 +1,6 @@
 import Arguments
 import KafkaClient
+import Pipeline
 import Telemetry
 
 /// `carillon topics check`
@@ -30,6 +31,7 @@ struct TopicsCheckCommand: ParsableCommand {
         for line in plan.flatMap({ topic in existing[topic.name].map(topic.advice) ?? [] }) {
             Terminal.complain("note: \(line)\n")
         }
+        if existing[configuration.topics.subscriptions] != nil { noteUnreadable(configuration) }
         guard differences.isEmpty else {
             Terminal.write(differences.map { $0.inOneLine + "\n" }.joined())
             let count = differences.count
@@ -37,5 +39,26 @@ struct TopicsCheckCommand: ParsableCommand {
                 .difference, count == 1 ? "1 difference in the topics" : "\(count) differences in the topics")
         }
         Terminal.write("All \(plan.count) topics are as they should be.\n")
+    }
+
+    /// Reads the subscriptions, and says of each batch that cannot be read that a change may be lost.
+    private func noteUnreadable(_ configuration: PipelineConfiguration) {
+        let topic = configuration.topics.subscriptions
+        do {
+            var consumer = try Consumer(assigning: configuration.kafka, logger: { _ in })
+            let bounds = try consumer.explaining { consumer throws(KafkaError) in
+                try consumer.bounds(of: topic, timeout: .seconds(30))
+            }
+            try TopicReader.read(bounds, of: topic, with: &consumer) { batch, _ in
+                for unreadable in batch.unreadable {
+                    let offsets = unreadable.offsets
+                    Terminal.complain(
+                        "note: \(unreadable.partition): offsets \(offsets.lowerBound) to \(offsets.upperBound) cannot be read: "
+                            + "a change may be lost\n")
+                }
+            }
+        } catch {
+            Terminal.complain("note: \(topic) was not read for batches that cannot be: \(error)\n")
+        }
     }
 }

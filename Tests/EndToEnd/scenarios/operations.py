@@ -544,6 +544,15 @@ def bombs(harness):
     daemon.expect_line(f"{events}/0: offsets 3 to 5 cannot be read and are passed")
     daemon.stop()
     harness.command("replay", "diff", settings=world.settings("a"))
+    partition = murmur2_partition(second.key, 4)
+    if f"note: {subscriptions}/{partition}: offsets " not in "".join(
+        harness.run("topics", "check", settings=world.settings("a"))[1:]
+    ):
+        raise Failure("`topics check` says nothing of the subscriptions that cannot be read")
+    daemon.start()
+    lost = f"the subscriptions table may lack a change: a batch could not be read in {subscriptions}/{partition}"
+    wait_for_daemons("the next start says so as well", lambda: daemon.has_line(lost), [daemon])
+    daemon.stop()
 
 
 @scenario("a flag's bad value ends it with 64, with every problem at once")

@@ -8,7 +8,7 @@ import Testing
 @Suite("The checkpoint of the subscriptions table")
 struct TableCheckpointTests {
     @Test(
-        "the checkpoint has cluster, offsets, fingerprints and completeness; one of another version is rejected"
+        "the checkpoint has cluster, offsets, fingerprints, unreadable partitions and completeness; one of another version is rejected"
     )
     func checkpoint() throws {
         var records = RecentFingerprints()
@@ -18,12 +18,14 @@ struct TableCheckpointTests {
                 let checkpoint = TableCheckpoint(
                     topic: "t", cluster: cluster,
                     position: TablePosition(
-                        offsets: [1, 2], records: [records, RecentFingerprints()], time: noon, isWhole: isWhole))
+                        offsets: [1, 2], records: [records, RecentFingerprints()], time: noon, isWhole: isWhole,
+                        unreadable: isWhole ? [0, 11] : []))
                 var bytes = checkpoint.encoded()
                 #expect(bytes.withUnsafeBytes { TableCheckpoint($0) } == checkpoint)
                 var offsets: [Int64] = []
                 #expect(bytes.withUnsafeBytes { TableCheckpoint.readHead($0, into: &offsets) } == isWhole)
                 #expect(offsets == [1, 2])
+                #expect(bytes.withUnsafeBytes { TableCheckpoint($0) }?.position.unreadable == (isWhole ? [0, 11] : []))
                 #expect(bytes[..<20].withUnsafeBytes { TableCheckpoint($0) } == nil)
                 bytes[0] = 1
                 #expect(bytes.withUnsafeBytes { TableCheckpoint($0) } == nil)
