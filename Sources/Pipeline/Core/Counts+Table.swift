@@ -31,6 +31,9 @@ extension Counts {
         Row(
             "carillon_rejected_devices_total", \.rejectedDevices,
             "Devices of a host's resolver that cannot be sent to."),
+        Row(
+            "carillon_near_device_limit_total", \.nearDeviceLimit,
+            "Events and timers with more than half of fan-out.max-devices."),
         Row("carillon_key_mismatches_total", \.keyMismatches, "Events whose key is not their order id."),
         Row("carillon_ambiguous_dates_total", \.ambiguousDates, "Dates such as 07/07/2025, which count as absent."),
         Row("carillon_unknown_statuses_total", \.unknownStatuses, "Events with a status that is not a known one."),

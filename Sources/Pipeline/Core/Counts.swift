@@ -7,6 +7,8 @@ public struct Counts: Sendable {
     public package(set) var staleDevices = 0
     /// Devices from a host's own resolver that cannot be sent to.
     public package(set) var rejectedDevices = 0
+    /// Events and timers with more than half of `fan-out.max-devices`.
+    public package(set) var nearDeviceLimit = 0
     /// Events whose key is not their order id.
     public package(set) var keyMismatches = 0
     public package(set) var ambiguousDates = 0

@@ -237,6 +237,7 @@ package struct PipelineCore: ~Copyable {
         }
         counts.count(notifications: count, dispatches: devices, of: batch.source)
         counts.staleDevices += stale
+        if devices + stale > maxDevicesPerEvent / 2 { counts.nearDeviceLimit += 1 }
         return devices > 0 ? nil : stale > 0 ? .staleToken : .noSubscriber
     }
 

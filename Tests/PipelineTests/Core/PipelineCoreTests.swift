@@ -116,6 +116,10 @@ struct PipelineCoreTests {
         try driver.process(.order("o1", place: "p1"), .order("o2", place: "p2"))
         #expect(driver.output.records.map(\.destination) == [.deadLetters, .dispatch])
         #expect(driver.counts.deadLetters(.tooManyDevices) == 1)
+        #expect(driver.counts.nearDeviceLimit == 0)
+        try driver.subscribe("token-8", to: "p2")
+        try driver.process(.order("o3", place: "p2"))
+        #expect(driver.counts.nearDeviceLimit == 1)
     }
 
     @Test("stale devices count as well, since the devices behind the limit are not read and would get nothing")
