@@ -80,7 +80,8 @@ public final class BroadcastService: Sendable {
             throw PipelineError.decisionNeeded(
                 "topic.broadcasts is not set: there is nothing to send; the usual name is notifications.broadcasts")
         }
-        let folder = try StateFolder(path: BroadcastContext.folder(of: configuration))
+        let folder = try StateFolder(
+            path: BroadcastContext.folder(of: configuration), inside: configuration.stateDirectory)
         do {
             let context = try makeContext()
             let crew = Crew(keeping: folder.lock)

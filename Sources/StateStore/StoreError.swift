@@ -56,7 +56,9 @@ extension StoreError {
         let reason = String(cString: mdb_strerror(code))
         switch code {
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE, MDB_BAD_DBI,
-            MDB_CURSOR_FULL, MDB_PAGE_FULL:
+            MDB_CURSOR_FULL, MDB_PAGE_FULL,
+            // What LMDB says in a transaction that has met damage before.
+            MDB_BAD_TXN:
             self.init(
                 .damaged, "the store in \(folder) is damaged (\(operation): \(reason)); delete it, and it is rebuilt")
         case ENOSPC, EDQUOT:

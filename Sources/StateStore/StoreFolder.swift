@@ -8,10 +8,10 @@ final class StoreFolder: Sendable {
         let device: UInt64
         let inode: UInt64
 
-        /// Nil, with `errno`, if there is nothing at this path.
-        init?(path: String) {
+        /// Nil, with `errno`, if it cannot be asked for.
+        init?(_ descriptor: Int32) {
             var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+            guard fstat(descriptor, &status) == 0 else { return nil }
             device = UInt64(status.st_dev)
             inode = UInt64(status.st_ino)
         }
@@ -25,11 +25,17 @@ final class StoreFolder: Sendable {
 
     static let fileNames = ["data.mdb", "lock.mdb"]
 
-    /// Creates the folder if it is missing, and gives access to its owner only: it holds tokens (docs/code.md §7).
+    /// Creates the folder if it is missing, and gives access to its owner only: it holds tokens (docs/code.md §7). Neither
+    /// the folder nor a file of the store may be a link.
     init(_ path: String) throws(StoreError) {
         try Self.make(path)
-        guard chmod(path, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }
-        guard let identity = Identity(path: path) else {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else { throw StoreError(code: errno, doing: "open the folder", in: path) }
+        defer { close(folder) }
+        guard fchmod(folder, 0o700) == 0 else { throw StoreError(code: errno, doing: "protect the folder", in: path) }
+        // Of its owner alone now: what is no link does not become one.
+        try Self.refuseLinks(in: folder, path)
+        guard let identity = Identity(folder) else {
             throw StoreError(code: errno, doing: "open the folder", in: path)
         }
         guard Self.inUse.withLock({ $0.insert(identity).inserted }) else {
@@ -67,6 +73,17 @@ final class StoreFolder: Sendable {
     func removeFiles() throws(StoreError) {
         for name in Self.fileNames where unlink(path + "/" + name) != 0 && errno != ENOENT {
             throw StoreError(code: errno, doing: "delete the old files", in: path)
+        }
+    }
+
+    /// LMDB would write through a link.
+    private static func refuseLinks(in folder: Int32, _ path: String) throws(StoreError) {
+        for name in fileNames {
+            var status = stat()
+            guard fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFLNK else {
+                continue
+            }
+            throw StoreError(code: ELOOP, doing: "open \(name)", in: path)
         }
     }
 

@@ -46,7 +46,9 @@ struct UseMarker {
     /// - Parameter starts: how many starts in a row have found the store unclosed.
     func write(starts: Int) throws(StoreError) {
         let temporary = path + ".new"
-        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        // One that a dead process has left.
+        unlink(temporary)
+        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError(code: errno, doing: "write the marker", in: folder) }
         var text = "\(starts) \(boot ?? "-")"
         let written = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -60,7 +62,7 @@ struct UseMarker {
 
     /// Makes the next start fill the store again. Empties the file in place, which needs no room on the disk.
     func distrust() {
-        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         fsync(descriptor)
         Glibc.close(descriptor)
@@ -86,7 +88,7 @@ struct UseMarker {
 
 /// The beginning of a file; nil if there is no file, empty if it cannot be read.
 private func smallFile(_ path: String) -> String? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { return errno == ENOENT ? nil : "" }
     defer { close(descriptor) }
     return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in

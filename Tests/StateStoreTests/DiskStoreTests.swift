@@ -167,4 +167,23 @@ struct DiskStoreTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
         #expect(try DiskStore.open(folder.path).opening == .created)
     }
+
+    @Test(
+        "no link in the folder is followed, and the folder is none",
+        arguments: ["data.mdb", "lock.mdb", "in-use.new", "in-use"])
+    func links(name: String) throws {
+        let victim = folder.path + ".victim"
+        defer { try? FileManager.default.removeItem(atPath: victim) }
+        try Data("victim".utf8).write(to: URL(fileURLWithPath: victim))
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: folder.path + "/" + name, withDestinationPath: victim)
+        let store = try? DiskStore.open(folder.path, largestSize: 1 << 30).store
+        #expect((store == nil) == name.hasSuffix(".mdb"))
+        try store?.close()
+        #expect(try String(contentsOfFile: victim, encoding: .utf8) == "victim")
+        let link = folder.path + ".link"
+        defer { try? FileManager.default.removeItem(atPath: link) }
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.path)
+        #expect(throws: StoreError.self) { _ = try DiskStore.open(link, largestSize: 1 << 30) }
+    }
 }

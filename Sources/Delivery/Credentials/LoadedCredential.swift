@@ -29,6 +29,17 @@ package enum LoadedCredential: Sendable {
         }
     }
 
+    /// What is wrong with the credential's file although it can be read: nil, or a sentence.
+    ///
+    /// A link is followed: Kubernetes mounts a Secret's files as links.
+    package static func warning(of credential: DeliveryCredential) -> String? {
+        let file = credential.source.file
+        var status = stat()
+        guard stat(file, &status) == 0, status.st_mode & S_IROTH != 0 else { return nil }
+        return "credential '\(credential.name)': every user can read \(file); protect it with chmod 600, or 640 for a "
+            + "group"
+    }
+
     private static func contents(of file: String) throws(CredentialError) -> [UInt8] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else {

@@ -104,7 +104,7 @@ package struct RenderRun: ~Copyable {
         writer.eventTopic = line.topic
         _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
         core.commit()
-        if reached[partition] != nil { reached[partition] = offset + 1 }
+        if reached[partition] != nil { reached[partition] = offset < .max ? offset + 1 : offset }
     }
 
     /// A request expires by the time of its own record, as with a pipeline that is never late.

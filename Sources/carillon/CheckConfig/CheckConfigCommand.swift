@@ -24,9 +24,10 @@ struct CheckConfigCommand: ParsableCommand {
 
     func run() async throws {
         let loaded = options.load(adding: process.flags + folder.flags)
-        let credentials = (try? loaded.checked()).map { CredentialsCheck($0) }
+        let configuration = try? loaded.checked()
+        let credentials = configuration.map { CredentialsCheck($0) }
         let problems = loaded.problems + (credentials?.problems ?? [])
-        let warnings = credentials?.warnings ?? []
+        let warnings = (configuration.map { ExposureCheck($0).warnings } ?? []) + (credentials?.warnings ?? [])
         try Output.print(ConfigurationReport(loaded, problems, warnings), json: json)
         if !json { for warning in warnings { Terminal.warn("warning: \(warning)") } }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }

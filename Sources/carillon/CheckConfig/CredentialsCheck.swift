@@ -9,6 +9,7 @@ struct CredentialsCheck {
 
     init(_ configuration: PipelineConfiguration) {
         let delivery = configuration.delivery
+        warnings = delivery.credentials.compactMap(LoadedCredential.warning)
         for credential in delivery.credentials {
             do throws(CredentialError) {
                 _ = try LoadedCredential.read(credential)
@@ -20,7 +21,7 @@ struct CredentialsCheck {
         }
         guard !delivery.credentials.isEmpty, let map = try? delivery.credentialMap() else { return }
         let lanes = delivery.lanes.credentials(of: map).sorted { $0.key < $1.key }
-        warnings = lanes.compactMap { lane, indices in
+        warnings += lanes.compactMap { lane, indices in
             let names = indices.sorted().map { "'\(map.entries[$0].name)'" }
             switch names.count {
             case 0: return "lane '\(lane)' has no credential: what it reads is refused (no_credential)"

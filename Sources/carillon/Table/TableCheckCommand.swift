@@ -22,10 +22,26 @@ struct TableCheckCommand: ParsableCommand {
             throw CommandFailure(.difference, "state.dir: there is no table in \(path)")
         }
         let folder = try StateFolder(path: path)
+        DamageSignals.handle()
         let report = TableReport(try SubscriptionTable.inspect(directory: folder.table), path: folder.table)
         try Output.print(report, json: json)
         if let reason = report.wiped {
             throw CommandFailure(.difference, "\(folder.table) has been wiped: \(reason)")
+        }
+    }
+}
+
+/// A damaged file can have LMDB follow a page number out of the file, which the system ends with a signal.
+private enum DamageSignals {
+    /// From now on such a signal is a sentence and exit code 1.
+    static func handle() {
+        for number in [SIGSEGV, SIGBUS, SIGABRT] {
+            signal(number) { _ in
+                // Nothing else may be called in a signal's handler.
+                let text: StaticString = "carillon: the table is damaged: LMDB could not read it to its end\n"
+                write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
+                _exit(ExitCode.difference.rawValue)
+            }
         }
     }
 }

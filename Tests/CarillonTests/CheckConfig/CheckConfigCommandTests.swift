@@ -37,4 +37,38 @@ import Testing
         #expect(fine.status == 0)
         #expect(fine.errors.isEmpty)
     }
+
+    @Test(
+        "check-config warns of what works and leaves something open: a login without TLS, a broker that is not checked, pages for everybody",
+        arguments: [
+            (
+                ["-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanism=PLAIN"],
+                "kafka.security.protocol=SASL_PLAINTEXT: the login"
+            ),
+            (
+                ["-X", "security.protocol=ssl", "-X", "enable.ssl.certificate.verification=false"],
+                "kafka.enable.ssl.certificate.verification=false: any server"
+            ),
+            (
+                ["-X", "security.protocol=ssl", "-X", "ssl.endpoint.identification.algorithm=none"],
+                "kafka.ssl.endpoint.identification.algorithm=none: any host"
+            ),
+            (["--set", "http=0.0.0.0:9464"], "http=0.0.0.0:9464: whoever"),
+            (["--set", "http=[::]:9464"], "http=[::]:9464: whoever"),
+        ])
+    func exposed(words: [String], warning: String) throws {
+        let result = try CommandProcess.run(
+            ["check-config", "-b", "localhost:9092"] + words, environment: ["HOME": "/home/x"])
+        #expect(result.status == 0)
+        #expect(result.errors.hasPrefix("carillon: warning: " + warning), "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test("it warns of none of it where the login is encrypted and the pages are for this machine")
+    func notExposed() throws {
+        let words = ["-X", "security.protocol=SASL_SSL", "-X", "sasl.mechanism=PLAIN", "--set", "http=127.0.0.1:9464"]
+        let result = try CommandProcess.run(
+            ["check-config", "-b", "localhost:9092"] + words, environment: ["HOME": "/home/x"])
+        #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+    }
 }

@@ -10,8 +10,10 @@ struct CredentialsCheckTests {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
     }
 
-    private func write(_ name: String, _ contents: [UInt8]) throws {
-        try Data(contents).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
+    private func write(_ name: String, _ contents: [UInt8], mode: mode_t = 0o600) throws {
+        let path = "\(folder.path)/\(name)"
+        try Data(contents).write(to: URL(fileURLWithPath: path))
+        try #require(chmod(path, mode) == 0)
     }
 
     /// `check-config` with this list of credentials.
@@ -42,6 +44,26 @@ struct CredentialsCheckTests {
         let result = try check(#"[{"name":"shop","provider":"fcm","service_account":"shop.json"},\#(apns)]"#)
         #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
         #expect(result.output.contains("delivery.credentials"))
+    }
+
+    @Test(
+        "a file that every user can read is a warning with the mode to set; one of a group, or a link to such a file, is none"
+    )
+    func readable() throws {
+        let list = #"[{"name":"shop","provider":"fcm","service_account":"shop.json"},\#(apns)]"#
+        try write("shop.json", TestCredentials.serviceAccount())
+        try write("key", TestKeys.p256, mode: 0o640)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(folder.path)/team.p8", withDestinationPath: "\(folder.path)/key")
+        let fine = try check(list)
+        #expect(fine.status == 0 && fine.errors.isEmpty, "\(fine.errors)")
+        try write("key", TestKeys.p256, mode: 0o644)
+        let open = try check(list)
+        #expect(open.status == 0)
+        #expect(
+            open.errors
+                == "carillon: warning: credential 'team': every user can read \(folder.path)/team.p8; protect it with chmod 600, or 640 for a group\n"
+        )
     }
 
     @Test("each file that cannot be used: the credential, the file and what is wrong, and nothing of the file; 78")

@@ -51,4 +51,38 @@ struct RenderCommandTests {
         #expect(result.status == 0)
         #expect(result.outline == ["order_created"])
     }
+
+    @Test(
+        "no number of a line ends it: partition, offset and time at all their edges, of events, requests and broadcasts"
+    )
+    func numbers() throws {
+        let numbers = [
+            "0", "-1", "99999", "2147483647", "2147483648", "-2147483649", "9007199254740993", "9223372036854775806",
+            "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1e300", "1.5", "null", #""7""#,
+        ]
+        let values = [
+            ("orders.events", String(events.split(separator: "\n")[0])),
+            ("r", #"{"request_id":"1","audience":"place/42","app":{"title":"t","body":"b","data":{"type":"T"}}}"#),
+            ("b", #"{"actiontype":"display","notificationtype":"general","notificationid":"1","expiry":"1millis"}"#),
+        ]
+        var lines: [String] = []
+        for (topic, value) in values {
+            let payload = value.replacing("\"", with: "\\\"")
+            for (index, partition) in numbers.enumerated() {
+                for (other, offset) in numbers.enumerated() {
+                    let time = numbers[(index * 7 + other) % numbers.count]
+                    lines.append(
+                        #"{"topic":"\#(topic)","partition":\#(partition),"offset":\#(offset),"ts":\#(time),"key":"1","payload":"\#(payload)"}"#
+                    )
+                }
+            }
+        }
+        let topics = ["--set", "topic.requests=r", "--set", "topic.broadcasts=b", "--explain"]
+        for until in [[], ["--until", "2026-11-23T00:00:00Z"]] {
+            let result = try CommandProcess.render(topics + until, events: lines.joined(separator: "\n"))
+            #expect(result.status == 0, "\(result.errors.suffix(500))")
+            #expect(result.output.split(separator: "\n").count >= lines.count, "each line has an answer")
+            #expect(result.output.contains("/9223372036854775807"))
+        }
+    }
 }
