@@ -175,7 +175,10 @@ package struct FanOut: ~Copyable {
         guard linkStarts.indices.contains(place + 1) else { return result }
         let links = linkStarts[place]..<linkStarts[place + 1]
         let time = batch.notifications[notification].eventTime
-        result.isTruncated = links.contains { (ranges[audiences.links[$0].audience]?.count ?? 0) > maxDevices }
+        // A resolver's answer is whole, however long it is.
+        result.isTruncated =
+            resolver == nil
+            && links.contains { (ranges[audiences.links[$0].audience]?.count ?? 0) > maxDevices }
         if links.count == 1, resolver == nil {
             let range = ranges[audiences.links[links.lowerBound].audience] ?? 0..<0
             if isFresh(range, at: time, &result) { return result }

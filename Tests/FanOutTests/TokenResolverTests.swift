@@ -19,10 +19,25 @@ struct TokenResolverTests {
     }
 
     private func makeFanOut(
+        maxDevices: Int = Int.max - 1,
         _ body: @escaping @Sendable (borrowing AudienceList, inout DeviceList) throws -> Void
     ) throws -> FanOut {
         try FanOut(
-            audienceRule: PlaceAudience(), recipients: .resolver(Resolver(body: body)), maxAge: .seconds(86_400))
+            audienceRule: PlaceAudience(), recipients: .resolver(Resolver(body: body)), maxAge: .seconds(86_400),
+            maxDevices: maxDevices)
+    }
+
+    @Test("an answer is whole, also where it repeats a device more often than an event may have devices")
+    func repeated() throws {
+        var batch = EventBatch()
+        batch.add()
+        var fanOut = try makeFanOut(maxDevices: 2) { audiences, devices in
+            for _ in 0..<3 { devices.append(token: "same", platform: .fcm, app: "", to: 0) }
+        }
+        try fanOut.beginTransaction()
+        #expect(try fanOut.resolve(batch, from: 0, limit: 100) == 1)
+        let recipients = fanOut.recipients(of: 0, in: batch)
+        #expect(recipients.devices.count == 1 && !recipients.isTruncated)
     }
 
     @Test("equal audiences of a batch are queried once")
