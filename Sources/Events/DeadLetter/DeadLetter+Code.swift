@@ -2,7 +2,7 @@ extension DeadLetter {
     public enum Code: UInt8, CaseIterable, Sendable {
         case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
         case unknownType, noPlace, missingStatus, missingOrderID, badRequest, conflictingValue
-        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused, unreadableBatch
+        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused, unreadableBatch, transactionTimeout
 
         /// The value of the header `x-error-code`, and the label of its counter.
         public var label: String {
@@ -25,6 +25,7 @@ extension DeadLetter {
             case .tooManyDevices: "too_many_devices"
             case .recordRefused: "record_refused"
             case .unreadableBatch: "unreadable_batch"
+            case .transactionTimeout: "transaction_timeout"
             }
         }
 

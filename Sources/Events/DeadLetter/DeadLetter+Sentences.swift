@@ -93,6 +93,18 @@ extension DeadLetter {
         DeadLetter(.recordRefused, "the broker refuses what this timer gives: \(error)")
     }
 
+    /// - Parameter timeout: `transaction.timeout`.
+    package static func eventOutlasts(_ timeout: Duration) -> DeadLetter { outlasts("event", timeout) }
+
+    package static func timerOutlasts(_ timeout: Duration) -> DeadLetter { outlasts("timer", timeout) }
+
+    private static func outlasts(_ source: StaticString, _ timeout: Duration) -> DeadLetter {
+        DeadLetter(
+            .transactionTimeout,
+            "three times the broker did not take what this \(source) gives within transaction.timeout, \(timeout), in a transaction of its own"
+        )
+    }
+
     /// The value that was found, safe to print: at most 64 bytes, control characters as their code.
     package static func quote(_ bytes: UnsafeRawBufferPointer) -> String {
         var quoted = "\""

@@ -9,7 +9,7 @@ extension DeadLetter.Code {
             .tooManyOrderIDs,
             .tooManyDevices:
             "TRANSFORMATION"
-        case .recordRefused:
+        case .recordRefused, .transactionTimeout:
             "TASK_PUT"
         }
     }

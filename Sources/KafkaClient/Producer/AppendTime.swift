@@ -1,13 +1,16 @@
 import CRDKafka
 import Synchronization
 
-/// When the broker appended the latest record with ``Producer/timedTag``, by the broker's clock, and where.
+/// When the broker appended the latest record with ``Producer/timedTag``, by the broker's clock, and where; and how much
+/// it acknowledged late.
 ///
 /// Uses an interceptor, because delivery reports are enabled for failures only: a report per record would cost more
-/// than the record's headers. The interceptor runs for each record, on librdkafka's threads, and only compares a tag.
+/// than the record's headers. The interceptor runs for each record, on librdkafka's threads, and only compares a tag and a
+/// time.
 final class AppendTime: Sendable {
     private let time = Atomic<Int64>(none)
     private let place = Mutex<(partition: Int32, offset: Int64)?>(nil)
+    let late = LateBytes()
     private static let none = Int64.min
 
     /// Returns each time once; nil if there is no new one. Any thread.
@@ -54,11 +57,11 @@ private func clientMade(
 private func acknowledged(
     _ client: OpaquePointer?, _ message: UnsafeMutablePointer<rd_kafka_message_t>?, _ opaque: UnsafeMutableRawPointer?
 ) -> rd_kafka_resp_err_t {
-    guard let message, UInt64(UInt(bitPattern: message.pointee._private)) == Producer.timedTag else {
+    guard let message, message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, let opaque else {
         return RD_KAFKA_RESP_ERR_NO_ERROR
     }
-    if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, let opaque {
-        Unmanaged<AppendTime>.fromOpaque(opaque).takeUnretainedValue().note(message)
-    }
+    let appended = Unmanaged<AppendTime>.fromOpaque(opaque).takeUnretainedValue()
+    appended.late.note(message)
+    if UInt64(UInt(bitPattern: message.pointee._private)) == Producer.timedTag { appended.note(message) }
     return RD_KAFKA_RESP_ERR_NO_ERROR
 }

@@ -26,6 +26,7 @@ extension Producer {
             throw handle.error(consuming: object, operation: "begin_transaction")
         }
         endsBefore = handle.callbacks.sent.endTransactions
+        handle.callbacks.appended.late.count(after: transactionTimeout / 2)
     }
 
     /// Begins to deliver what lingers, within 1 ms: before a commit, so that it travels while the offsets are sent.
@@ -103,9 +104,11 @@ extension Producer {
         if handle.callbacks.sent.endTransactions > endsBefore + 1 { hasRepeatedRequests = true }
     }
 
-    private var longestCall: Duration {
-        .milliseconds(handle.settings["transaction.timeout.ms"].flatMap(Int.init) ?? 60_000) + .seconds(10)
+    private var transactionTimeout: Duration {
+        .milliseconds(handle.settings["transaction.timeout.ms"].flatMap(Int.init) ?? 60_000)
     }
+
+    private var longestCall: Duration { transactionTimeout + .seconds(10) }
 
     /// Serves delivery reports until all have arrived, or none has for half a second: after an abortable error
     /// librdkafka sends no more records.

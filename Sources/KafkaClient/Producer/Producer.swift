@@ -81,6 +81,10 @@ public struct Producer: ~Copyable {
         handle.callbacks.appended.takePlace()
     }
 
+    /// How many bytes of the open transaction, or the latest, the broker acknowledged after half of the transaction
+    /// timeout, as keys and values.
+    package var acknowledgedLate: Int { handle.callbacks.appended.late.total }
+
     /// The errors since the last call that no call caused, oldest first; only the latest 100 are kept.
     public mutating func takeErrors() -> [KafkaError] {
         if handle.callbacks.errors.isEmpty { return [] }

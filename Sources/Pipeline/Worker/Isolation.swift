@@ -90,6 +90,11 @@ package struct Isolation {
         return .retry
     }
 
+    /// Events below these offsets run one per transaction, whatever the reason.
+    package mutating func runAlone(below ends: [SourcePartition: Int64]) {
+        aloneBelow.merge(ends) { max($0, $1) }
+    }
+
     /// A transaction with timers was aborted because a record was refused permanently; events committed between two
     /// such aborts do not reset the count. After the second one timers get transactions of their own, with half as many
     /// in each attempt, whether the previous one was refused or not, so that the refused timer is alone after a few.

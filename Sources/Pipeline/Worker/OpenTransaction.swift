@@ -22,6 +22,8 @@ struct OpenTransaction: Equatable {
     /// Whether it has timers, and how many it may have at most; nil: as many as fit.
     var hasTick = false
     var tickLimit: Int?
+    /// The partition of its latest timers.
+    var timersOf: Int32?
 
     func remaining(of interval: Duration) -> Duration {
         max(.zero, interval - (.now - began))
@@ -48,6 +50,8 @@ struct OpenTransaction: Equatable {
 package struct Fencings {
     private var times: [ContinuousClock.Instant] = []
     private var contactLost: ContinuousClock.Instant?
+    /// The transaction that the latest error was about had outlasted its timeout, for which the broker fences by itself.
+    var isOwnTimeout = false
 
     package init() {}
 
@@ -74,7 +78,7 @@ package struct Fencings {
     }
 
     enum Verdict: Equatable {
-        /// Its own transaction had timed out.
+        /// Its own transaction had timed out, or may have.
         case newProducer
         /// Another process has its slot, says this error.
         case slotTaken(KafkaError)
@@ -93,6 +97,7 @@ package struct Fencings {
         if isStatic, let consumer, consumer.kind == .fencedInstanceID, !mayBeOwnDoing(now: now) {
             return .slotTaken(consumer)
         }
+        if isOwnTimeout { return .newProducer }
         guard isTooMany(now: now) else { return .newProducer }
         return isStatic ? .tooOften : .slotTaken(error)
     }

@@ -20,6 +20,7 @@ struct TransactionMachine {
 
     private(set) var phase = Phase.idle
     private(set) var isolation = Isolation()
+    private(set) var outlasts = Outlasts()
 
     // MARK: Begin
 
@@ -86,11 +87,16 @@ struct TransactionMachine {
         }
     }
 
+    /// The timers that follow are of this partition.
+    mutating func takesTimers(of partition: Int32) throws(PipelineError) {
+        try change("timers of a partition were to go") { $0.timersOf = partition }
+    }
+
     /// Whether timers of a tick at `time` need a new transaction: a transaction has one clock, and no tick in it may be
     /// later; it may be full; and timers that are isolated need a transaction of their own.
     func mustCommit(beforeTimersAt time: WallTime, isFull: (OpenTransaction) -> Bool) -> Bool {
         guard let open else { return false }
-        return isolation.tickLimit != nil || open.clock < time || isFull(open)
+        return isolation.tickLimit != nil || outlasts.hasLoneTimers || open.clock < time || isFull(open)
     }
 
     /// The open transaction; nil while there is none, or it is being committed.
@@ -140,11 +146,14 @@ struct TransactionMachine {
 
     /// The broker has committed.
     ///
-    /// - Parameter next: the next offset of a partition.
-    mutating func committed(upTo next: (SourcePartition) -> Int64?) throws(PipelineError) {
+    /// - Parameters:
+    ///   - wasQuick: it took a small part of its timeout.
+    ///   - next: the next offset of a partition.
+    mutating func committed(wasQuick: Bool, upTo next: (SourcePartition) -> Int64?) throws(PipelineError) {
         guard case .committing(let open) = phase else { throw misfit("a transaction was committed") }
         phase = .idle
         isolation.committed(upTo: next)
+        outlasts.committed(open, wasQuick: wasQuick, upTo: next)
         if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
     }
 
@@ -202,11 +211,7 @@ struct TransactionMachine {
     ///   - timers: how many were sent in the transaction.
     ///   - ends: the offset after the last event of it, by partition.
     mutating func refused(_ error: String, timers: Int, ends: [SourcePartition: Int64]) -> RefusalAction {
-        let refused: OpenTransaction? =
-            switch phase {
-            case .idle: nil
-            case .open(let open), .committing(let open): open
-            }
+        let refused = unended
         if let refused, refused.hasTick {
             if isolation.tickRefused(timers: timers, limit: refused.tickLimit) { return .giveUpTimer }
             if refused.tickLimit != nil { return .retry }
@@ -220,15 +225,41 @@ struct TransactionMachine {
     }
 
     /// The event that a refusal without an event of its own is about: the only one of its transaction.
-    var alone: EventCoordinates? {
+    var alone: EventCoordinates? { unended?.alone }
+
+    /// The transaction that is open or being committed.
+    private var unended: OpenTransaction? {
         switch phase {
         case .idle: nil
-        case .open(let open), .committing(let open): open.alone
+        case .open(let open), .committing(let open): open
         }
     }
 
-    /// The partitions were taken away: their new owner isolates refused records itself.
-    mutating func forgetRefusals() { isolation.reset() }
+    // MARK: Transactions that become too old
+
+    /// Whether the transaction has been open for so long that the broker aborts it.
+    func hasOutlasted(_ timeout: Duration, now: ContinuousClock.Instant = .now) -> Bool {
+        unended.map { now - $0.began >= timeout } ?? false
+    }
+
+    /// It has, and is still to be ended. Its events run one per transaction, so that the one that takes so long is found:
+    /// a transaction that is too old costs its whole timeout, one of a single event some milliseconds.
+    ///
+    /// - Parameters:
+    ///   - wasBusy: see ``Outlasts/wasBusy(late:timeout:)``.
+    ///   - timers: how many were sent in it.
+    ///   - ends: the offset after the last event of it, by partition.
+    mutating func outlasted(wasBusy: Bool, timers: Int, ends: [SourcePartition: Int64]) {
+        guard let unended else { return }
+        outlasts.note(unended, timers: timers, wasBusy: wasBusy)
+        if wasBusy { isolation.runAlone(below: ends) }
+    }
+
+    /// The partitions were taken away: their new owner looks for these events itself.
+    mutating func forgetRefusals() {
+        isolation.reset()
+        outlasts = Outlasts()
+    }
 
     private func misfit(_ input: String) -> PipelineError {
         .misfit(input, while: "a transaction was \(phase.name)")

@@ -115,6 +115,9 @@ extension TransactionOutput {
         return producer.takeAppendTime()
     }
 
+    /// See ``Producer/acknowledgedLate``.
+    var acknowledgedLate: Int { producer.acknowledgedLate }
+
     mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }
 
     mutating func poll() { producer.poll(timeout: .zero) }

@@ -25,7 +25,7 @@ extension Worker {
         let configuration = context.configuration
         let open = transaction.open
         return try core.emit(
-            intake.batch, records, limit: configuration.commitMaxRecords,
+            intake.batch, records, limit: transaction.outlasts.records(most: configuration.commitMaxRecords),
             isTimeUp: { open?.isOld(configuration) ?? false },
             into: &output)
     }
@@ -44,15 +44,20 @@ extension Worker {
         try transaction.wrote(events: records.count, dated: dated, oldest: oldest)
     }
 
-    /// Prepares an event that runs alone because its batch was refused (docs/kafka.md 20).
+    /// Prepares an event that runs alone because its batch was refused (docs/kafka.md 20), or took too long (ADR 55).
     private mutating func applyTreatment(of record: Int) throws {
         let place = intake.batch.records[record]
         let event = EventCoordinates(intake.batch.partition(of: place), offset: place.offset)
         let isolation = transaction.isolation
         let treatment = isolation.treatment(of: event)
         output.truncatesDeadLetters = treatment.isTruncated
-        if treatment.isDeadLetter, !core.isDeadLetter(record: record) {
-            core.deadLetter(record: record, .eventRefused(isolation.lastError ?? ""))
+        let outlasts = transaction.outlasts.isCondemned(event)
+        if outlasts || treatment.isDeadLetter, !core.isDeadLetter(record: record) {
+            core.deadLetter(
+                record: record,
+                outlasts
+                    ? .eventOutlasts(context.configuration.transactionTimeout)
+                    : .eventRefused(isolation.lastError ?? ""))
         }
         try transaction.isolates(event, isDeadLetter: core.isDeadLetter(record: record))
     }

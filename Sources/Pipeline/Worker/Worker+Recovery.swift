@@ -32,6 +32,8 @@ extension Worker {
 
     private mutating func recover(from error: KafkaError) throws {
         health.fencings.consider(error)
+        let hasOutlasted = transaction.hasOutlasted(context.configuration.transactionTimeout)
+        health.fencings.isOwnTimeout = hasOutlasted
         // The delivery reports say which record it was.
         output.poll()
         let remedy = Remedy(
@@ -52,6 +54,7 @@ extension Worker {
             try replaceConsumer(after: error)
         case .rewind(let isOutOfRange):
             try report(error)
+            if hasOutlasted { noteOutlasted() }
             try endTransaction(after: error)
             if isOutOfRange { try rewindFromOutOfRange() } else { rewind() }
             try pause(health.backoff.next())
@@ -64,14 +67,34 @@ extension Worker {
         }
     }
 
-    /// Finds the refused event by running the batch one event at a time (docs/kafka.md 20).
-    private mutating func isolate(_ refusal: KafkaError) throws {
+    /// The offset after the last event of the open transaction, or of the batch at hand, by partition.
+    private var ends: [SourcePartition: Int64] {
         var ends: [SourcePartition: Int64] = [:]
         for partition in assignment.positions.owned { ends[partition] = assignment.positions[partition]?.next }
         for record in intake.batch.records {
             let partition = intake.batch.partition(of: record)
             ends[partition] = max(ends[partition] ?? 0, record.offset + 1)
         }
+        return ends
+    }
+
+    /// The open transaction is so old that the broker aborts it: what was in it is tried in smaller ones (ADR 55).
+    private mutating func noteOutlasted() {
+        let timeout = context.configuration.transactionTimeout
+        let late = output.acknowledgedLate
+        let wasBusy = Outlasts.wasBusy(late: late, timeout: timeout)
+        transaction.outlasted(wasBusy: wasBusy, timers: core.counts.timers, ends: ends)
+        logger.warning(
+            "a transaction was open for longer than transaction.timeout: what was in it is tried in smaller ones",
+            [
+                "alone": transaction.alone.map {
+                    "\(context.configuration.topics.topicPartition(of: $0.partition))/\($0.offset)"
+                } ?? "no", "acknowledged_late": "\(late)", "broker": wasBusy ? "busy" : "slow",
+            ])
+    }
+
+    /// Finds the refused event by running the batch one event at a time (docs/kafka.md 20).
+    private mutating func isolate(_ refusal: KafkaError) throws {
         switch transaction.refused(refusal.name, timers: core.counts.timers, ends: ends) {
         case .giveUpTimer:
             throw PipelineError.unplaceableRecord("not even the dead letter of a timer is accepted: \(refusal)")

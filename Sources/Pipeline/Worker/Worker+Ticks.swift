@@ -91,8 +91,10 @@ extension Worker {
         if transaction.mustCommit(beforeTimersAt: newest, isFull: { isFull($0) }) { try commit() }
         try begin()
         try transaction.takesTimers()
-        let timers = transaction.isolation.tickLimit
         for partition in reached {
+            let isAlone = transaction.outlasts.isAlone(timerOf: partition)
+            if isAlone, core.counts.timers > 0 { break }
+            let timers = isAlone ? 1 : transaction.isolation.tickLimit
             try fire(partition, maxTimers: timers ?? .max)
             // Timers that are isolated are of one partition.
             if timers != nil { break }
@@ -110,7 +112,8 @@ extension Worker {
 
     /// Whether the transaction has reached one of its limits: nothing more is begun in it.
     func isFull(_ open: OpenTransaction) -> Bool {
-        core.written >= context.configuration.commitMaxRecords || open.isOld(context.configuration)
+        core.written >= transaction.outlasts.records(most: context.configuration.commitMaxRecords)
+            || open.isOld(context.configuration)
     }
 
     /// Queries the ends of partitions where a timer is due.
@@ -138,14 +141,23 @@ extension Worker {
         else { return }
         let configuration = context.configuration
         let isolation = transaction.isolation
-        let refused = DeadLetter.timerRefused(isolation.lastError ?? "")
+        let letter: DeadLetter? =
+            if transaction.outlasts.isCondemned(timerOf: partition) {
+                .timerOutlasts(configuration.transactionTimeout)
+            } else if isolation.tickTreatment.isDeadLetter {
+                .timerRefused(isolation.lastError ?? "")
+            } else {
+                nil
+            }
+        let limit = transaction.outlasts.records(most: configuration.commitMaxRecords)
+        try transaction.takesTimers(of: partition)
         output.source = .orders
         let watermark = try core.fire(
             Tick(partition: partition, time: pending.time, clock: open.clock, offset: position.next),
-            TickSlice(maxTimers: maxTimers, maxRecords: configuration.commitMaxRecords) {
+            TickSlice(maxTimers: maxTimers, maxRecords: limit) {
                 open.isOld(configuration)
             },
-            replacingPushes: isolation.tickTreatment.isDeadLetter ? refused : nil, into: &output)
+            replacingPushes: letter, into: &output)
         assignment.positions.orders.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)
         try context.reach(.afterTick, worker: slot.number)

@@ -39,7 +39,8 @@ extension Worker {
         core.endTransaction()
         assignment.positions.commit()
         core.commit()
-        try transaction.committed { assignment.positions[$0]?.next }
+        let wasQuick = ContinuousClock.now - open.began < context.configuration.transactionTimeout / 4
+        try transaction.committed(wasQuick: wasQuick) { assignment.positions[$0]?.next }
         if open.events > 0 { ticks.yieldsToEvents = false }
         output.truncatesDeadLetters = false
         health.backoff.reset()

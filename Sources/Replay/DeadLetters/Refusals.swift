@@ -1,9 +1,11 @@
-/// The events and timers whose pushes the broker permanently rejected while the pipeline ran. A replay still renders
-/// them; only their dead letters, `record_refused`, show that they were not sent.
+/// The events and timers whose pushes the broker permanently rejected, or did not take in time, while the pipeline ran. A
+/// replay still renders them; only their dead letters, `record_refused` and `transaction_timeout`, show that they were not
+/// sent.
 ///
 /// In memory: each one cost the pipeline several transactions, so there are few.
 package struct Refusals {
     package struct Refusal: Equatable, Sendable {
+        package var code: DeadLetter.Code
         package var message: String
         /// The position of the dead letter.
         package var position: Coordinates
@@ -36,12 +38,12 @@ package struct Refusals {
         if let original = reason.original(topics), positions.count < Self.mostPositions {
             positions[original] = position
         }
-        guard reason.code == DeadLetter.Code.recordRefused.label else { return }
+        guard let code = DeadLetter.Code(label: reason.code), code.isOfBroker else { return }
         let isTimer = reason.topic == EventBatch.scheduleTopic
         guard let kind = isTimer ? .orders : topics.source(of: reason.topic) else { return }
         let event = EventCoordinates(SourcePartition(kind, reason.place.partition), offset: reason.place.offset)
         let source = Source(event: event, timerOf: isTimer ? key.map { Array($0) } ?? [] : nil)
-        found[source] = Refusal(message: reason.message, position: position)
+        found[source] = Refusal(code: code, message: reason.message, position: position)
     }
 
     /// The position of an event's or a request's own dead letter; nil if it is not known.

@@ -103,7 +103,7 @@ struct ExplanationReport: Report {
             (outcome, reason, message) = ("dead_letter", letter.code.label, letter.message)
             deadLetter = explanation.deadLetter?.position(in: topics.deadLetters)
         case .refused(let refusal):
-            (outcome, reason, message) = ("dead_letter", DeadLetter.Code.recordRefused.label, refusal.message)
+            (outcome, reason, message) = ("dead_letter", refusal.code.label, refusal.message)
             deadLetter = refusal.position.position(in: topics.deadLetters)
         case nil: break
         }
@@ -181,7 +181,7 @@ struct ExplanationReport: Report {
         case .deadLetter: return "not sent: a dead letter, \(reason ?? ""): \(message ?? "")"
         case .refused(let refusal):
             let position = refusal.position.position(in: topics.deadLetters)
-            return "not sent to \(devices): record_refused, \(refusal.message); dead letter at \(position)"
+            return "not sent to \(devices): \(refusal.code.label), \(refusal.message); dead letter at \(position)"
         case nil: return "not sent"
         }
     }

@@ -73,7 +73,7 @@ struct DifferencesReport: Report {
             (report.missing, "are rendered and are not in \(there)"),
             (
                 report.refused,
-                "are not in \(there) because the broker refused them: their events are dead letters, record_refused"
+                "are not in \(there) because the broker did not take them: their events are dead letters, record_refused or transaction_timeout"
             ),
             (report.extra, "are in \(there) and are not rendered"),
             (report.duplicates, "are in \(there) more than once"),

@@ -34,6 +34,7 @@ class Faults:
         self.chance = random.Random(f"network {seed}")
         self.lifetime = None  # the shortest and the longest time until a connection is cut, in seconds
         self.latency = 0  # in each direction, in seconds
+        self.rate = None  # how many bytes a second a connection takes from the client
         self.commit = lambda _: NOT_HELD  # what becomes of the count-th EndTxn that commits
         self.counts = collections.Counter()
         self.late_answers = collections.Counter()  # the broker's, to commits that were held, by error code
@@ -83,6 +84,7 @@ class _Connection:
         self.faults, self.client, self.upstream = faults, client, upstream
         self.held = {}  # by correlation id
         self.cut_at = None
+        self.taken_until = 0
         faults.counts["connections"] += 1
 
     def abort(self):
@@ -128,7 +130,10 @@ class _Connection:
         hold = self.faults.on_request(frame)
         if hold != NOT_HELD:
             self.held[frame[8:12]] = hold
-        queue.put_nowait((time.monotonic() + self.faults.latency + hold.request, frame))
+        now = time.monotonic()
+        if self.faults.rate:
+            self.taken_until = max(self.taken_until, now) + len(frame) / self.faults.rate
+        queue.put_nowait((max(self.taken_until, now) + self.faults.latency + hold.request, frame))
 
     def _take_reply(self, frame, queue):
         hold = self.held.pop(frame[4:8], NOT_HELD)

@@ -6,18 +6,21 @@ import sys
 import threading
 from typing import NamedTuple
 
+from generator.inputs import event_about, subscription
 from harness.cluster import Cluster
 from harness.daemon import wait_for_daemons
 from harness.harness import Harness
 from harness.proxy import DROPPED, NOT_HELD, Faults, Hold, Proxy
 from harness.redrive import check_once, missed, redrive_beside, wait_for_sent
-from harness.replaying import CONFIRMATION
+from harness.replaying import CONFIRMATION, documents
 from harness.scenario import main, scenario
-from harness.waiting import Failure, wait_for
+from harness.waiting import Failure, expect, wait_for
 from harness.world import check
 
 # Short, so that a fault takes seconds: a request is given up after 2 s, a commit after 16 s.
 TIMES = {"kafka.socket.timeout.ms": 2_000, "transaction.timeout": "6s", "session.timeout": "10s", "shutdown.timeout": "6s"}
+
+MOST_DEVICES = 10_000
 
 
 class Network(NamedTuple):
@@ -158,6 +161,72 @@ def late_commits(network):
         journey.faults.commit = lambda count: Hold(request=2.6) if count % 4 == 0 else NOT_HELD
         journey.until("8 commits came late", lambda: journey.faults.late_answers.total() >= 8)
     journey.arrive()
+
+
+def crowded(network, name, devices):
+    """A world with one partition and a crowded place, and a daemon whose broker takes as much as its faults say."""
+    harness, proxy = network.harness, network.proxy
+    faults = proxy.faults[name] = Faults(harness.seed)
+    world = harness.make_world(name, network.cluster, partitions=1, places=2, crowd=1)
+    world.subscriptions = []
+    world.create_topics()
+    subscriptions = [subscription("crowd", f"device-{number}") for number in range(devices)] + [subscription("quiet", "one")]
+    world.cluster.produce(world.topics["subscriptions"], subscriptions)
+    settings = {
+        "kafka.bootstrap.servers": f"127.0.0.1:{proxy.port}",
+        "kafka.client.id": name,
+        "transaction.timeout": "3s",
+        "shutdown.timeout": "3s",
+        # What is in flight arrives within a second, and as many bytes as were produced.
+        "kafka.batch.size": 65_536,
+        "kafka.compression.type": "none",
+        "fan-out.max-devices": MOST_DEVICES,
+        "workers": 1,
+    }
+    daemon = world.daemon("a", world.settings("a") | settings).start()
+    wait_for_daemons("it has joined", lambda: len(world.committed) == 1, [daemon], 60)
+    events = [event_about({"id": place, "place_id": place, "status": "pending"}, place) for place in ("crowd", "quiet")]
+    return faults, world, daemon, events
+
+
+def keys_sent(world):
+    return len(world.cluster.read(world.topics["dispatch"]))
+
+
+@scenario(
+    "an event that does not fit into a transaction at a slow broker becomes a dead letter, what is behind it is sent",
+    background=True,
+)
+def too_slow(network):
+    faults, world, daemon, events = crowded(network, "too-slow", 4_000)
+    faults.rate = 500_000
+    world.cluster.produce(world.topics["events"], events)
+    world.wait_until_done(60)
+    faults.rate = None
+    daemon.stop()
+    (letter,) = world.cluster.read(world.topics["dead-letters"])
+    expect("the dead letter", (letter.key, dict(letter.headers)["x-error-code"]), (b"crowd", b"transaction_timeout"))
+    expect("what is behind it", keys_sent(world), 1)
+    settings = world.settings("replay") | {"fan-out.max-devices": MOST_DEVICES}
+    ((found,), _) = documents(world, "replay", "diff", settings=settings)
+    expect("refused, missing and extra", (found["refused"], found["missing"], found["extra"]), (4_000, 0, 0))
+
+
+@scenario(
+    "a broker that is slow for everybody makes no dead letter: the event waits, and is sent when it is fast again", background=True
+)
+def slow_for_all(network):
+    faults, world, daemon, events = crowded(network, "slow-for-all", 1_000)
+    faults.rate = 100_000
+    world.cluster.produce(world.topics["events"], events)
+    wait_for_daemons(
+        "it was tried six times", lambda: daemon.log().count("open for longer than transaction.timeout") >= 6, [daemon], 60
+    )
+    faults.rate = None
+    world.wait_until_done(60)
+    daemon.stop()
+    expect("dead letters", world.cluster.read(world.topics["dead-letters"]), [])
+    expect("pushes", keys_sent(world), 1_001)
 
 
 @scenario(

@@ -14,7 +14,14 @@ ROOT = pathlib.Path(__file__).parents[3]
 MODEL = ROOT / "Tests/EndToEnd/model"
 
 # What no generated event can be: it depends on a setting, on the subscriptions or on the broker, or it takes 10,000 ids.
-NOT_OF_AN_EVENT = {"missing_order_id", "too_many_order_ids", "too_many_devices", "record_refused", "unreadable_batch"}
+NOT_OF_AN_EVENT = {
+    "missing_order_id",
+    "too_many_order_ids",
+    "too_many_devices",
+    "record_refused",
+    "unreadable_batch",
+    "transaction_timeout",
+}
 
 
 def words(file, member):

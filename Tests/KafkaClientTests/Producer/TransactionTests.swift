@@ -99,6 +99,39 @@ struct TransactionTests {
         #expect(try reader.records(1)[0].timestamp == time)
     }
 
+    @Test("what the broker acknowledges late in a transaction is counted, in bytes; what it acknowledges early is not")
+    func acknowledgedLate() throws {
+        let output = try RealBroker.topic("out")
+        // The shortest that librdkafka takes.
+        let short = ["transaction.timeout.ms": "1000", "socket.timeout.ms": "1000", "linger.ms": "1"]
+        let settings = RealBroker.settings.merging(short) { $1 }
+        var producer = try Producer(settings: settings, transactionalID: RealBroker.unique("id"))
+        let topic = try producer.topic(output)
+        try producer.initTransactions()
+        try producer.beginTransaction()
+        let began = ContinuousClock.now
+        var (early, late) = (0, 0)
+        while ContinuousClock.now - began < .milliseconds(800) {
+            let isEarly = ContinuousClock.now - began < .milliseconds(300)
+            try producer.produce(ProducerRecord(key: "key".bytes, value: "12345".bytes), to: topic)
+            try producer.flush(timeout: .seconds(1))
+            if isEarly {
+                early += 8
+                let counted = producer.acknowledgedLate
+                #expect(counted == 0 || ContinuousClock.now - began > .milliseconds(480))
+            } else if ContinuousClock.now - began > .milliseconds(520) {
+                late += 8
+            }
+        }
+        let counted = producer.acknowledgedLate
+        #expect(early > 0 && late > 0 && counted >= late - 8 && counted.isMultiple(of: 8))
+        try producer.abortTransaction()
+        try producer.beginTransaction()
+        let afterwards = producer.acknowledgedLate
+        #expect(afterwards == 0)
+        try producer.abortTransaction()
+    }
+
     @Test("an abort hides the records and leaves offset and metadata as they were")
     func abort() throws {
         let input = try RealBroker.topic("in")

@@ -95,6 +95,23 @@ struct RemedyTests {
                 == (isStatic ? .tooOften : .slotTaken(fenced)))
     }
 
+    @Test(
+        "a fencing after a transaction that outlasted its timeout is the worker's own doing, however often it happens",
+        arguments: [true, false])
+    func ownTimeout(isStatic: Bool) {
+        let fenced = error(.fenced)
+        let now = ContinuousClock.now
+        var fencings = Fencings()
+        fencings.isOwnTimeout = true
+        for second in 0..<10 {
+            #expect(
+                fencings.judge(fenced, consumer: nil, isStatic: isStatic, now: now + .seconds(second)) == .newProducer)
+        }
+        #expect(fencings.judge(fenced, consumer: rival, isStatic: true, now: now) == .slotTaken(rival))
+        fencings.isOwnTimeout = false
+        #expect(fencings.judge(fenced, consumer: nil, isStatic: isStatic, now: now) == .newProducer)
+    }
+
     @Test("a rival that was found does not count as a fencing of its own")
     func rivalIsNotCounted() {
         let fenced = error(.fenced)

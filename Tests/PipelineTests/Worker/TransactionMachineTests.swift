@@ -11,7 +11,7 @@ struct TransactionMachineTests {
 
     enum Input: CaseIterable {
         case begin, beginAfterRepeatedRequest, begun, wrote, caughtUp, isolates, takesTimers, commit, committed, probed,
-            dropped, failedAbort, failedGiveUp, failedRetry, failedRecreate, refused
+            dropped, failedAbort, failedGiveUp, failedRetry, failedRecreate, refused, outlasted
     }
 
     private static let start = ContinuousClock.now
@@ -45,13 +45,14 @@ struct TransactionMachineTests {
             case .isolates: try machine.isolates(Self.event, isDeadLetter: false)
             case .takesTimers: try machine.takesTimers()
             case .commit: return machine.commit() == .nothing ? "-" : "commit"
-            case .committed: try machine.committed { _ in nil }
+            case .committed: try machine.committed(wasQuick: true) { _ in nil }
             case .probed: try machine.probed()
             case .dropped: return text(machine.dropped())
             case .failedAbort: return text(machine.failed(error(.abortTransaction)))
             case .failedGiveUp: return text(machine.failed(error(.giveUp)))
             case .failedRetry: return text(machine.failed(error(.retry)))
             case .failedRecreate: return text(machine.failed(error(.recreateClient)))
+            case .outlasted: machine.outlasted(wasBusy: true, timers: 0, ends: [2: 50])
             case .refused: return machine.refused("X", timers: 0, ends: [2: 50]) == .retry ? "retry" : "give up"
             }
             return "-"
@@ -104,6 +105,7 @@ struct TransactionMachineTests {
         (.failedRetry, [("replace", .idle), ("forget, replace", .idle), ("forget, replace", .idle)]),
         (.failedRecreate, [("replace", .idle), ("forget, replace", .idle), ("forget, replace", .idle)]),
         (.refused, [("retry", .idle), ("retry", .open), ("retry", .committing)]),
+        (.outlasted, [("-", .idle), ("-", .open), ("-", .committing)]),
     ]
 
     @Test("every input in every phase: the next phase, and what the worker has to do")
@@ -185,12 +187,12 @@ struct TransactionMachineTests {
         #expect(machine.isolation.tickTreatment == .deadLetter)
         try machine.begun(now: Self.start, clock: 1_000)
         _ = machine.commit()
-        try machine.committed { _ in nil }
+        try machine.committed(wasQuick: true) { _ in nil }
         #expect(machine.isolation.tickLimit == 1)
         try machine.begun(now: Self.start, clock: 1_000)
         try machine.takesTimers()
         _ = machine.commit()
-        try machine.committed { _ in nil }
+        try machine.committed(wasQuick: true) { _ in nil }
         #expect(machine.isolation.tickLimit == nil)
     }
 
@@ -202,7 +204,7 @@ struct TransactionMachineTests {
         #expect(machine.isolation.isActive && machine.isolation.tickLimit == 20)
         try machine.begun(now: Self.start, clock: 1_000)
         _ = machine.commit()
-        try machine.committed { _ in 50 }
+        try machine.committed(wasQuick: true) { _ in 50 }
         #expect(!machine.isolation.isActive)
         for _ in 0..<2 { _ = try refuseTimers(&machine, 20) }
         #expect(!machine.isolation.isActive && machine.isolation.tickLimit == 5)
@@ -267,7 +269,7 @@ struct TransactionMachineTests {
         for (next, isActive) in [(Int64(49), true), (50, false)] {
             try machine.begun(now: Self.start, clock: 1_000)
             _ = machine.commit()
-            try machine.committed { _ in next }
+            try machine.committed(wasQuick: true) { _ in next }
             #expect(machine.isolation.isActive == isActive)
         }
     }

@@ -112,7 +112,7 @@ struct RequestDeadLetterTests {
 
     @Test("what a request alone does not show needs its code, and what nobody reads any more stays")
     func stays() throws {
-        for code in ["payload_too_large", "too_many_devices", "record_refused"] {
+        for code in ["payload_too_large", "too_many_devices", "record_refused", "transaction_timeout"] {
             #expect(left(judge(Self.good, Self.family(code)))?.why == .untried)
             #expect(candidate(judge(Self.good, Self.family(code)) { $0.codes = [code] }) != nil)
         }

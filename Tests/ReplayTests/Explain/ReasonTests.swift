@@ -80,14 +80,16 @@ struct ReasonTests {
     func deadLetters() throws {
         let toy = try Self.day()
         let refused = try #require(toy.logs[0].firstIndex { $0.key == "sent" })
-        let told = try Told(
-            toy, refusing: [EventCoordinates(0, offset: Int64(refused)): "the broker refuses it: TOO_LARGE"])
+        let refusal = [EventCoordinates(0, offset: Int64(refused)): "the broker refuses it: TOO_LARGE"]
+        let told =
+            try Told(toy, refusing: refusal).all
+            + Told(toy, refusing: refusal, code: "transaction_timeout").all
         // A batch is unreadable to a Kafka client only.
         for code in DeadLetter.Code.allCases where code != .unreadableBatch {
-            let found = told.all.filter {
+            let found = told.filter {
                 switch $0.explanation.outcome {
                 case .deadLetter(let letter): letter.code == code
-                case .refused: code == .recordRefused
+                case .refused(let refusal): refusal.code == code
                 default: false
                 }
             }
@@ -95,9 +97,9 @@ struct ReasonTests {
             for each in found {
                 let message = try #require(each.json["message"])
                 #expect(each.json["outcome"] == "dead_letter" && each.json["reason"] == code.label, "\(each.json)")
-                if code == .recordRefused {
+                if code.isOfBroker {
                     let sentence =
-                        "not sent to 1 device: record_refused, \(message); dead letter at notifications.dead-letters/1/7"
+                        "not sent to 1 device: \(code.label), \(message); dead letter at notifications.dead-letters/1/7"
                     #expect(each.firstLine.hasSuffix(sentence) && message.contains("TOO_LARGE"), "\(each.report.text)")
                     #expect(each.json["dead_letter"] == "notifications.dead-letters/1/7")
                 } else {
