@@ -10,6 +10,8 @@ struct MessageHeaders: ~Copyable {
     /// The headers of every record, and those that the settings turn on.
     private let fixedCount: Int
     private var count = 0
+    /// The bytes of the names, and of the values that are the same for all devices.
+    private var sharedSize = 0
     private let eventTypePlace: Int?
     private let audiencePlace: Int?
     private let appPlace: Int?
@@ -59,7 +61,7 @@ struct MessageHeaders: ~Copyable {
             let field = DispatchRecord.MissingField.orderID
             add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
         }
-        add(traceparent: batch.records[notification.record].traceparent)
+        finish(traceparent: batch.records[notification.record].traceparent)
     }
 
     /// Prepares a request's notification: the same without the order's id, which is the last of the fixed headers.
@@ -71,7 +73,7 @@ struct MessageHeaders: ~Copyable {
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
             type: content.rawValue, reserving: 0)
         count = orderIDPlace ?? fixedCount
-        add(traceparent: batch.records[notification.record].traceparent)
+        finish(traceparent: batch.records[notification.record].traceparent)
     }
 
     /// Prepares a broadcast: the same headers as a request's.
@@ -90,7 +92,7 @@ struct MessageHeaders: ~Copyable {
             }
         }
         count = orderIDPlace ?? fixedCount
-        add(traceparent: Traceparent.first(of: own))
+        finish(traceparent: Traceparent.first(of: own))
     }
 
     private mutating func beginShared(
@@ -116,9 +118,22 @@ struct MessageHeaders: ~Copyable {
         }
     }
 
-    private mutating func add(traceparent: UnsafeRawBufferPointer?) {
-        guard let traceparent else { return }
-        add(EventHeader(name: DispatchHeader.traceparent.bytes, value: traceparent))
+    private mutating func finish(traceparent: UnsafeRawBufferPointer?) {
+        if let traceparent { add(EventHeader(name: DispatchHeader.traceparent.bytes, value: traceparent)) }
+        sharedSize = 0
+        for place in 0..<count {
+            sharedSize += headers[place].name.count
+            if place == DispatchHeader.platform.rawValue || place == audiencePlace || place == appPlace { continue }
+            sharedSize += headers[place].value?.count ?? 0
+        }
+    }
+
+    /// The bytes of the names and values for one device.
+    func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
+        var size = sharedSize + device.platform.headerValue.count
+        if audiencePlace != nil { size += audience.count }
+        if appPlace != nil { size += device.app.count }
+        return size
     }
 
     /// The headers for one device.

@@ -68,6 +68,9 @@ struct APNsMessage: ~Copyable, ProviderMessage {
         shown.append("}}")
     }
 
+    var silentSize: Int { body.endCount }
+    var shownSize: Int { shown.endCount + headers.count }
+
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer {
         body.removeFront()
         Self.prepend(device, to: &body)

@@ -83,6 +83,9 @@ struct FCMMessage: ~Copyable, ProviderMessage {
         shown.append(#""},"payload":{"aps":{"content-available":1}}}}}"#)
     }
 
+    var silentSize: Int { body.endCount }
+    var shownSize: Int { shown.endCount }
+
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer {
         body.removeFront()
         Self.prepend(device, to: &body)

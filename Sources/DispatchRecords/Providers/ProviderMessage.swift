@@ -47,6 +47,11 @@ protocol ProviderMessage: ~Copyable {
         _ request: RequestNotification, of notification: Notification, _ batch: borrowing EventBatch
     ) -> DeadLetter?
 
+    /// The bytes of the prepared message without a device's own part and without a title and a body; of the one for
+    /// devices that show nothing, and of the other one.
+    var silentSize: Int { get }
+    var shownSize: Int { get }
+
     /// The message for one device; valid until the next call.
     mutating func render(_ device: Device) -> UnsafeRawBufferPointer
 

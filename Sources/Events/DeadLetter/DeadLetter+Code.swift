@@ -2,7 +2,8 @@ extension DeadLetter {
     public enum Code: UInt8, CaseIterable, Sendable {
         case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
         case unknownType, noPlace, missingStatus, missingOrderID, badRequest, conflictingValue
-        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, recordRefused, unreadableBatch, transactionTimeout
+        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, tooManyBytes, recordRefused, unreadableBatch
+        case transactionTimeout
 
         /// The value of the header `x-error-code`, and the label of its counter.
         public var label: String {
@@ -23,6 +24,7 @@ extension DeadLetter {
             case .payloadTooLarge: "payload_too_large"
             case .tooManyOrderIDs: "too_many_order_ids"
             case .tooManyDevices: "too_many_devices"
+            case .tooManyBytes: "too_many_bytes"
             case .recordRefused: "record_refused"
             case .unreadableBatch: "unreadable_batch"
             case .transactionTimeout: "transaction_timeout"

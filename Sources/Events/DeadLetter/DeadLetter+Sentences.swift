@@ -76,6 +76,10 @@ extension DeadLetter {
         DeadLetter(.tooManyDevices, "more than \(limit) devices would get this event: see fan-out.max-devices")
     }
 
+    package static func tooManyBytes(limit: Int) -> DeadLetter {
+        DeadLetter(.tooManyBytes, "the pushes of this event have more than \(limit) bytes: see fan-out.max-bytes")
+    }
+
     /// - Parameter error: the broker's name for the error.
     package static func eventRefused(_ error: String) -> DeadLetter {
         DeadLetter(.recordRefused, "the broker refuses what this event gives: \(error)")

@@ -6,8 +6,7 @@ extension DeadLetter.Code {
             .unreadableBatch:
             "VALUE_CONVERTER"
         case .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .payloadTooLarge,
-            .tooManyOrderIDs,
-            .tooManyDevices:
+            .tooManyOrderIDs, .tooManyDevices, .tooManyBytes:
             "TRANSFORMATION"
         case .recordRefused, .transactionTimeout:
             "TASK_PUT"

@@ -5,7 +5,7 @@ extension DeadLetter.Code {
         case .recordRefused, .transactionTimeout: true
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
             .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .payloadTooLarge,
-            .tooManyOrderIDs, .tooManyDevices, .unreadableBatch:
+            .tooManyOrderIDs, .tooManyDevices, .tooManyBytes, .unreadableBatch:
             false
         }
     }
@@ -17,7 +17,7 @@ extension DeadLetter.Code {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
             .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .tooManyOrderIDs:
             true
-        case .payloadTooLarge, .tooManyDevices, .recordRefused, .unreadableBatch, .transactionTimeout:
+        case .payloadTooLarge, .tooManyDevices, .tooManyBytes, .recordRefused, .unreadableBatch, .transactionTimeout:
             false
         }
     }

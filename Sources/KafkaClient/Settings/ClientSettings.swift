@@ -54,6 +54,7 @@ public enum ClientSettings {
         "compression.type": "lz4",
         "linger.ms": "20",
         "message.max.bytes": "16777216",
+        "queue.buffering.max.kbytes": "262144",
         "queue.buffering.max.messages": "500000",
         "retry.backoff.ms": "10",
         "socket.nagle.disable": "true",

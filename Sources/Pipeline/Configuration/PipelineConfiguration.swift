@@ -45,6 +45,13 @@ public struct PipelineConfiguration: Sendable {
     }
     /// What was set; nil: the default.
     package private(set) var chosenMaxDevices: Int?
+    /// An event whose pushes have more bytes becomes a dead letter, `too_many_bytes` (ADR 48). The default is 50 MB for
+    /// each second of ``transactionTimeout``, at most 1 GB.
+    public var maxBytesPerEvent: Int {
+        get { chosenMaxBytes ?? min(1_000_000_000, Int(clamping: transactionTimeout.wholeMilliseconds) * 50_000) }
+        set { chosenMaxBytes = newValue }
+    }
+    private var chosenMaxBytes: Int?
     /// A transaction is committed when it is this old.
     public var commitInterval: Duration = .milliseconds(50)
     /// Replaces ``commitInterval`` while more records wait than the transaction has taken.

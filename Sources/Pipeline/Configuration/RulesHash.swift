@@ -7,13 +7,14 @@ package struct RulesHash: Equatable, Sendable {
 
     package init(
         rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,
-        maxAge: Duration, maxDevicesPerEvent: Int
+        maxAge: Duration, maxDevicesPerEvent: Int, maxBytesPerEvent: Int
     ) {
         var parts = ["rules=\(ExtractionRules.version)"] + OrderFold.settings(rules, orders)
         parts += [
             "ttl=\(rendering.timeToLiveSeconds)",
             "max-age=\(maxAge.wholeMilliseconds)",
             "max-devices=\(maxDevicesPerEvent)",
+            "max-bytes=\(maxBytesPerEvent)",
             "android-priority=\(rendering.androidPriority.rawValue)",
         ]
         parts += orders.terminalStatuses.map { "terminal=\($0)" }.sorted()
@@ -64,7 +65,7 @@ extension PipelineConfiguration {
     package var rulesHash: String {
         RulesHash(
             rules: rules, orders: orders, requests: requests, rendering: rendering, maxAge: subscriptionsMaxAge,
-            maxDevicesPerEvent: maxDevicesPerEvent
+            maxDevicesPerEvent: maxDevicesPerEvent, maxBytesPerEvent: maxBytesPerEvent
         ).text
     }
 }

@@ -108,6 +108,10 @@ extension Setting {
             "fan-out.max-devices", \.configuration.maxDevicesPerEvent,
             default: .computed("10000 for each second of transaction.timeout, at most 200000"), 1...250_000,
             "An event with more devices becomes a dead letter."),
+        .integer(
+            "fan-out.max-bytes", \.configuration.maxBytesPerEvent,
+            default: .computed("50000000 for each second of transaction.timeout, at most 1000000000"),
+            10_000...4_000_000_000, "An event whose pushes have more bytes becomes a dead letter."),
     ]
 
     private static let transactions: [Setting] = [

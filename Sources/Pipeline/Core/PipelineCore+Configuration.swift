@@ -18,6 +18,7 @@ extension PipelineCore {
         self.init(
             rules: configuration.rules, orders: configuration.orders, requests: configuration.requests,
             rendering: configuration.rendering,
-            maxDevicesPerEvent: configuration.maxDevicesPerEvent, fanOut: fanOut)
+            maxDevicesPerEvent: configuration.maxDevicesPerEvent,
+            maxBytesPerEvent: configuration.maxBytesPerEvent, fanOut: fanOut)
     }
 }

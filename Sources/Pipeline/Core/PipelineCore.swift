@@ -16,6 +16,9 @@ package struct PipelineCore: ~Copyable {
     private var renderer: MessageRenderer
     private var deadLetters = DeadLetterHeaders()
     private let maxDevicesPerEvent: Int
+    private let maxBytesPerEvent: Int
+    /// Of the pushes of the event that is prepared.
+    private var preparedBytes = 0
     var cursor = ExtractionCursor()
     /// The transaction's clock.
     package var clock = WallTime.epoch
@@ -27,13 +30,14 @@ package struct PipelineCore: ~Copyable {
 
     package init(
         rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,
-        maxDevicesPerEvent: Int, fanOut: consuming FanOut
+        maxDevicesPerEvent: Int, maxBytesPerEvent: Int, fanOut: consuming FanOut
     ) {
         self.orders = OrderSource(rules: rules, orders: orders)
         self.requests = RequestSource(rules: requests)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
         self.maxDevicesPerEvent = maxDevicesPerEvent
+        self.maxBytesPerEvent = maxBytesPerEvent
     }
 
     /// Takes a new snapshot of the subscriptions and counts from zero.
@@ -249,6 +253,7 @@ package struct PipelineCore: ~Copyable {
     ) -> Result<Recipients, DeadLetter> {
         var recipients = Recipients.none
         var devices = 0
+        preparedBytes = 0
         for index in notifications {
             recipients = fanOut.recipients(of: index, in: batch)
             devices += recipients.devices.count
@@ -256,6 +261,7 @@ package struct PipelineCore: ~Copyable {
                 return .failure(.tooManyDevices(limit: maxDevicesPerEvent))
             }
             if let letter = begin(index, in: batch, for: recipients) { return .failure(letter) }
+            if preparedBytes > maxBytesPerEvent { return .failure(.tooManyBytes(limit: maxBytesPerEvent)) }
         }
         return .success(recipients)
     }
@@ -268,9 +274,11 @@ package struct PipelineCore: ~Copyable {
         if let letter = renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms) {
             return letter
         }
-        guard renderer.isShown else { return nil }
+        let isShown = renderer.isShown
         for position in recipients.devices {
-            if let letter = renderer.prepare(fanOut.recipient(position)) { return letter }
+            let device = fanOut.recipient(position)
+            if isShown, let letter = renderer.prepare(device) { return letter }
+            preparedBytes += renderer.size(of: device, audience: fanOut.audience(of: device))
         }
         return nil
     }

@@ -18,6 +18,7 @@ NOT_OF_AN_EVENT = {
     "missing_order_id",
     "too_many_order_ids",
     "too_many_devices",
+    "too_many_bytes",
     "record_refused",
     "unreadable_batch",
     "transaction_timeout",

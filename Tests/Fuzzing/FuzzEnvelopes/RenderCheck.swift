@@ -25,7 +25,7 @@ struct RenderCheck: ~Copyable {
             PipelineCore(
                 rules: try ExtractionRules(timeZone: "Europe/Berlin"), orders: OrderRules(), requests: RequestRules(),
                 rendering: RenderSettings(),
-                maxDevicesPerEvent: 1_000,
+                maxDevicesPerEvent: 1_000, maxBytesPerEvent: 1 << 24,
                 fanOut: try FanOut(
                     audienceRule: PlaceAudience(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
         }

@@ -16,6 +16,17 @@ struct RulesHashTests {
         #expect(configuration.rulesHash == usual)
     }
 
+    @Test("how many devices and bytes an event may have is part of the hash, since it decides what is sent")
+    func bounds() throws {
+        var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        let usual = configuration.rulesHash
+        configuration.maxBytesPerEvent += 1
+        let larger = configuration.rulesHash
+        #expect(larger != usual)
+        configuration.maxDevicesPerEvent -= 1
+        #expect(configuration.rulesHash != larger)
+    }
+
     @Test("§14.2: the language of broadcasts is no part of the hash, since the pipeline sends none")
     func broadcastLanguage() throws {
         var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())

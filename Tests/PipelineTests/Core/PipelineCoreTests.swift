@@ -137,6 +137,36 @@ struct PipelineCoreTests {
         #expect(driver.output.records.map(\.destination) == [.deadLetters])
     }
 
+    @Test("an event whose pushes have more bytes than fan-out.max-bytes is dead-lettered before any is written")
+    func tooManyBytes() throws {
+        func run(_ limit: Int) throws -> PipelineTestDriver {
+            var configuration = try PipelineTestDriver.configuration()
+            configuration.maxBytesPerEvent = limit
+            configuration.rendering.optionalHeaders = Set(RenderSettings.OptionalHeader.allCases)
+            var driver = try PipelineTestDriver(configuration)
+            for device in 0..<3 { try driver.subscribe("token-\(device)", to: "p1") }
+            try driver.subscribe("token-9", to: "p2")
+            let ids = (0..<20).map { #""o\#($0)""# }.joined(separator: ",")
+            try driver.process(
+                SampleRecord(
+                    key: "l",
+                    value: #"{"event_id":"l","event_type":"ORDER_IDS_LISTED","place_id":"p1","order_ids":[\#(ids)]}"#),
+                .order("o2", place: "p2"))
+            return driver
+        }
+        let all = try run(1 << 30)
+        #expect(all.output.dispatches.count == 61)
+        let bytes = all.output.dispatches.dropLast().reduce(0) { sum, record in
+            let headers = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+            return sum + (record.key?.count ?? 0) + (record.value?.count ?? 0) + headers
+        }
+        #expect(try run(bytes).output.dispatches.count == 61)
+        // What frames a token is not counted.
+        let refused = try run(bytes - 60 * 200)
+        #expect(refused.output.records.map(\.destination) == [.deadLetters, .dispatch])
+        #expect(refused.counts.deadLetters(.tooManyBytes) == 1)
+    }
+
     @Test("an event can be dead-lettered in place of its notifications, and its neighbours are sent")
     func deadLettered() throws {
         var driver = try PipelineTestDriver()

@@ -89,7 +89,9 @@ struct DeadLetterTests {
                     #expect(left(judge(value)) == .stillDead)
                 }
             case .untried:
-                for code in ["too_many_devices", "record_refused", "transaction_timeout", "payload_too_large"] {
+                for code in [
+                    "too_many_devices", "too_many_bytes", "record_refused", "transaction_timeout", "payload_too_large",
+                ] {
                     #expect(left(judge(Self.good, Self.family(code))) == .untried)
                     #expect(left(judge(Self.good, Self.family(code)) { $0.codes = [code] }) == nil)
                 }

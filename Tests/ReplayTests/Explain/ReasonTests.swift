@@ -294,6 +294,7 @@ struct ReasonTests {
         var toy = try ToyPipeline {
             $0.rules = try ExtractionRules(timeZone: "Europe/Berlin", onMissingOrderID: .deadLetter)
             $0.maxDevicesPerEvent = bound
+            $0.maxBytesPerEvent = 6_000
             $0.orders.schedule?.maxLateness = .seconds(40 * 60)
             $0.requests.unknownTypes = .deadLetter
         }
@@ -360,6 +361,8 @@ struct ReasonTests {
                 + #""}}"#,
             #"{"event_type":"ORDER_IDS_LISTED","place_id":"shop","order_ids":["#
                 + (0...10_000).map { #""\#($0)""# }.joined(separator: ",") + "]}",
+            #"{"event_type":"ORDER_IDS_LISTED","place_id":"shop","order_ids":["#
+                + (0...2).map { #""\#($0)\#(String(repeating: "x", count: 900))""# }.joined(separator: ",") + "]}",
             String(repeating: "[", count: 100) + String(repeating: "]", count: 100),
             String(repeating: " ", count: 1 << 20) + "{}",
         ]
