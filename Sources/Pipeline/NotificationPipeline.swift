@@ -88,6 +88,7 @@ public final class NotificationPipeline: Sendable {
                 context.gate.pass(.max)
                 try probe.waitForTopics(topics)
                 probe.introduce()
+                probe.compareOrdersWithMemory()
                 configuration.warnOfUnboundedBatches(in: inputs, logger)
                 try probe.checkEventsRetention()
                 probe.checkEventTimes()
@@ -95,6 +96,7 @@ public final class NotificationPipeline: Sendable {
             } else {
                 try probe.waitForTopics(topics + [configuration.topics.subscriptions])
                 probe.introduce()
+                probe.compareOrdersWithMemory()
                 configuration.warnOfUnboundedBatches(in: inputs + [configuration.topics.subscriptions], logger)
                 try probe.checkEventsRetention()
                 probe.checkEventTimes()

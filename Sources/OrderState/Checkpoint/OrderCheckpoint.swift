@@ -36,7 +36,7 @@ package struct OrderCheckpoint: ~Copyable {
         package var beginning: FoldBeginning { foldedFrom == .epoch ? .complete : .since(foldedFrom) }
     }
 
-    private static let keySize = 4 + 16
+    private static let keySize = 4 + OrderKey.size
 
     private let store: any OrderedStore
     private let stamp: String
@@ -113,12 +113,12 @@ package struct OrderCheckpoint: ~Copyable {
     ) throws(StoreError) -> Bool {
         var all = self.marks.merging(marks) { $1 }
         guard all != self.marks else { return true }
-        var key = [UInt8](repeating: 0, count: 4 + 32)
+        var buffer = [UInt8](repeating: 0, count: Self.keySize)
         var left = limit
         try store.write { writer throws(StoreError) in
             for partition in marks.keys {
-                let taken = try orders.takeChanges(of: partition, limit: left) { id, block throws(StoreError) in
-                    try Self.withKey(of: id, in: partition, buffer: &key) { key throws(StoreError) in
+                let taken = try orders.takeChanges(of: partition, limit: left) { key, block throws(StoreError) in
+                    try Self.withKey(key, in: partition, buffer: &buffer) { key throws(StoreError) in
                         if let block {
                             try writer.put(key, block)
                         } else {
@@ -146,14 +146,13 @@ package struct OrderCheckpoint: ~Copyable {
     }
 
     private static func withKey(
-        of id: UnsafeRawBufferPointer, in partition: Int32, buffer: inout [UInt8],
+        _ order: OrderKey, in partition: Int32, buffer: inout [UInt8],
         _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
     ) throws(StoreError) {
         let result = buffer.withUnsafeMutableBytes { key in
             key.storeBytes(of: UInt32(bitPattern: partition).bigEndian, as: UInt32.self)
-            SHA256.hash(id, into: key.baseAddress! + 4)
-            let key = UnsafeRawBufferPointer(rebasing: key[..<keySize])
-            return Result { () throws(StoreError) in try body(key) }
+            order.write(to: key.baseAddress! + 4)
+            return Result { () throws(StoreError) in try body(UnsafeRawBufferPointer(key)) }
         }
         try result.get()
     }

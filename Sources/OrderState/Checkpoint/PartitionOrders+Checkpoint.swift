@@ -4,63 +4,28 @@ import NotificationPayload
 
 /// A checkpoint holds the blocks unchanged, one per key. The fold resumes from the offset that it belongs to.
 extension PartitionOrders {
-    /// Calls `body` for each order that changed since the last call: its id, and its block, or nil if the order was
+    /// Calls `body` for each order that changed since the last call: its key, and its block, or nil if the order was
     /// removed.
     ///
     /// Call it only while no transaction is open (``OrderStates/isCommitted``).
     /// - Parameter limit: the most orders per call; the next call takes the rest.
     /// - Returns: the number of orders.
     func takeChanges<Failure: Error>(
-        limit: Int, _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+        limit: Int, _ body: (OrderKey, UnsafeRawBufferPointer?) throws(Failure) -> Void
     ) throws(Failure) -> Int {
-        sortChanges(over: limit)
-        guard let list = changes?.bytes else { return 0 }
-        var rest = UnsafeRawBufferPointer(rebasing: list[takenChanges...])
+        changes?.sort(over: limit, in: table)
         var taken = 0
-        while rest.count >= 2, taken < limit {
+        while taken < limit, let key = changes?.takeRemoved() {
             taken += 1
-            let count = Int(rest.loadUnaligned(as: UInt16.self))
-            let id = UnsafeRawBufferPointer(rebasing: rest[2..<2 + count])
-            rest = UnsafeRawBufferPointer(rebasing: rest[(2 + count)...])
-            let name = table.find(id).name
-            if name == 0 {
-                try body(id, nil)
-            } else {
-                table.clearDirty(name)
-                let block = table.block(name)
-                try body(id, UnsafeRawBufferPointer(start: block.base, count: block.size))
-            }
+            try body(key, nil)
         }
-        takenChanges = list.count - rest.count
-        if rest.isEmpty {
-            changes?.removeAll()
-            takenChanges = 0
-            sortedChanges = 0
+        while taken < limit, let name = changes?.take(in: table) {
+            taken += 1
+            table.markStored(name)
+            let block = table.block(name)
+            try body(OrderKey(of: block.id), UnsafeRawBufferPointer(start: block.base, count: block.size))
         }
         return taken
-    }
-
-    /// If more orders are left than one slice may have, sorts them in the order of the store's keys: otherwise each
-    /// slice would write nearly all of its pages.
-    private func sortChanges(over limit: Int) {
-        guard limit < .max, takenChanges >= sortedChanges, let list = changes?.bytes else { return }
-        var entries: [(rank: StoredHash, start: Int, end: Int)] = []
-        var start = takenChanges
-        while start < list.count {
-            let first = start + 2
-            let end = first + Int(list.loadUnaligned(fromByteOffset: start, as: UInt16.self))
-            // The first bytes of the store's keys.
-            entries.append((StoredHash(of: UnsafeRawBufferPointer(rebasing: list[first..<end])), start, end))
-            start = end
-        }
-        guard entries.count > limit else { return }
-        var sorted = ByteWriter(capacity: list.count - takenChanges)
-        for entry in entries.sorted(by: { $0.rank < $1.rank }) {
-            sorted.append(UnsafeRawBufferPointer(rebasing: list[entry.start..<entry.end]))
-        }
-        takenChanges = 0
-        sortedChanges = sorted.count
-        changes = consume sorted
     }
 
     /// Loads an order from a checkpoint and replaces the one with its id.
@@ -75,23 +40,11 @@ extension PartitionOrders {
         var draft = OrderDraft(reading: block)
         guard draft.header.typeAt == 0 || draft.header.flags.orderType != nil else { return false }
         draft.header.flags.remove(.isDirty)
+        draft.header.flags.insert(.isStored)
         table.write(&draft, replacing: table.find(draft.id))
         earliestDue = min(
             earliestDue, OrderTimers(draft.header, spread: spread(of: draft.place)).next(after: watermark))
         return true
-    }
-
-    /// Records that an order is about to be written.
-    func noteChange(of draft: inout OrderDraft) {
-        guard changes != nil, !draft.header.flags.contains(.isDirty) else { return }
-        draft.header.flags.insert(.isDirty)
-        noteChange(of: draft.id)
-    }
-
-    func noteChange(of id: UnsafeRawBufferPointer) {
-        guard changes != nil else { return }
-        withUnsafeBytes(of: UInt16(truncatingIfNeeded: id.count)) { changes?.append($0) }
-        changes?.append(id)
     }
 }
 
@@ -102,9 +55,7 @@ extension OrderStates {
     /// - Parameter recent: the records before these, as a checkpoint has them.
     package mutating func trackChanges(of partition: Int32, recent: RecentFingerprints = RecentFingerprints()) {
         self[partition]?.recent = RecentRecords(recent)
-        self[partition]?.changes = ByteWriter(capacity: 4 << 10)
-        self[partition]?.takenChanges = 0
-        self[partition]?.sortedChanges = 0
+        self[partition]?.changes = OrderChanges()
     }
 
     /// Stops tracking changes and drops those tracked so far. This is permanent, since the orders keep their marks.
@@ -122,7 +73,7 @@ extension OrderStates {
     @discardableResult
     package mutating func takeChanges<Failure: Error>(
         of partition: Int32, limit: Int = .max,
-        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws(Failure) -> Void
+        _ body: (OrderKey, UnsafeRawBufferPointer?) throws(Failure) -> Void
     ) throws(Failure) -> Int {
         try self[partition]?.takeChanges(limit: limit, body) ?? 0
     }

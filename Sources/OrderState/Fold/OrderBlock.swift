@@ -1,6 +1,6 @@
 import Events
 
-/// What is known of an order, at the front of its block: 80 bytes, followed by its marks and its texts.
+/// What is known of an order, at the front of its block: 96 bytes, followed by its marks and its texts.
 ///
 /// Each member has the time of the record that set it, in seconds since 1970; 0 if no record did. The layout is the
 /// same in memory and on disk: a checkpoint stores blocks unchanged (``OrderBlock/version``).
@@ -34,9 +34,13 @@ struct OrderHeader {
     var visibleAt: UInt32 = 0
     var parentAt: UInt32 = 0
     var typeAt: UInt32 = 0
+    /// The partition's time at the last record that touched it, whether or not it was applied.
+    var touchedAt: UInt32 = 0
+    /// The offset of that record; no two orders of a partition have the same.
+    var lastOffset: Int64 = -1
 
     struct Flags: OptionSet {
-        var rawValue: UInt8 = 0
+        var rawValue: UInt16 = 0
         static let food = Flags(rawValue: 1)
         static let d2d = Flags(rawValue: 2)
         /// The status is final: the order has ended.
@@ -49,6 +53,10 @@ struct OrderHeader {
         static let hasSlotDate = Flags(rawValue: 32)
         /// Changed since the last checkpoint.
         static let isDirty = Flags(rawValue: 64)
+        /// The last record that touched it ended it, and nothing else is left of it.
+        static let isOnlyEnd = Flags(rawValue: 128)
+        /// The checkpoint has it, perhaps as it was before.
+        static let isStored = Flags(rawValue: 256)
     }
 }
 
@@ -81,9 +89,14 @@ struct OrderMark: Equatable {
 ///
 ///     header · marks (12 bytes each) · order id · place · visible id · parent · status
 package struct OrderBlock {
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
     static let headerSize = MemoryLayout<OrderHeader>.size
     static let markSize = 12
+    /// A longer text of an order is not remembered, and of an order with a longer id nothing is (ADR 52).
+    static let maxText = 64
+    static let maxID = 255
+    /// What an order counts as against the limit, beside its id: the largest that it can be, and its share of the index.
+    static let countedSize = headerSize + OrderDraft.maxMarks * markSize + 4 * maxText + 20
 
     let base: UnsafeRawPointer
 

@@ -6,7 +6,7 @@ import Foundation
 /// offset. The rendering of messages is not part of it.
 package enum OrderFold {
     /// Increase it when the same events give a different state than before.
-    static let version = 1
+    static let version = 2
 
     package static func stamp(_ rules: ExtractionRules, _ orders: OrderRules) -> String {
         var parts = ["fold=\(version)", "schedule=\(orders.schedule != nil)"] + settings(rules, orders)
@@ -25,6 +25,7 @@ package enum OrderFold {
             "infer-status-changes=\(rules.infersStatusChanges)",
             "horizon=\(orders.horizon.wholeMilliseconds)",
             "terminal-retention=\(orders.terminalRetention.wholeMilliseconds)",
+            "max-bytes=\(orders.maxBytes)",
         ]
     }
 }

@@ -4,6 +4,8 @@ public struct OrderRules: Sendable {
     public var horizon: Duration = .seconds(14 * 86_400)
     /// What is left of an ended order expires after this time; at most ``horizon``.
     public var terminalRetention: Duration = .seconds(86_400)
+    /// What the orders of a partition may count as, in bytes; beyond it some are forgotten (ADR 52).
+    public var maxBytes = 128 << 20
     /// The statuses that end an order.
     public var terminalStatuses = ["cancelled", "failed", "completed", "collected"]
     /// The statuses in which an order is still to be picked and gets reminders.
@@ -34,6 +36,7 @@ package struct OrderLimits {
     let maxLateness: Int64
     let spread: Int64
     let isScheduled: Bool
+    let maxBytes: Int
     private let terminal: [[UInt8]]
     private let unpicked: [[UInt8]]
 
@@ -43,6 +46,7 @@ package struct OrderLimits {
         terminalRetention = min(rules.terminalRetention.wholeMilliseconds / 1000, horizon)
         maxLateness = rules.schedule?.maxLateness.wholeMilliseconds ?? 0
         spread = (rules.schedule?.spread.wholeMilliseconds ?? 0) / 1000
+        maxBytes = rules.maxBytes
         isScheduled = rules.schedule != nil
         terminal = rules.terminalStatuses.map { Array($0.lowercased().utf8) }.sorted { $0.count < $1.count }
         unpicked = rules.unpickedStatuses.map { Array($0.lowercased().utf8) }.sorted { $0.count < $1.count }

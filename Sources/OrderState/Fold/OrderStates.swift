@@ -111,5 +111,12 @@ package struct OrderStates: ~Copyable, OrderHistory {
     /// The number of orders remembered.
     package var count: Int { partitions.reduce(0) { $0 + ($1?.table.count ?? 0) } }
     /// The memory of these orders, in bytes.
-    package var usedBytes: Int { partitions.reduce(0) { $0 + ($1?.table.usedBytes ?? 0) } }
+    package var usedBytes: Int {
+        partitions.reduce(0) { $0 + ($1?.table.usedBytes ?? 0) + ($1?.changes?.usedBytes ?? 0) }
+    }
+    /// How much of the limit the orders of the fullest partition count as, from 0 to 1.
+    package var fullest: Double {
+        let counted = partitions.reduce(0) { max($0, $1?.table.countedBytes ?? 0) }
+        return Double(counted) / Double(limits.maxBytes)
+    }
 }

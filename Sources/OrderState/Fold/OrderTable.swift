@@ -23,6 +23,8 @@ package struct OrderTable: ~Copyable {
     private var arena = OrderArena()
     private var entries: [Entry]
     private(set) var count = 0
+    /// The size of all ids, in bytes.
+    private var idBytes = 0
 
     private static let smallest = 64
 
@@ -35,12 +37,41 @@ package struct OrderTable: ~Copyable {
     /// The part of it that the orders use, in bytes, with their share of the index.
     var usedBytes: Int { arena.usedBytes + entries.count * MemoryLayout<Entry>.stride }
 
+    /// What the orders count as against the limit: a function of which they are, and of nothing else (ADR 52).
+    var countedBytes: Int { count * OrderBlock.countedSize + idBytes }
+
+    /// Moves the blocks together where more than a fifth of the memory is free blocks of sizes that nobody needs.
+    ///
+    /// - Returns: whether it did; the orders then have other names.
+    mutating func compactIfSparse() -> Bool {
+        guard arena.reservedBytes > arena.usedBytes + arena.usedBytes / 4 + Self.tolerableWaste else { return false }
+        var fresh = OrderArena()
+        for index in entries.indices where entries[index].block != 0 {
+            let block = block(entries[index].block)
+            let size = block.size
+            let name = fresh.allocate(units: OrderArena.units(for: size))
+            fresh.address(of: name).copyMemory(from: block.base, byteCount: size)
+            entries[index].block = name
+        }
+        arena = fresh
+        return true
+    }
+
+    private static let tolerableWaste = 4 << 20
+
     package func block(_ name: UInt32) -> OrderBlock { OrderBlock(arena.address(of: name)) }
 
-    /// Marks the order as saved.
-    mutating func clearDirty(_ name: UInt32) {
+    /// Whether a block is that of an order that has changed since the last checkpoint.
+    func isChanged(_ name: UInt32) -> Bool {
+        let header = block(name).header
+        return header.lastOffset >= 0 && header.flags.contains(.isDirty)
+    }
+
+    /// The order is as the checkpoint has it.
+    mutating func markStored(_ name: UInt32) {
         let header = arena.address(of: name).assumingMemoryBound(to: OrderHeader.self)
         header.pointee.flags.remove(.isDirty)
+        header.pointee.flags.insert(.isStored)
     }
 
     func find(_ id: UnsafeRawBufferPointer) -> Match {
@@ -58,31 +89,43 @@ package struct OrderTable: ~Copyable {
     /// Replaces the order that the lookup found, or adds a new one if it found none.
     ///
     /// The texts of the draft must not be in the block that it replaces.
-    mutating func write(_ draft: inout OrderDraft, replacing existing: Match) {
+    ///
+    /// - Returns: the name of its block.
+    @discardableResult
+    mutating func write(_ draft: inout OrderDraft, replacing existing: Match) -> UInt32 {
         let units = OrderArena.units(for: draft.size)
         if existing.name != 0 {
             let before = OrderArena.units(for: block(existing.name).size)
             if before == units {
                 draft.write(to: arena.address(of: existing.name))
-                return
+                return existing.name
             }
             let place = place(of: existing.name, hash: existing.hash)
-            arena.release(existing.name, units: before)
+            release(existing.name, units: before)
             let moved = arena.allocate(units: units)
             draft.write(to: arena.address(of: moved))
             entries[place].block = moved
-            return
+            return moved
         }
         if (count + 1) * 4 > entries.count * 3 { grow() }
         let new = arena.allocate(units: units)
         draft.write(to: arena.address(of: new))
         insert(Entry(hash: existing.hash, block: new))
         count += 1
+        idBytes += draft.id.count
+        return new
+    }
+
+    /// A freed block is no order's any more, whoever still knows its name.
+    private mutating func release(_ name: UInt32, units: Int) {
+        arena.address(of: name).assumingMemoryBound(to: OrderHeader.self).pointee.lastOffset = -1
+        arena.release(name, units: units)
     }
 
     mutating func remove(_ name: UInt32) {
         var hole = place(of: name, hash: Self.hash(block(name).id))
-        arena.release(name, units: OrderArena.units(for: block(name).size))
+        idBytes -= block(name).id.count
+        release(name, units: OrderArena.units(for: block(name).size))
         count -= 1
         let mask = entries.count - 1
         var place = (hole + 1) & mask

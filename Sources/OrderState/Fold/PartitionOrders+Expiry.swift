@@ -1,13 +1,10 @@
+import Digests
 import Events
 
 /// Which fields of an order still count, and the removal of orders that have none left.
 extension PartitionOrders {
     /// Whether a field set by a record of this time still counts. What is left of an ended order expires earlier.
     func isAlive(_ time: UInt32, _ header: OrderHeader, isOfEnd: Bool = false) -> Bool {
-        isAlive(time, header, at: newest, isOfEnd: isOfEnd)
-    }
-
-    private func isAlive(_ time: UInt32, _ header: OrderHeader, at newest: WallTime, isOfEnd: Bool = false) -> Bool {
         let isEnded = isOfEnd && header.flags.contains(.isTerminal)
         return time != 0
             && Int64(time) + (isEnded ? limits.terminalRetention : limits.horizon) > newest.milliseconds / 1000
@@ -70,35 +67,47 @@ extension PartitionOrders {
         table.growIfHalfFull()
     }
 
-    private func removeExpired() {
-        var dead: [UInt32] = []
-        table.visit { name, block in
-            if !isAnythingAlive(in: block, at: committedNewest) { dead.append(name) }
+    /// Forgets orders until the others are within the limit, in the order of ``ForgetQueue``.
+    func forgetBeyondLimit(counting cancelled: inout CancelledTimers, undo: inout UndoLog) {
+        while table.countedBytes > limits.maxBytes {
+            if forgetting == nil { forgetting = ForgetQueue(of: table) }
+            guard let name = forgetting?.next(in: table, isGone: { isGone($0, at: newest) }) else { return }
+            let block = table.block(name)
+            if !isGone(block.header, at: newest) {
+                cancelled.forgottenOrders += 1
+                let timers = OrderTimers(block.header, spread: spread(ofPlaceIn: block))
+                cancelled.forgotten += timers.pending(after: watermark, hash: StoredHash(of: block.id))
+            }
+            _ = undo.noteChanged(block, of: partition)
+            remove(name)
         }
-        for name in dead { remove(name) }
+    }
+
+    private func removeExpired() {
+        var gone: [UInt32] = []
+        table.visit { name, block in
+            if isGone(block.header, at: committedNewest) { gone.append(name) }
+        }
+        for name in gone { remove(name) }
     }
 
     func remove(_ name: UInt32) {
-        noteChange(of: table.block(name).id)
+        let block = table.block(name)
+        if block.header.flags.contains(.isStored) { changes?.append(removed: OrderKey(of: block.id)) }
         table.remove(name)
     }
 
-    private func isAnythingAlive(in block: OrderBlock, at newest: WallTime) -> Bool {
-        let header = block.header
-        if isAlive(header.timeAt, header, at: newest, isOfEnd: true)
-            || isAlive(header.statusAt, header, at: newest, isOfEnd: true)
-        {
-            return true
-        }
-        for time in [
-            header.slotAt, header.dateAt, header.orderDateAt, header.placeAt, header.visibleAt, header.parentAt,
-            header.typeAt,
-        ] where isAlive(time, header, at: newest) {
-            return true
-        }
-        for index in 0..<Int(header.markCount) where Int64(block.mark(index).until) > newest.milliseconds / 1000 {
-            return true
-        }
-        return false
+    /// Whether the last record that touched an order is so old that nothing of it counts any more: no field lives longer.
+    private func isGone(_ header: OrderHeader, at newest: WallTime) -> Bool {
+        let life = header.flags.contains(.isOnlyEnd) ? limits.terminalRetention : limits.horizon
+        return Int64(header.touchedAt) + life <= newest.milliseconds / 1000
+    }
+}
+
+extension OrderHeader {
+    /// Nothing but that the order has ended, and its identities.
+    var isOnlyEnd: Bool {
+        flags.contains(.isTerminal)
+            && slotAt | dateAt | orderDateAt | placeAt | visibleAt | parentAt | typeAt == 0
     }
 }

@@ -44,8 +44,7 @@ extension PartitionOrders {
         draft.header.lastTime = event.time
         draft.header.timeAt = now
         if let status = event.status {
-            draft.status = status
-            draft.header.statusAt = now
+            (draft.status, draft.header.statusAt) = remembered(status)
             draft.header.flags.subtract([.isTerminal, .isUnpicked])
             if limits.isUnpicked(status) { draft.header.flags.insert(.isUnpicked) }
             if limits.isTerminal(status) {
@@ -53,15 +52,12 @@ extension PartitionOrders {
                 return endOrder(&draft)
             }
         }
-        draft.place = event.place
-        draft.header.placeAt = now
+        (draft.place, draft.header.placeAt) = remembered(event.place)
         if let visibleID = event.visibleID {
-            draft.visibleID = visibleID
-            draft.header.visibleAt = now
+            (draft.visibleID, draft.header.visibleAt) = remembered(visibleID)
         }
         if let parentID = event.parentID {
-            draft.parentID = parentID
-            draft.header.parentAt = now
+            (draft.parentID, draft.header.parentAt) = remembered(parentID)
         }
         if let type = event.orderType {
             draft.header.flags.subtract(.orderTypes)
@@ -89,6 +85,11 @@ extension PartitionOrders {
         return moveTimers(of: &draft, isNew: before.timeAt == 0)
     }
 
+    /// A text and the time at which it was said; of a long one neither, and of what it replaces neither.
+    private func remembered(_ text: UnsafeRawBufferPointer) -> (UnsafeRawBufferPointer, UInt32) {
+        text.count <= OrderBlock.maxText ? (text, now) : (UnsafeRawBufferPointer(start: nil, count: 0), 0)
+    }
+
     /// An ended order keeps its status and its identities alone.
     private func endOrder(_ draft: inout OrderDraft) -> CancelledTimers {
         var cancelled = CancelledTimers()
@@ -100,7 +101,7 @@ extension PartitionOrders {
         header.timeAt = draft.header.timeAt
         header.statusAt = draft.header.statusAt
         header.markCount = draft.header.markCount
-        header.flags = draft.header.flags.intersection([.isTerminal, .isUnpicked, .hasEnd, .isDirty])
+        header.flags = draft.header.flags.intersection([.isTerminal, .isUnpicked, .hasEnd, .isDirty, .isStored])
         draft.header = header
         draft.place = none
         draft.visibleID = none

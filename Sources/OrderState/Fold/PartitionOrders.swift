@@ -28,14 +28,14 @@ package final class PartitionOrders {
     @exclusivity(unchecked) package var earliestDue = WallTime.distantFuture
     /// What is left of the tick under way; nil if there is none.
     @exclusivity(unchecked) package var due: DueIndex?
-    /// The ids of the orders that changed since the last checkpoint, each after its length; nil if changes are not
-    /// tracked.
-    @exclusivity(unchecked) var changes: ByteWriter?
-    /// How many of these bytes have been taken, and how many are sorted.
-    var takenChanges = 0
-    var sortedChanges = 0
+    /// What changed since the last checkpoint; nil if that is not tracked.
+    @exclusivity(unchecked) var changes: OrderChanges?
     /// The last records, by which a checkpoint recognises its log; nil if they are not tracked.
     @exclusivity(unchecked) var recent: RecentRecords?
+    /// What is forgotten next; nil until something has to be.
+    @exclusivity(unchecked) var forgetting: ForgetQueue?
+    /// The offset of the current record.
+    @exclusivity(unchecked) private var offset: Int64 = -1
     /// While records are folded that a transaction has processed before: its clock is not known any more, but it was at
     /// least an hour before this. Nil while records are processed.
     @exclusivity(unchecked) package var foldLimit: WallTime?
@@ -63,6 +63,7 @@ package final class PartitionOrders {
     /// - Parameter latest: the latest time that it may count as (``RecordTime``).
     func begin(_ record: EventRecord, latest: WallTime, undo: inout UndoLog) {
         now = 0
+        offset = max(0, record.offset)
         self.latest = latest
         recent?.note(offset: record.offset, timestamp: record.timestamp, key: record.key)
         if let timestamp = record.timestamp, timestamp > .epoch { take(timestamp, undo: &undo) }
@@ -87,7 +88,7 @@ package final class PartitionOrders {
         if now == 0 { take(max(event.time, .epoch + 1), undo: &undo) }
         var verdict = OrderVerdict()
         found = .nothing
-        if let id = event.orderID { found = table.find(id) }
+        if let id = id(of: event) { found = table.find(id) }
         if found.name != 0 {
             let header = table.block(found.name).header
             if let identity = event.identity, isKnown(identity), !event.isRedriven {
@@ -108,7 +109,7 @@ package final class PartitionOrders {
     ///
     /// - Returns: the timers that it cancels.
     func apply(_ event: OrderFacts, undo: inout UndoLog) -> CancelledTimers {
-        guard let id = event.orderID else { return CancelledTimers() }
+        guard let id = id(of: event) else { return CancelledTimers() }
         var draft = OrderDraft(id: id)
         if found.name == 0 {
             undo.noteAdded(id, to: partition)
@@ -121,11 +122,13 @@ package final class PartitionOrders {
         note(event, in: &draft)
         var cancelled = CancelledTimers()
         if !isOver { cancelled = merge(event, into: &draft) }
-        write(&draft)
+        touch(&draft, by: event)
+        forgetBeyondLimit(counting: &cancelled, undo: &undo)
         return cancelled
     }
 
     func restore(_ entry: UndoLog.Entry, text: UnsafeRawBufferPointer) {
+        forgetting = nil
         switch entry {
         case .clock(let newest, let watermark):
             self.newest = newest
@@ -161,17 +164,42 @@ package final class PartitionOrders {
         var draft = OrderDraft(reading: undo.noteChanged(table.block(found.name), of: partition))
         forgetExpired(&draft)
         note(event, in: &draft)
-        write(&draft)
+        touch(&draft, by: event)
     }
 
-    private func write(_ draft: inout OrderDraft) {
+    /// The id of an order that is remembered.
+    private func id(of event: OrderFacts) -> UnsafeRawBufferPointer? {
+        event.orderID.flatMap { $0.count <= OrderBlock.maxID ? $0 : nil }
+    }
+
+    /// Writes what the current record has changed.
+    private func touch(_ draft: inout OrderDraft, by event: OrderFacts) {
+        draft.header.lastOffset = offset
+        draft.header.touchedAt = max(now, UInt32(clamping: newest.milliseconds / 1000))
+        draft.header.flags.remove(.isOnlyEnd)
+        if draft.header.isOnlyEnd, let status = event.status, limits.isTerminal(status) {
+            draft.header.flags.insert(.isOnlyEnd)
+        }
+        let name = write(&draft)
+        forgetting?.append(name, in: table)
+        if table.compactIfSparse() {
+            forgetting = nil
+            changes?.list(table)
+        }
+    }
+
+    @discardableResult
+    private func write(_ draft: inout OrderDraft) -> UInt32 {
         if found.name == 0, table.isFull { makeRoom() }
-        noteChange(of: &draft)
-        table.write(&draft, replacing: found)
-        guard draft.header.start != 0 else { return }
+        let isListed = draft.header.flags.contains(.isDirty)
+        if changes != nil { draft.header.flags.insert(.isDirty) }
+        let name = table.write(&draft, replacing: found)
+        if !isListed || name != found.name { changes?.append(name, in: table) }
+        guard draft.header.start != 0 else { return name }
         let timers = OrderTimers(draft.header, spread: spread(of: draft.place))
         earliestDue = min(earliestDue, timers.next(after: watermark))
         if due != nil { noteDue(timers, of: draft.id) }
+        return name
     }
 
     func spread(of place: UnsafeRawBufferPointer) -> Int64 {

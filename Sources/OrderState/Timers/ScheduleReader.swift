@@ -166,18 +166,26 @@ package struct ScheduleReader: ~Copyable {
             isTerminal: order.header.flags.contains(.isTerminal))
     }
 
-    /// Timers that will not fire because of an event: the order ended, its slot moved, or its slot had begun.
+    /// Timers that will not fire because of an event: the order ended, its slot moved or had begun, or the event made the
+    /// partition forget the order.
     private mutating func compare(_ before: Watched?, _ after: Watched?, in partition: PartitionOrders) {
-        guard let after, before?.timers.nominal(.slotStart) != after.timers.nominal(.slotStart) else { return }
+        guard after != nil || orders.cancelled.forgottenOrders > 0,
+            before?.timers.nominal(.slotStart) != after?.timers.nominal(.slotStart)
+        else { return }
         if let before, !before.timers.isEmpty {
             let reason =
-                after.isTerminal ? TimerDrop.ended.label : after.timers.isEmpty ? TimerDrop.noSlot.label : "moved"
+                switch after {
+                case nil: TimerDrop.forgotten.label
+                case let after? where after.isTerminal: TimerDrop.ended.label
+                case let after? where after.timers.isEmpty: TimerDrop.noSlot.label
+                case .some: "moved"
+                }
             for kind in TimerKind.allCases
             where before.timers.isPending(kind, after: partition.watermark, hash: orderHash) {
                 drop(kind, of: before, because: reason, in: partition)
             }
         }
-        guard !after.timers.isEmpty else { return }
+        guard let after, !after.timers.isEmpty else { return }
         for kind in TimerKind.allCases where !after.timers.isSetInTime(kind) {
             drop(kind, of: after, because: TimerDrop.alreadyStarted.label, in: partition)
         }

@@ -13,6 +13,8 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
     /// The order has no slot, or only a fallback slot.
     case noSlot
     case noSubscriber, staleToken
+    /// The order was forgotten, because those of its partition exceeded `state.max-bytes`.
+    case forgotten
 
     /// The label of this reason's counter.
     public var label: String {
@@ -25,6 +27,7 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
         case .noSlot: "no_slot"
         case .noSubscriber: "no_subscriber"
         case .staleToken: "stale_token"
+        case .forgotten: "forgotten"
         }
     }
 
@@ -32,7 +35,7 @@ public enum TimerDrop: UInt8, CaseIterable, Sendable {
     package var countsOrders: Bool {
         switch self {
         case .noSlot: true
-        case .tooLate, .alreadyStarted, .superseded, .picked, .ended, .noSubscriber, .staleToken: false
+        case .tooLate, .alreadyStarted, .superseded, .picked, .ended, .noSubscriber, .staleToken, .forgotten: false
         }
     }
 }
@@ -43,6 +46,9 @@ package struct CancelledTimers: Equatable {
     package var ended = 0
     /// 1 for a new order without a slot.
     package var noSlot = 0
+    /// The timers of the orders that it made the partition forget, and how many these orders were.
+    package var forgotten = 0
+    package var forgottenOrders = 0
 
     package init(alreadyStarted: Int = 0, ended: Int = 0, noSlot: Int = 0) {
         self.alreadyStarted = alreadyStarted

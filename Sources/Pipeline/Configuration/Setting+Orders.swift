@@ -31,6 +31,10 @@ extension Setting {
             .seconds(1) ... .days(365),
             "What is left of an order that has ended is kept for this long, so that a repeated event does not bring it back."
         ),
+        .integer(
+            "state.max-bytes", \.configuration.orders.maxBytes, default: .value("134217728"), 1 << 16...1 << 40,
+            "What is remembered of a partition's orders, in bytes; an order counts as 480 and its id. Beyond it, the orders whose last event is the oldest are forgotten."
+        ),
         .choice(
             "infer-status-changes", \.infersStatusChanges, default: .value("off"), ["on": true, "off": false],
             "Take an order without an event type for a status change, where its status differs from the one before."),

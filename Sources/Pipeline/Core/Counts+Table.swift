@@ -47,6 +47,9 @@ extension Counts {
         Row(
             "carillon_refolded_events_total", \.refolded,
             "Events folded into the state of their orders again, after a start or a rebalance."),
+        Row(
+            "carillon_forgotten_orders_total", \.forgottenOrders,
+            "Orders that were forgotten because those of their partition exceeded state.max-bytes."),
         Row("carillon_transactions_total", \.transactions, "Committed transactions."),
         Row("carillon_transaction_aborts_total", \.aborts, "Aborted transactions; their work is done again."),
         Row("carillon_recreated_clients_total", \.recreatedClients, "Kafka clients recreated after an error."),

@@ -88,6 +88,8 @@ public struct Counts: Sendable {
         timersByDrop[.alreadyStarted] += cancelled.alreadyStarted
         timersByDrop[.ended] += cancelled.ended
         timersByDrop[.noSlot] += cancelled.noSlot
+        timersByDrop[.forgotten] += cancelled.forgotten
+        forgottenOrders += cancelled.forgottenOrders
     }
 
     mutating func count(_ notification: Notification) {
@@ -97,6 +99,8 @@ public struct Counts: Sendable {
         orderIDSources[sources.orderID] += 1
     }
 
+    /// Orders that were forgotten because those of their partition exceeded `state.max-bytes`.
+    public package(set) var forgottenOrders = 0
     /// Requests with a type of app notification that is not known (docs/rules.md §9.1).
     public package(set) var unknownAppTypes = 0
     /// Keys that a type of app notification should have, and a request has not.

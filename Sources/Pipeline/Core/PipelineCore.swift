@@ -322,6 +322,7 @@ package struct PipelineCore: ~Copyable {
             sink.cancelTimers(event, timers: timers.alreadyStarted, because: .alreadyStarted)
         }
         if timers.ended > 0 { sink.cancelTimers(event, timers: timers.ended, because: .ended) }
+        if timers.forgotten > 0 { sink.cancelTimers(event, timers: timers.forgotten, because: .forgotten) }
         if timers.noSlot > 0 { sink.cancelTimers(event, timers: timers.noSlot, because: .noSlot) }
     }
 

@@ -6,6 +6,8 @@ struct BrokerProbe: ~Copyable {
     private let logger: Logger
     /// The broker does not answer queries for topic settings, as the embedded cluster's broker: it is queried once.
     private var isSilent = false
+    /// How many partitions each topic that was waited for has.
+    private var partitions: [String: Int] = [:]
 
     init(context: WorkerContext, logger: Logger) {
         self.context = context
@@ -13,11 +15,18 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// Waits until every topic answers. A missing topic, a refused login or ACL ends the wait after 30 s.
-    func waitForTopics(_ topics: [String]) throws {
+    mutating func waitForTopics(_ topics: [String]) throws {
         var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
-        try context.untilItWorks(logger) { () throws(KafkaError) in
+        partitions = try context.untilItWorks(logger) { () throws(KafkaError) in
             try Self.check(topics, with: &consumer)
         }
+    }
+
+    /// Says what the orders may take of the memory that this process may use.
+    func compareOrdersWithMemory() {
+        guard let count = partitions[context.configuration.topics.events] else { return }
+        let (line, isTooMuch) = OrderMemory(context.configuration).text(partitions: count)
+        if isTooMuch { logger.warning("\(line)") } else { logger.info("\(line)") }
     }
 
     /// Logs what is known of the cluster, once it has answered, and keeps its id.
@@ -35,12 +44,17 @@ struct BrokerProbe: ~Copyable {
     }
 
     /// Queries every topic once. An error event says more than the timeout that it caused.
-    private static func check(_ topics: [String], with consumer: inout Consumer) throws(KafkaError) {
+    ///
+    /// - Returns: how many partitions each of them has.
+    private static func check(
+        _ topics: [String], with consumer: inout Consumer
+    ) throws(KafkaError) -> [String: Int] {
+        var partitions: [String: Int] = [:]
         var missing: [String] = []
         var lastMissing: KafkaError?
         for topic in topics {
             do {
-                _ = try consumer.partitionCount(of: topic, timeout: .seconds(3))
+                partitions[topic] = try consumer.partitionCount(of: topic, timeout: .seconds(3))
             } catch {
                 var cause = error
                 while let event = consumer.nextEvent(timeout: .zero) {
@@ -58,6 +72,7 @@ struct BrokerProbe: ~Copyable {
             error.operation = ""
             throw error
         }
+        return partitions
     }
 
     /// The subscriptions topic as it is now, to validate a stored table against.

@@ -35,6 +35,7 @@ public final class PipelineMeter: Sendable {
         var leftToFold = 0
         var orders = 0
         var orderBytes = 0
+        var fullest = 0.0
         var clockAhead: Int64 = 0
         /// As they were committed when the partitions were assigned.
         var watermarks: [Int32: OffsetMetadata] = [:]
@@ -147,11 +148,13 @@ public final class PipelineMeter: Sendable {
         }
     }
 
-    /// How many orders a worker remembers, and the memory that they take.
-    package func setOrders(_ count: Int, bytes: Int, worker: Int) {
+    /// How many orders a worker remembers, the memory that they take, and how much of the limit they count as in the fullest
+    /// partition.
+    package func setOrders(_ count: Int, bytes: Int, fullest: Double, worker: Int) {
         state.withLock { state in
             state.workers[worker, default: WorkerState()].orders = count
             state.workers[worker, default: WorkerState()].orderBytes = bytes
+            state.workers[worker, default: WorkerState()].fullest = fullest
         }
     }
 
@@ -204,6 +207,11 @@ public final class PipelineMeter: Sendable {
         }
         observe("carillon_orders_bytes", "Memory of the state of orders.") {
             [.init(value: .gauge(Double($0.sum(\.orderBytes))))]
+        }
+        observe(
+            "carillon_orders_fullest_ratio", "How much of state.max-bytes the orders of the fullest partition count as."
+        ) {
+            [.init(value: .gauge($0.workers.values.map(\.fullest).max() ?? 0))]
         }
         observe(
             "carillon_table_unreadable",

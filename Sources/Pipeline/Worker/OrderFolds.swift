@@ -17,6 +17,8 @@ struct OrderFolds: ~Copyable {
     static let saveInterval = Duration.seconds(10)
     /// How many orders are written at once, and how long events wait for it: some 50 ms.
     static let saveSlice = 10_000
+    /// At the end nothing waits; what a transaction of the store writes is in memory until it is committed.
+    static let lastSlice = 100_000
 
     init(checkpoint: consuming OrderCheckpoint?) {
         self.checkpoint = checkpoint

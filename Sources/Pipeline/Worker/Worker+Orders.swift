@@ -204,14 +204,17 @@ extension Worker {
             let committed = assignment.committedFolds
         else { return }
         let began = ContinuousClock.now
-        context.meter.setOrders(core.orders.states.count, bytes: core.orders.states.usedBytes, worker: slot.number)
+        context.meter.setOrders(
+            core.orders.states.count, bytes: core.orders.states.usedBytes, fullest: core.orders.states.fullest,
+            worker: slot.number)
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
         for (partition, offset) in committed { marks[partition] = mark(of: partition, at: offset) }
         var isWhole = true
         do throws(StoreError) {
-            isWhole =
-                try folds.checkpoint?.save(marks, of: &core.orders.states, limit: isLast ? .max : OrderFolds.saveSlice)
-                ?? true
+            let slice = isLast ? OrderFolds.lastSlice : OrderFolds.saveSlice
+            repeat {
+                isWhole = try folds.checkpoint?.save(marks, of: &core.orders.states, limit: slice) ?? true
+            } while isLast && !isWhole && !context.mustStop
         } catch {
             giveUpCheckpoint(after: error)
         }

@@ -28,7 +28,8 @@ struct CheckConfigCommand: ParsableCommand {
         let credentials = configuration.map { CredentialsCheck($0) }
         let problems = loaded.problems + (credentials?.problems ?? [])
         let warnings = (configuration.map { ExposureCheck($0).warnings } ?? []) + (credentials?.warnings ?? [])
-        try Output.print(ConfigurationReport(loaded, problems, warnings), json: json)
+        let memory = configuration.map { OrderMemory($0).text }
+        try Output.print(ConfigurationReport(loaded, problems, warnings, memory), json: json)
         if !json { for warning in warnings { Terminal.warn("warning: \(warning)") } }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }
     }
@@ -48,8 +49,13 @@ struct ConfigurationReport: Report {
     var ignoredVariables: [String]
     var problems: [String]
     var warnings: [String]
+    /// What the orders may take of the memory that the process may use.
+    var memory: String?
 
-    init(_ loaded: LoadedConfiguration, _ problems: [ConfigurationProblem], _ warnings: [String]) {
+    init(
+        _ loaded: LoadedConfiguration, _ problems: [ConfigurationProblem], _ warnings: [String], _ memory: String?
+    ) {
+        self.memory = memory
         settings = loaded.settings.map { Entry(key: $0.key, value: $0.value, source: $0.source.description) }
         ignoredVariables = loaded.ignoredVariables
         self.problems = problems.map(\.description)
@@ -64,5 +70,6 @@ struct ConfigurationReport: Report {
         let ignored = ignoredVariables.joined(separator: ", ")
         return [.table(table)]
             + (ignored.isEmpty ? [] : [.line(""), .line("Ignored environment variables: \(ignored)")])
+            + (memory.map { [.line(""), .line($0)] } ?? [])
     }
 }

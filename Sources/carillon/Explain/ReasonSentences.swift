@@ -30,6 +30,7 @@ extension TimerDrop {
             case .noSlot: "the order has no time slot"
             case .noSubscriber: "nobody had subscribed to the place"
             case .staleToken: "no device of the place was seen for subscriptions.max-age"
+            case .forgotten: "they were of orders that were forgotten: their partition exceeded state.max-bytes"
             }
         return "\(label), \(meaning)"
     }

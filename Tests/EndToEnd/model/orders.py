@@ -17,6 +17,10 @@ from model.records import Notification, Verdict
 TERMINAL = ("cancelled", "failed", "completed", "collected")
 UNPICKED = ("pending", "processing")
 REMEMBERED_IDENTITIES = 8
+# In bytes: longer texts are not remembered, nothing is of an order with a longer id, and an order counts as this and its id.
+LONGEST_TEXT = 64
+LONGEST_ID = 255
+ORDER_BYTES = 480
 TIMERS = 4
 QUARTER_SECONDS = 900
 
@@ -58,6 +62,8 @@ class _Order:
     # The second at which the slot starts, and that of the record that set it; 0 for none.
     start: int = 0
     start_set: int = 0
+    # The second until which it counts at most, from the last event on.
+    until: int = 0
 
     @property
     def status(self):
@@ -92,6 +98,10 @@ def spread_of(place, most):
     for byte in place.encode():
         value = (value ^ byte) * 0x100000001B3 % 2**64
     return (value ^ value >> 32) % (most + 1)
+
+
+def _is_remembered(facts):
+    return facts.order_id is not None and len(facts.order_id.encode()) <= LONGEST_ID
 
 
 class Orders:
@@ -138,12 +148,13 @@ class Orders:
     def consider(self, facts):
         if not self._now:
             self._take(max(facts.time, 1))
-        previous, order = None, self._orders.get(facts.order_id) if facts.order_id is not None else None
+        previous, order = None, self._orders.get(facts.order_id) if _is_remembered(facts) else None
         if order is not None:
             known = any(who == facts.identity and self._lives(until) for who, until in order.identities)
             if facts.identity is not None and known and not facts.is_redriven:
                 self._forget(order)
                 self._note(order, facts)
+                self._touch(order, facts)
                 return Verdict("duplicate", None)
             if self._alive(order, "status"):
                 previous = order.status
@@ -153,7 +164,7 @@ class Orders:
         return Verdict("scheduled_here" if here else None, previous)
 
     def apply(self, facts):
-        if facts.order_id is None:
+        if not _is_remembered(facts):
             return
         order = self._orders.setdefault(facts.order_id, _Order())
         self._forget(order)
@@ -161,6 +172,28 @@ class Orders:
         self._note(order, facts)
         if not is_over:
             self._merge(order, facts)
+        self._touch(order, facts)
+        self._forget_beyond_limit()
+
+    def _touch(self, order, facts):
+        """The order is now the last to be forgotten."""
+        ends = facts.status is not None and facts.status.lower() in TERMINAL
+        is_only_end = ends and order.is_terminal and order.members.keys() <= {"time", "status"}
+        kept = self.settings.retention_seconds if is_only_end else self.settings.horizon_seconds
+        order.until = max(self._now, self.newest // 1000) + kept
+        self._orders[facts.order_id] = self._orders.pop(facts.order_id)
+
+    def _forget_beyond_limit(self):
+        size = len(self._orders) * ORDER_BYTES
+        if size + len(self._orders) * LONGEST_ID <= self.settings.max_bytes:
+            return
+        size += sum(len(each.encode()) for each in self._orders)
+        # What does not count any more, then from the one that was touched longest ago.
+        for order_id in sorted(self._orders, key=lambda each: self._lives(self._orders[each].until)):
+            if size <= self.settings.max_bytes:
+                break
+            size -= ORDER_BYTES + len(order_id.encode())
+            del self._orders[order_id]
 
     def _forget(self, order):
         order.members = {name: each for name, each in order.members.items() if self._alive(order, name)}
@@ -182,16 +215,23 @@ class Orders:
     def _merge(self, order, facts):
         now = self._now
         order.members["time"] = (facts.time, now)
+
+        def say(name, value):
+            order.members[name] = (value, now)
+            if isinstance(value, str) and len(value.encode()) > LONGEST_TEXT:
+                del order.members[name]
+
         if facts.status is not None:
-            order.members["status"] = (facts.status, now)
+            say("status", facts.status)
             if order.is_terminal:
                 order.members = {name: order.members[name] for name in ("time", "status")}
                 order.start = order.start_set = 0
                 return
-        order.members["place"] = (facts.place, now)
+        say("place", facts.place)
         if "slot" in facts.members:
             order.members.pop("slot_date", None)
-        order.members |= {name: (value, now) for name, value in facts.members.items()}
+        for name, value in facts.members.items():
+            say(name, value)
         if self.settings.schedule:
             start = self._start(order)
             if start != order.start:
@@ -203,7 +243,7 @@ class Orders:
 
     def _start(self, order):
         date = self._date(order)
-        if "slot" not in order.members or date is None:
+        if not {"slot", "place"} <= order.members.keys() or date is None:
             return 0
         start = instant(date, order.members["slot"][0][0], self.settings.zone_of(order.members["place"][0]))
         return start if start > 0 else 0

@@ -125,6 +125,7 @@ class Settings:
     schedule: bool = True
     horizon_seconds: int = 14 * 86_400
     retention_seconds: int = 86_400
+    max_bytes: int = 128 << 20
     max_lateness_ms: int = 15 * 60_000
     spread_seconds: int = 0
     infer_status_changes: bool = False

@@ -50,6 +50,13 @@ CASES = (
         20,
         ("--set", "state.horizon=12h", "--set", "state.terminal-retention=1h", "--set", "schedule.spread=90s"),
     ),
+    # Some hundred orders a partition.
+    Case(
+        "a small memory",
+        Settings("Europe/Berlin", max_bytes=65_536),
+        80,
+        ("--set", "state.max-bytes=65536"),
+    ),
     Case(
         "status changes from snapshots",
         Settings("Europe/Berlin", infer_status_changes=True),

@@ -159,6 +159,31 @@ class Fold(unittest.TestCase):
         self.orders.begin(2**63 - 1)
         self.assertEqual(self.take(2, event_id="a"), [(None, None)])
 
+    def test_beyond_the_limit_the_order_that_was_touched_longest_ago_is_forgotten(self):
+        self.settings.max_bytes = 2 * (orders.ORDER_BYTES + 2)
+
+        def take(minute, order_id):
+            order = {"id": order_id, "place_id": "42", "status": "pending"}
+            return self.take(minute, event_id=order_id, order=order)
+
+        sent = [(None, None)]
+        self.assertEqual([take(0, "o1"), take(1, "o2"), take(2, "o1"), take(3, "o3")], [sent, sent, "duplicate", sent])
+        self.assertEqual([take(4, "o1"), take(5, "o2")], ["duplicate", sent])
+        # What has expired makes room.
+        self.settings.retention_seconds = 60
+        order = {"id": "o1", "place_id": "42", "status": "failed"}
+        self.assertEqual(self.take(6, "ORDER_STATUS_CHANGED", order=order), [("pending", "failed")])
+        self.assertEqual([take(8, "o3"), take(9, "o2")], [sent, "duplicate"])
+
+    def test_a_long_text_is_as_one_that_was_never_said(self):
+        self.assertEqual(self.take(0, "ORDER_STATUS_CHANGED", status="x" * 64), [("unknown", "x" * 64)])
+        self.assertEqual(self.take(1, "ORDER_STATUS_CHANGED", status="x" * 65), [("x" * 64, "x" * 65)])
+        self.assertEqual(self.take(2, "ORDER_STATUS_CHANGED", status="x"), [("unknown", "x")])
+        for count, expected in ((255, "duplicate"), (256, [(None, None)])):
+            order = {"id": "i" * count, "place_id": "p" * 65, "status": "pending"}
+            self.take(3, event_id="e", order=order)
+            self.assertEqual(self.take(4, event_id="e", order=order), expected)
+
     def test_the_whole_day_is_no_slot(self):
         self.take(
             0,

@@ -16,11 +16,12 @@ struct ScheduleReaderTests {
 
     /// What is shown of these records, `minutes after the slot's start: type number state reason`.
     private func told(
-        _ events: [SampleRecord], watermark: WallTime, order: String? = nil, place: String? = nil
+        _ events: [SampleRecord], watermark: WallTime, order: String? = nil, place: String? = nil,
+        rules: OrderRules = OrderRules()
     ) throws -> [String] {
         let memory = Memory()
         var reader = ScheduleReader(
-            rules: try ExtractionRules(), orders: OrderRules(), topic: "orders.events",
+            rules: try ExtractionRules(), orders: rules, topic: "orders.events",
             filter: .init(order: order, place: place))
         reader.begin(0, watermark: TimerWatermark(watermark), now: max(watermark, start + 30 * 86_400_000))
         for (offset, event) in events.enumerated() {
@@ -64,6 +65,19 @@ struct ScheduleReaderTests {
                 "0: o2 0 dropped already_started", "15: o2 1 dropped already_started", "30: o2 2 gone",
                 "45: o2 3 pending",
             ])
+    }
+
+    @Test("an order's timers are forgotten with it, beyond the limit of the state")
+    func forgotten() throws {
+        let events = ["o1", "o2"].map { event($0, status: "pending", slot: slot, at: morning) }
+        var rules = OrderRules()
+        rules.maxBytes = OrderBlock.countedSize + 2
+        #expect(
+            try told(events, watermark: morning, order: "o1", rules: rules)
+                == (0...3).map { "\($0 * 15): o1 \($0) dropped forgotten" })
+        #expect(
+            try told(events, watermark: morning, order: "o2", rules: rules)
+                == (0...3).map { "\($0 * 15): o2 \($0) pending" })
     }
 
     @Test("an order's timers that an event has cancelled are shown with the reason: moved, ended")

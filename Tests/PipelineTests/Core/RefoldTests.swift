@@ -26,27 +26,39 @@ struct RefoldTests {
         "crash and refold at every step of a script gives the bytes, drops and reasons of the run without a crash",
         arguments: UInt64(0)..<10)
     func everyStep(seed: UInt64) throws {
-        try checkEveryStep(of: Script(seed: seed), seed: seed)
+        let calm = try checkEveryStep(of: Script(seed: seed), seed: seed)
+        #expect(calm.timers > 0, "seed \(seed)")
     }
 
     @Test(
         "so it does where records come from the future and the past: what they count as is bounded by the clock",
         arguments: UInt64(0)..<10)
     func strangeTimes(seed: UInt64) throws {
-        var script = Script(seed: seed)
-        script.makeTimesStrange(seed: seed)
+        let script = Script(seed: seed, isStrange: true)
         #expect(script.log.contains { $0.timestamp == .distantFuture }, "seed \(seed)")
-        try checkEveryStep(of: script, seed: seed)
+        let calm = try checkEveryStep(of: script, seed: seed)
+        #expect(calm.timers > 0, "seed \(seed)")
     }
 
-    private func checkEveryStep(of script: Script, seed: UInt64) throws {
+    @Test(
+        "so it does where the orders exceed the limit of the state: what is forgotten follows from two horizons of the log",
+        arguments: UInt64(0)..<15)
+    func limit(seed: UInt64) throws {
+        var script = Script(seed: seed)
+        // Of nine.
+        script.maxOrders = 4
+        let calm = try checkEveryStep(of: script, seed: seed)
+        #expect(calm.forgottenOrders > 10, "seed \(seed)")
+    }
+
+    /// - Returns: the counts of the run without trouble.
+    private func checkEveryStep(of script: Script, seed: UInt64) throws -> Counts {
         var calm = try script.makeDriver()
         var states: [[OrderView]] = []
         for step in script.steps {
             try script.perform(step, on: &calm)
             states.append(calm.orderViews)
         }
-        #expect(calm.counts.timers > 0, "seed \(seed)")
         for trouble in Trouble.allCases {
             var driver = try script.makeDriver()
             for (index, step) in script.steps.enumerated() {
@@ -71,6 +83,7 @@ struct RefoldTests {
                 #expect(driver.counts.dropped(drop) == calm.counts.dropped(drop), "seed \(seed), \(trouble), \(drop)")
             }
         }
+        return calm.counts
     }
 
     @Test("what a commit splits off a batch is extracted again, with the clock of its own transaction")
@@ -131,16 +144,20 @@ private struct Script {
 
     private(set) var log: [SampleRecord] = []
     private(set) var steps: [Step] = []
-    private var isStrange = false
+    private let isStrange: Bool
+    /// How many orders the state may have.
+    var maxOrders: Int?
 
-    init(seed: UInt64) {
+    /// - Parameter isStrange: some records have a time before or after all others. No order moves to another place then.
+    init(seed: UInt64, isStrange: Bool = false) {
+        self.isStrange = isStrange
         var random = SeededGenerator(seed: seed)
         var now = ScheduleDriver.morning
         var pending = 0
         for index in 0..<140 {
             now += random.time(0...(40 * ScheduleDriver.minute))
             if random.chance(3) { now += random.time(0...(2 * ScheduleDriver.day)) }
-            log.append(Self.record(index, at: now, log, &random))
+            log.append(record(index, at: now, &random))
             pending += 1
             guard random.chance(40) else { continue }
             var step = Step(records: random.chance(15) ? pending / 2 : pending, now: now)
@@ -151,10 +168,11 @@ private struct Script {
             }
             steps.append(step)
         }
+        if isStrange { makeTimesStrange(seed: seed) }
     }
 
-    private static func record(
-        _ index: Int, at now: WallTime, _ log: [SampleRecord], _ random: inout SeededGenerator
+    private func record(
+        _ index: Int, at now: WallTime, _ random: inout SeededGenerator
     ) -> SampleRecord {
         if random.chance(15), let again = log.suffix(60).randomElement(using: &random) {
             var again = again
@@ -175,20 +193,20 @@ private struct Script {
                 ? nil : (random.chance(80) ? "\(slot.prefix(10)) " : "") + "\(slot.dropFirst(11).prefix(5))-23:30",
             at: random.chance(10) ? now - random.time(0...ScheduleDriver.day) : now,
             occurred: random.chance(15) ? now - random.time(0...ScheduleDriver.hour) : now,
-            id: random.chance(80) ? "e\(index)" : nil, place: "p\(random.chance(90) ? order % 3 + 1 : 2)",
-            orderExtra: random.chance(20) ? #","order_date":"2025-07-09","parent_order_id":"P\#(index)""# : nil)
+            id: random.chance(80) ? "e\(index)" : nil, place: "p\(random.chance(90) || isStrange ? order % 3 + 1 : 2)",
+            orderExtra: random.chance(20) ? #""order_date":"2025-07-09","parent_order_id":"P\#(index)""# : nil)
     }
 
-    /// Gives some records a time before all others, and some that set no slot a time after all others.
+    /// Gives some records a time before all others, and some that set neither slot nor date a time after all others.
     ///
     /// A fold from the log counts those as up to an hour earlier than the run does (ADR 51): no timer is due, and nothing
     /// expires, in that hour.
-    mutating func makeTimesStrange(seed: UInt64) {
+    private mutating func makeTimesStrange(seed: UInt64) {
         var random = SeededGenerator(seed: seed &+ 1_000)
-        isStrange = true
         for index in log.indices.dropFirst() {
             if random.chance(5) { log[index].timestamp = WallTime(milliseconds: random.time(-1...100)) }
-            if random.chance(20), !String(decoding: log[index].value ?? [], as: UTF8.self).contains("start_time") {
+            let text = String(decoding: log[index].value ?? [], as: UTF8.self)
+            if random.chance(20), !text.contains("start_time"), !text.contains("order_date") {
                 log[index].timestamp = .distantFuture
             }
         }
@@ -198,6 +216,8 @@ private struct Script {
         var orders = OrderRules()
         orders.horizon = isStrange ? .days(30) : .seconds(86_400)
         orders.terminalRetention = isStrange ? .days(30) : .seconds(6 * 3_600)
+        // An id has two bytes.
+        if let maxOrders { orders.maxBytes = maxOrders * (OrderBlock.countedSize + 2) }
         orders.schedule?.spread = .seconds(60)
         var driver = try ScheduleDriver(
             orders: orders, zones: ["p1": "Europe/Berlin", "p2": "America/New_York", "p3": "Asia/Tokyo"])

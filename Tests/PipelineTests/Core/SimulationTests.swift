@@ -68,7 +68,7 @@ private struct Simulation {
     final class Worker {
         var core: PipelineCore
         /// What its disk holds, by partition.
-        var checkpoints: [Int: (offset: Int, blocks: [[UInt8]: [UInt8]])] = [:]
+        var checkpoints: [Int: (offset: Int, blocks: [OrderKey: [UInt8]])] = [:]
         var owned: [Int: Position] = [:]
         var ticks: [Int: (time: WallTime, end: Int)] = [:]
 
@@ -300,8 +300,8 @@ private struct Simulation {
     private func checkpoint(_ worker: Worker) {
         for (partition, position) in worker.owned {
             var saved = worker.checkpoints[partition] ?? (0, [:])
-            worker.core.orders.states.takeChanges(of: Int32(partition)) { id, block in
-                saved.blocks[Array(id)] = block.map { Array($0) }
+            worker.core.orders.states.takeChanges(of: Int32(partition)) { key, block in
+                saved.blocks[key] = block.map { Array($0) }
             }
             saved.offset = position.offset
             worker.checkpoints[partition] = saved

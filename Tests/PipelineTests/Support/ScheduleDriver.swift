@@ -37,7 +37,7 @@ struct ScheduleDriver: ~Copyable {
     /// The clock that bounds the records' times; nil: nothing does.
     var recordClock: WallTime?
     /// The blocks of its checkpoint, by order id.
-    private var saved: [[UInt8]: [UInt8]] = [:]
+    private var saved: [OrderKey: [UInt8]] = [:]
     private let memory = Memory()
 
     init(
@@ -131,8 +131,8 @@ struct ScheduleDriver: ~Copyable {
 
     /// The process dies, and another one loads the checkpoint that this one wrote at the committed offset.
     mutating func restart() throws {
-        var blocks: [[UInt8]: [UInt8]] = saved
-        core.orders.states.takeChanges(of: 0) { id, block in blocks[Array(id)] = block.map { Array($0) } }
+        var blocks = saved
+        core.orders.states.takeChanges(of: 0) { key, block in blocks[key] = block.map { Array($0) } }
         saved = blocks
         let newest = core.orders.newest(in: 0)
         core = try PipelineCore(configuration, recipients: .table(table))

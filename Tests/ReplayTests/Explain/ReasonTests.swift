@@ -43,7 +43,7 @@ struct ReasonTests {
 
     @Test("of timers: the sentence, when it is due or when an event cancels it")
     func timers() throws {
-        let told = try Told(Self.day())
+        let (told, full) = (try Told(Self.day()), try Told(Self.fullState()))
         for drop in TimerDrop.allCases {
             let (sentence, isSettledOnly) =
                 switch drop {
@@ -56,9 +56,14 @@ struct ReasonTests {
                 case .noSlot: ("no_slot, the order has no time slot", true)
                 case .noSubscriber: ("no_subscriber, nobody had subscribed to the place", false)
                 case .staleToken: ("stale_token, no device of the place was seen for subscriptions.max-age", false)
+                case .forgotten:
+                    (
+                        "forgotten, they were of orders that were forgotten: their partition exceeded state.max-bytes",
+                        true
+                    )
                 }
             let dropped = told.all.filter { $0.explanation.outcome == .dropped(drop) }
-            let settling = told.all.filter { $0.explanation.settled[drop] != nil }
+            let settling = (told.all + full.all).filter { $0.explanation.settled[drop] != nil }
             #expect(isSettledOnly ? !settling.isEmpty : !dropped.isEmpty, "no timer is \(drop.label)")
             for each in dropped {
                 #expect(each.firstLine.hasSuffix(": not sent: \(sentence)"), "\(each.report.text)")
@@ -288,6 +293,15 @@ struct ReasonTests {
                 try body(pairs.map { EventHeader(name: memory.copy($0.0), value: memory.copy($0.1)) })
             }
         }
+    }
+
+    /// Two orders fit into the state, and a third comes.
+    private static func fullState() throws -> ToyPipeline {
+        var toy = try ToyPipeline { $0.orders.maxBytes = 1_000 }
+        try toy.subscribe("early", to: "shop")
+        for order in ["first", "second", "third"] { toy.order(order, slot: "13:00", status: "pending") }
+        try toy.transact([100, 0, 0])
+        return toy
     }
 
     private static func day() throws -> ToyPipeline {

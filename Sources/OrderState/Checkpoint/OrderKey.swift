@@ -1,0 +1,31 @@
+import Digests
+
+/// How a checkpoint finds an order of a partition: half of the SHA-256 of its id.
+package struct OrderKey: Hashable, Comparable, Sendable {
+    /// The first 16 bytes of the hash, as numbers that compare like them.
+    private let high: UInt64
+    private let low: UInt64
+
+    package static let size = 16
+
+    package init(of id: UnsafeRawBufferPointer) {
+        (high, low) = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
+            guard let base = hash.baseAddress else { return (0, 0) }
+            SHA256.hash(id, into: base)
+            return (
+                UInt64(bigEndian: base.load(as: UInt64.self)),
+                UInt64(bigEndian: base.load(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+
+    /// Writes ``size`` bytes.
+    func write(to target: UnsafeMutableRawPointer) {
+        target.storeBytes(of: high.bigEndian, as: UInt64.self)
+        target.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+    }
+
+    package static func < (left: OrderKey, right: OrderKey) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
