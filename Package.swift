@@ -147,7 +147,8 @@ let package = Package(
         .testTarget(
             name: "SubscriptionsTests",
             dependencies: ["Digests", "Events", "StageSupport", "StateStore", "Subscriptions", "TestSupport"]),
-        .testTarget(name: "FanOutTests", dependencies: ["Events", "FanOut", "StageSupport", "Subscriptions"]),
+        .testTarget(
+            name: "FanOutTests", dependencies: ["Events", "FanOut", "StageSupport", "Subscriptions", "TestSupport"]),
         .testTarget(
             name: "DispatchRecordsTests",
             dependencies: [

@@ -11,6 +11,9 @@ struct AudienceIndex: ~Copyable {
     private var places = [Place](repeating: Place(), count: 1_024)
     private var stamp: UInt32 = 1
     private var count = 0
+    /// Random, so that nobody can choose audiences that collide; no output depends on them.
+    private let seed = UInt64.random(in: .min ... .max)
+    private let multiplier = UInt64.random(in: .min ... .max) | 1
 
     mutating func removeAll() {
         count = 0
@@ -54,9 +57,9 @@ struct AudienceIndex: ~Copyable {
         }
     }
 
-    /// Hashes eight bytes per step. Swift's own hashing resists chosen keys, which a single batch does not need.
-    static func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
-        var hash = UInt64(truncatingIfNeeded: text.count) ^ 0x9E37_79B9_7F4A_7C15
+    /// Hashes eight bytes per step.
+    func hash(_ text: UnsafeRawBufferPointer) -> UInt32 {
+        var hash = UInt64(truncatingIfNeeded: text.count) ^ seed
         var position = 0
         while position + 8 <= text.count {
             hash = fold(hash ^ text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
@@ -70,8 +73,8 @@ struct AudienceIndex: ~Copyable {
         return UInt32(truncatingIfNeeded: fold(hash ^ rest))
     }
 
-    private static func fold(_ number: UInt64) -> UInt64 {
-        let product = number.multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
+    private func fold(_ number: UInt64) -> UInt64 {
+        let product = number.multipliedFullWidth(by: multiplier)
         return product.high ^ product.low
     }
 }

@@ -78,7 +78,7 @@ public struct AudienceList: ~Copyable {
     /// Ends the audience whose text starts at `start`; removes the text again if the list has it already.
     private mutating func close(from start: Int, for notification: Int) {
         let added = Self.slice(text.bytes, from: start, to: text.count)
-        let hash = AudienceIndex.hash(added)
+        let hash = index.hash(added)
         var place = index.start(of: hash)
         while let audience = index.audience(from: &place, of: hash) {
             guard sameBytes(bytes(audience), added) else { continue }

@@ -8,7 +8,7 @@ package struct Recipients: Equatable, Sendable {
     package var platforms: PlatformSet
     /// Devices left out because they were not seen for too long (docs/rules.md §5.3 row 20).
     package var stale: Int
-    /// An audience has more devices than were read, so that some are missing here.
+    /// The event's audiences have more devices than are read, so that some are missing here.
     package var isTruncated = false
 
     package static let none = Recipients(devices: 0..<0, platforms: [], stale: 0)
@@ -52,16 +52,25 @@ package struct FanOut: ~Copyable {
     /// The first notification of the latest resolution, and where the links of each notification start.
     private var first = 0
     private var linkStarts: [Int] = []
+    /// Of each notification, whether its event's audiences had more devices than are read, up to its own.
+    private var isCut: [Bool] = []
+    /// The record whose event each audience was counted for.
+    private var countedFor: [Int] = []
     /// How many notifications one call of a resolver covers; shrinks when most of an answer had to be discarded.
     private var window = Int.max
-    /// The positions of the latest recipients in the list, if they are not one contiguous range of it.
+    /// Positions of recipients in the list, if they are not one contiguous range of it.
     private var selection: [Int32] = []
     private var isSelection = false
+    /// Of each audience some of whose devices are left out, the recipients at a time, and how much of the selection they
+    /// are: an event may ask for them ten thousand times.
+    private var selected: [(time: WallTime, recipients: Recipients)?] = []
+    private var selectedCount = 0
     private var chosen = DeviceSet()
 
     /// - Parameters:
     ///   - maxAge: devices last seen longer than this before the event are left out.
-    ///   - maxDevices: per audience, at most one device more than this is read, enough to see that it is too many.
+    ///   - maxDevices: of the audiences of an event, no more is read once they have more devices than this, stale ones
+    ///     included: enough to see that they are too many.
     ///   - requestApps: the apps whose devices requests reach; empty: all.
     package init(
         audienceRule: any AudienceRule, recipients: RecipientSource, maxAge: Duration, maxDevices: Int = Int.max - 1,
@@ -138,6 +147,12 @@ package struct FanOut: ~Copyable {
         list.removeAll(audiences: audiences.count)
         ranges.removeAll(keepingCapacity: true)
         ranges.append(contentsOf: repeatElement(nil, count: audiences.count))
+        selected.removeAll(keepingCapacity: true)
+        selected.append(contentsOf: repeatElement(nil, count: audiences.count))
+        selectedCount = 0
+        isCut.removeAll(keepingCapacity: true)
+        countedFor.removeAll(keepingCapacity: true)
+        countedFor.append(contentsOf: repeatElement(-1, count: audiences.count))
         if let resolver {
             try resolver.resolve(audiences, into: &list)
             collectRanges()
@@ -175,12 +190,21 @@ package struct FanOut: ~Copyable {
         guard linkStarts.indices.contains(place + 1) else { return result }
         let links = linkStarts[place]..<linkStarts[place + 1]
         let time = batch.notifications[notification].eventTime
-        // A resolver's answer is whole, however long it is.
-        result.isTruncated =
-            resolver == nil
-            && links.contains { (ranges[audiences.links[$0].audience]?.count ?? 0) > maxDevices }
-        if links.count == 1, resolver == nil {
-            let range = ranges[audiences.links[links.lowerBound].audience] ?? 0..<0
+        result.isTruncated = isCut[place]
+        guard links.count == 1 else {
+            startSelection(&result)
+            selectUnion(links, at: time, &result)
+            return endSelection(result)
+        }
+        let audience = audiences.links[links.lowerBound].audience
+        if let known = selected[audience], known.time == time {
+            isSelection = true
+            result = known.recipients
+            result.isTruncated = isCut[place]
+            return result
+        }
+        let range = ranges[audience] ?? 0..<0
+        if resolver == nil {
             if isFresh(range, at: time, &result) { return result }
             startSelection(&result)
             select(range, at: time, &result)
@@ -188,7 +212,9 @@ package struct FanOut: ~Copyable {
             startSelection(&result)
             selectUnion(links, at: time, &result)
         }
-        result.devices = 0..<selection.count
+        result = endSelection(result)
+        selected[audience] = (time, result)
+        selectedCount = selection.count
         return result
     }
 
@@ -219,16 +245,26 @@ package struct FanOut: ~Copyable {
     ) throws(SubscriptionTableError) -> Int {
         var link = 0
         var devices = 0
+        // The devices of the event's audiences, each audience once. A resolver's answer is whole, however long it is.
+        var counted = 0
         linkStarts.append(0)
         for index in notifications {
             while link < audiences.links.count, audiences.links[link].notification == index {
-                devices += try range(of: audiences.links[link].audience).count
+                let audience = audiences.links[link].audience
                 link += 1
+                guard counted <= maxDevices else { continue }
+                let count = try range(of: audience).count
+                devices += count
+                if resolver == nil, countedFor[audience] != batch.notifications[index].record {
+                    countedFor[audience] = batch.notifications[index].record
+                    counted += count
+                }
             }
             linkStarts.append(link)
-            if isLastOfEvent(index, of: batch, notifications.upperBound), devices > limit {
-                return index + 1
-            }
+            isCut.append(counted > maxDevices)
+            guard isLastOfEvent(index, of: batch, notifications.upperBound) else { continue }
+            if devices > limit { return index + 1 }
+            counted = 0
         }
         return notifications.upperBound
     }
@@ -269,8 +305,14 @@ package struct FanOut: ~Copyable {
 
     private mutating func startSelection(_ result: inout Recipients) {
         isSelection = true
-        selection.removeAll(keepingCapacity: true)
+        selection.removeSubrange(selectedCount...)
         result.platforms = []
+    }
+
+    private func endSelection(_ result: Recipients) -> Recipients {
+        var result = result
+        result.devices = selection.count == selectedCount ? 0..<0 : selectedCount..<selection.count
+        return result
     }
 
     private mutating func select(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) {

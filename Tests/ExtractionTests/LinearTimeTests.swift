@@ -1,4 +1,4 @@
-import Glibc
+import TestSupport
 import Testing
 
 @testable import Events
@@ -111,16 +111,8 @@ struct LinearTimeTests {
     func growth(_ shape: Shape) throws {
         var once = Trial(shape.kind, shape.make(shape.size))
         var twice = Trial(shape.kind, shape.make(2 * shape.size))
-        // The best of several, taken in turns; more of them only where a machine is busy.
-        var ratio = Double.infinity
-        for _ in 0..<4 where ratio > 2.3 {
-            for _ in 0..<5 {
-                once.run()
-                twice.run()
-            }
-            ratio = Double(twice.best) / Double(once.best)
-        }
-        #expect(ratio <= 2.3, "\(once.best) ns, then \(twice.best) ns")
+        let growth = Growth({ once.run() }, twice: { twice.run() })
+        #expect(growth.isLinear, "\(growth)")
     }
 }
 
@@ -132,8 +124,6 @@ private struct Trial: ~Copyable {
     private var orders: Extractor?
     private var requests = RequestExtractor(rules: RequestRules())
     private var broadcasts = BroadcastExtractor()
-    /// The least CPU time of this thread for one extraction, in nanoseconds.
-    private(set) var best = Int.max
 
     init(_ kind: LinearTimeTests.Shape.Kind, _ record: TestRecord) {
         let value = OwnedBytes(record.value ?? [])
@@ -156,7 +146,6 @@ private struct Trial: ~Copyable {
 
     mutating func run() {
         batch.removeNotifications()
-        let start = Self.now
         switch kind {
         case .orders:
             var history = NoHistory()
@@ -164,12 +153,5 @@ private struct Trial: ~Copyable {
         case .requests: _ = requests.extract(0, in: &batch)
         case .broadcasts: _ = broadcasts.extract(batch.records[0], headers: batch.headers[...])
         }
-        best = min(best, Self.now - start)
-    }
-
-    private static var now: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 }

@@ -11,7 +11,7 @@ struct SubscriptionFields {
     var locale: UnsafeRawBufferPointer?
     var registeredAt: WallTime?
     var lastSeenAt: WallTime?
-    /// One sentence each. They never quote a value: it may be a token in the wrong place.
+    /// One sentence each, once. They never quote a value: it may be a token in the wrong place.
     private(set) var problems: [String] = []
 
     init() {}
@@ -19,7 +19,7 @@ struct SubscriptionFields {
     /// Reads a record's value. Ignores unknown members; if a member occurs twice, the last one counts.
     init(_ value: JSONValue) {
         guard value.isObject else {
-            problems.append("the value is not a JSON object")
+            add("the value is not a JSON object")
             return
         }
         var members = value.members
@@ -37,7 +37,7 @@ struct SubscriptionFields {
                 let found = text(value, "environment")
                 guard let known = PushEnvironment.allCases.first(where: { found.elementsEqual($0.rawValue.utf8) })
                 else {
-                    problems.append("environment is neither \(Self.list(PushEnvironment.allCases))")
+                    add("environment is neither \(Self.list(PushEnvironment.allCases))")
                     continue
                 }
                 environment = known
@@ -58,30 +58,30 @@ struct SubscriptionFields {
         case .place, .user, .channel: break
         case .device:
             if !Self.isOwn(audience, token: token) {
-                problems.append("audience is the device of another token: a device subscribes to its own SHA-256 alone")
+                add("audience is the device of another token: a device subscribes to its own SHA-256 alone")
             }
-        case nil: problems.append("audience is not \(Audience.allowed)")
+        case nil: add("audience is not \(Audience.allowed)")
         }
         if !(1...4_096).contains(token.count) {
-            problems.append("token has \(token.count) bytes, allowed are 1 to 4,096")
+            add("token has \(token.count) bytes, allowed are 1 to 4,096")
         } else if !Self.isVisible(token) {
-            problems.append("token contains whitespace, a control character, or bytes that are not UTF-8")
+            add("token contains whitespace, a control character, or bytes that are not UTF-8")
         }
         if app.count > 255 || !app.isEmpty && !Self.isVisible(app) {
-            problems.append("app is longer than 255 bytes, or contains whitespace or a control character")
+            add("app is longer than 255 bytes, or contains whitespace or a control character")
         }
         guard let platform else {
-            problems.append("platform is neither \(Self.list(Platform.allCases))")
+            add("platform is neither \(Self.list(Platform.allCases))")
             return
         }
         switch platform {
         case .fcm: break
         case .apns:
             if !token.isEmpty, !Self.isHex(token) {
-                problems.append("an APNs token is an even number of hex digits")
+                add("an APNs token is an even number of hex digits")
             }
             if app.isEmpty {
-                problems.append("an APNs subscription needs its app: the bundle id is the topic")
+                add("an APNs subscription needs its app: the bundle id is the topic")
             }
         }
     }
@@ -100,12 +100,13 @@ struct SubscriptionFields {
     }
 
     mutating func add(_ problem: String) {
-        problems.append(problem)
+        // A value may have a member, with the same mistake, a hundred thousand times.
+        if !problems.contains(problem) { problems.append(problem) }
     }
 
     private mutating func text(_ value: JSONValue, _ name: String) -> UnsafeRawBufferPointer {
         guard let text = value.string else {
-            problems.append("\(name) is not a string")
+            add("\(name) is not a string")
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
         return text.bytes
@@ -113,7 +114,7 @@ struct SubscriptionFields {
 
     private mutating func time(_ value: JSONValue, _ name: String) -> WallTime? {
         guard let time = WallTime(value) else {
-            problems.append("\(name) is neither an ISO 8601 time nor seconds or milliseconds since 1970")
+            add("\(name) is neither an ISO 8601 time nor seconds or milliseconds since 1970")
             return nil
         }
         return time
