@@ -86,7 +86,8 @@ extension BroadcastCore {
         }
         try deadLetters.withHeaders(of: letter, for: record, of: settings.topic, own: broadcast.headers[...]) {
             headers in
-            try sink.deadLetter(key: record.key, value: record.value, headers: headers)
+            try sink.deadLetter(
+                key: record.key, value: record.value, headers: headers, own: broadcast.headers.count)
         }
     }
 

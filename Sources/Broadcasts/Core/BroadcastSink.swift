@@ -6,7 +6,10 @@ package protocol BroadcastSink: ~Copyable {
     /// One device's push.
     mutating func dispatch(_ record: DispatchRecord) throws
 
-    /// A broadcast that cannot be sent: the original key, value and headers, and the reason's headers after them.
+    /// A broadcast that cannot be sent: the original key, value and headers, of which there are `own`, and the reason's headers
+    /// after them.
     mutating func deadLetter(
-        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>) throws
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>,
+        own: Int
+    ) throws
 }

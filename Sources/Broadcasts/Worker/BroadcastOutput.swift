@@ -8,6 +8,8 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     private let deadLetters: ProducerTopic
     private let journal: ProducerTopic
     private let slot: String
+    /// Whether dead letters are cut as ``TruncatedDeadLetter`` says.
+    var truncatesDeadLetters = false
 
     /// Makes the producer, fetches the metadata of its topics and fences its predecessor.
     ///
@@ -31,9 +33,16 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     }
 
     mutating func deadLetter(
-        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>,
+        own: Int
     ) throws(KafkaError) {
-        try transaction.write(to: deadLetters, key: key, value: value, headers: headers)
+        guard truncatesDeadLetters else {
+            return try transaction.write(to: deadLetters, key: key, value: value, headers: headers)
+        }
+        let cut = TruncatedDeadLetter(key: key, value: value, headers: headers, own: own)
+        try cut.withHeaders { headers throws(KafkaError) in
+            try transaction.write(to: deadLetters, key: cut.key, value: cut.value, headers: headers)
+        }
     }
 
     /// Writes the journal's record, and commits.

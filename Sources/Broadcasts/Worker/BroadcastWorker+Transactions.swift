@@ -24,6 +24,7 @@ extension BroadcastWorker {
         context.meter.committed(core.open)
         deadLetters.committed(core.open.deadLetters, first: core.open.firstDeadLetter, logger)
         core.committed()
+        output.truncatesDeadLetters = false
         opened = nil
         backoff.reset()
         patience.hasWorked()
@@ -59,8 +60,11 @@ extension BroadcastWorker {
     /// Ends the open transaction after an error: nothing of it counts, unless the broker has committed it after all.
     mutating func endTransaction(after error: KafkaError) throws {
         context.meter.aborted()
-        if let refusal = output.transaction.takeRefusal() {
-            throw PipelineError.unplaceableRecord("the broker refuses a record, and always would: \(refusal)")
+        if let refusal = output.transaction.takeRefusal() ?? (error.kind.traits.isOfRecord ? error : nil) {
+            guard !output.truncatesDeadLetters else {
+                throw PipelineError.unplaceableRecord("the broker refuses a record, and always would: \(refusal)")
+            }
+            output.truncatesDeadLetters = true
         }
         if try patience.consider(error) { logger.warning("\(error); tried again") }
         nextAttempt = .now + backoff.next()

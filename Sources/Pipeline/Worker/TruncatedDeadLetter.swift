@@ -2,13 +2,13 @@
 /// its key, and as many of the record's own headers as fit. The reason is always whole.
 ///
 /// Its bytes are the dead letter's. Allocates: not for the hot path.
-struct TruncatedDeadLetter {
+package struct TruncatedDeadLetter {
     /// Of the value, and of the record's own headers together, their names included.
     static let mostBytes = 64 << 10
     static let mostKeyBytes = 4 << 10
 
-    let key: UnsafeRawBufferPointer?
-    let value: UnsafeRawBufferPointer?
+    package let key: UnsafeRawBufferPointer?
+    package let value: UnsafeRawBufferPointer?
     private var headers: [EventHeader] = []
     /// The names and sizes of what was cut.
     private var cuts: [(name: StaticString, size: [UInt8])] = []
@@ -16,7 +16,7 @@ struct TruncatedDeadLetter {
     /// - Parameters:
     ///   - headers: the record's own, then the reason.
     ///   - own: how many are the record's own.
-    init(
+    package init(
         key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>,
         own: Int
     ) {
@@ -40,7 +40,7 @@ struct TruncatedDeadLetter {
     private mutating func note(_ name: StaticString, _ size: Int) { cuts.append((name, Array(String(size).utf8))) }
 
     /// The headers that are kept, the reason, and what was cut.
-    func withHeaders<Failure: Error>(
+    package func withHeaders<Failure: Error>(
         _ body: (UnsafeBufferPointer<EventHeader>) throws(Failure) -> Void
     ) throws(Failure) {
         let sizes = cuts.flatMap(\.size)

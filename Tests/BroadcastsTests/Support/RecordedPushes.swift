@@ -32,7 +32,8 @@ struct RecordedPushes: BroadcastSink {
     }
 
     mutating func deadLetter(
-        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>,
+        own: Int
     ) throws {
         var letter = ["key": key.map(Self.text) ?? "", "value": value.map(Self.text) ?? ""]
         for header in headers { letter[Self.text(header.name)] = header.value.map(Self.text) }

@@ -177,6 +177,8 @@ class Cluster:
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
                 "queued.max.messages.kbytes": 262_144,
+                # Also bounds what a batch of zstd may become.
+                "receive.message.max.bytes": 1_000_000_000,
             }
         )
         reading = {partition for partition, end in ends.items() if end > 0}

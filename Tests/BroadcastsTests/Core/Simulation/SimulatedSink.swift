@@ -16,9 +16,10 @@ struct SimulatedSink: BroadcastSink {
     }
 
     mutating func deadLetter(
-        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>,
+        own: Int
     ) throws {
         try faults.step()
-        try passes.deadLetter(key: key, value: value, headers: headers)
+        try passes.deadLetter(key: key, value: value, headers: headers, own: own)
     }
 }

@@ -1,0 +1,279 @@
+"""Whatever a record's bytes are, the others are sent: a hostile producer writes to every topic that is read, beside honest traffic.
+Pipeline, broadcasts and sender go on, each honest push is written once and accepted once, and memory stays within a limit."""
+
+import collections
+import json
+import pathlib
+import random
+import re
+import sys
+import time
+
+from generator.broadcasts import subscribed
+from generator.hostile import HostileProducer
+from generator.inputs import Input, compact, event_about, subscription, subscription_key
+from harness.broadcasting import BroadcastWorld
+from harness.brokers import free_port
+from harness.daemon import Daemon, wait_for_daemons
+from harness.delivering import Sender
+from harness.scenario import main, scenario
+from harness.stand_in import StandIn
+from harness.waiting import Failure, expect, now_ms
+from model.pushes import read_requests
+
+SIZES = {"seconds": 12, "partitions": 3, "memory": 640}
+# Records a second: honest events and requests, and hostile ones.
+HONEST, HOSTILE = 60, 6
+PLACES, DEVICES, CHANNEL_DEVICES = 5, 3, 100
+# By role and in MiB, what docs/operations gives each process.
+PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
+CHANNEL = "honest"
+
+
+def device(name):
+    return f"honest-{name}"
+
+
+class Siege:
+    """One run: the topics, the three processes, what is written and what has to come of it."""
+
+    def __init__(self, harness):
+        self.harness, self.sizes, self.began = harness, harness.sizes, time.monotonic()
+        self.chance = random.Random(f"siege {harness.seed}")
+        self.world = BroadcastWorld(harness, "hostile", harness.cluster(), self.sizes.partitions, 0)
+        self.cluster, self.topics = self.world.cluster, self.world.topics
+        self.topics |= {name: f"{self.world.name}.{name}" for name in ("requests", "deliveries")}
+        self.stand_in = StandIn(harness.stand_in, self.world.folder / "providers", harness.seed)
+        self.hostile = HostileProducer(harness.seed, now_ms())
+        # By source of an honest record: the hashes of the tokens of whom it is for.
+        self.wanted, self.kinds, self.daemons, self.peaks = {}, collections.Counter(), [], {}
+        # One for each codec: a producer has one.
+        self.producers, self.sent, self.refused = {}, 0, collections.Counter()
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
+
+    def settings(self, instance, **more):
+        return self.world.settings(instance, workers=1, **more) | self.stand_in.settings()
+
+    def prepare(self):
+        settings = self.settings("operator") | {"delivery.retry": "1s,2s,5s"}
+        self.harness.command("topics", "create", "--partitions", str(self.sizes.partitions), settings=settings)
+        # As on topics of others: the broker bounds neither the size of a batch nor a record's time.
+        open_wide = {
+            "compression.type": "producer",
+            "message.timestamp.after.max.ms": str(2**63 - 1),
+            "max.message.bytes": "2000000",
+        }
+        for name in ("events", "requests", "broadcasts", "subscriptions", "dispatch"):
+            self.cluster.configure(self.topics[name], open_wide)
+        records = [
+            subscription(f"honest-{place}", device(f"{place}-{number}")) for place in range(PLACES) for number in range(DEVICES)
+        ]
+        for place in range(PLACES):
+            value = json.loads(subscription("x", device(f"{place}-0")).value) | {"audience": f"user/honest-{place}"}
+            records.append(Input(subscription_key(value["audience"], value["token"]), compact(value)))
+        records += [subscribed(CHANNEL, device(f"channel-{number}"), now_ms()) for number in range(CHANNEL_DEVICES)]
+        self.cluster.produce(self.topics["subscriptions"], records + self.hostile.subscriptions())
+
+    def start(self):
+        folder, binary = self.world.folder, self.harness.carillon
+        self.pipeline = Daemon("pipeline", folder, self.settings("pipeline") | {"topic.broadcasts": ""}, "earliest", binary)
+        self.broadcaster = self.world.daemon("broadcasts", workers=1)
+        settings = self.settings("sender", http=f"127.0.0.1:{free_port()}", delivery_reap="off")
+        settings |= {"delivery.retry": "1s,2s,5s", "delivery.give-up": "20s", "delivery.fcm-rate": 100_000_000}
+        self.sender = Sender("sender", folder, settings, "earliest", binary)
+        self.world.daemons += [self.pipeline, self.sender]
+        self.daemons = [self.pipeline, self.broadcaster, self.sender]
+        for each in self.daemons:
+            each.start()
+        self.world.wait_for_commits()
+        wait_for_daemons(
+            "every partition has a commit", lambda: len(self.committed("events")) == self.sizes.partitions, self.daemons
+        )
+        self.say("pipeline, broadcasts and sender are at work")
+
+    def committed(self, topic):
+        return self.cluster.committed(self.world.name, self.topics[topic])
+
+    # -- What is written ----------------------------------------------------------------------------
+
+    def attack(self, made):
+        self.kinds[made.kind] += 1
+        if made.codec not in self.producers:
+            large = {"message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 20, "enable.idempotence": False}
+            self.producers[made.codec] = self.cluster.producer(**{"compression.type": made.codec}, **large)
+        producer, topic, record = self.producers[made.codec], self.topics[made.topic], made.input
+        more = {} if made.timestamp is None else {"timestamp": made.timestamp}
+        # The topic of broadcasts has one partition.
+        partition = 0 if made.topic == "broadcasts" else self.chance.randrange(self.sizes.partitions)
+
+        def told(error, _):
+            self.refused["refused by the broker" if error else "taken"] += 1
+
+        producer.produce(topic, record.value, record.key, partition, on_delivery=told, headers=list(record.headers), **more)
+        producer.poll(0)
+
+    def produce_honest(self, topic, record, devices):
+        """One record, with whom it is for, by its coordinates."""
+
+        def told(error, message):
+            if error:
+                raise Failure(f"an honest record was not taken: {error}")
+            source = f"{message.topic()}/{message.partition()}/{message.offset()}"
+            self.wanted[source] = {subscription_key("", each).split(b"|")[1] for each in devices}
+
+        self.honest.produce(self.topics[topic], record.value, record.key, on_delivery=told)
+        self.honest.poll(0)
+
+    def produce_one(self, number):
+        place = self.chance.randrange(PLACES)
+        if number % 3:
+            # Without a slot there is no timer.
+            order = {"id": f"honest-{number}", "order_number": str(number), "place_id": f"honest-{place}", "status": "pending"}
+            devices = [device(f"{place}-{each}") for each in range(DEVICES)]
+            self.produce_honest("events", event_about(order, f"honest-{number}"), devices)
+        else:
+            body = {"request_id": f"honest-{number}", "audience": f"user/honest-{place}", "message": {"title": "Hello"}}
+            self.produce_honest("requests", Input(body["audience"].encode(), compact(body)), [device(f"{place}-0")])
+
+    def publish(self):
+        identity, record = self.world.broadcasts.to_channel(CHANNEL, now_ms())
+        self.produce_honest("broadcasts", record, [device(f"channel-{each}") for each in range(CHANNEL_DEVICES)])
+
+    def load(self):
+        self.honest = self.cluster.producer()
+        seconds, began, made, attacks, published = self.sizes.seconds, time.monotonic(), 0, 0, 0
+        restarts = [(share * seconds, each) for share, each in zip((0.3, 0.5, 0.7), self.daemons, strict=True)]
+        while (at := time.monotonic() - began) < seconds:
+            while made < at * HONEST:
+                self.produce_one(made)
+                made += 1
+            if attacks < at * HOSTILE:
+                self.attack(self.hostile.next())
+                attacks += 1
+            if published < at / 3:
+                self.publish()
+                published += 1
+            if restarts and restarts[0][0] < at:
+                self.restart(restarts.pop(0)[1])
+            for each in self.daemons:
+                each.expect_running()
+        # The last words are honest, in every partition: who is held up by what is before them does not come to them.
+        for number in range(made, made + 20 * self.sizes.partitions):
+            self.produce_one(number)
+        for producer in (*self.producers.values(), self.honest):
+            if producer.flush(60):
+                raise Failure("records were not delivered")
+        self.say(f"{made:,} honest records, {published} broadcasts; {attacks} hostile ones: {dict(self.refused)}")
+
+    def restart(self, daemon):
+        """Killed, and started again; the sender drains, since a push whose answer it has not seen would be sent again."""
+        self.note_peak(daemon)
+        if daemon is self.sender:
+            daemon.stop(45)
+        else:
+            daemon.kill()
+        daemon.start()
+        self.say(f"{daemon.name} starts again")
+
+    def note_peak(self, daemon):
+        found = PEAK.search(pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text())
+        self.peaks[daemon.name] = max(self.peaks.get(daemon.name, 0), int(found[1]) // 1024)
+
+    # -- What has to come of it ---------------------------------------------------------------------
+
+    def ended(self):
+        """By topic, partition and offset of the dispatch record: its outcomes."""
+        found = collections.defaultdict(list)
+        for record in self.cluster.stream(self.topics["deliveries"]):
+            value = json.loads(record.value)
+            found[value["topic"], value["partition"], value["offset"]].append(value["outcome"])
+        return found
+
+    def honest_pushes(self):
+        """The records of both dispatch topics that are of honest records."""
+        for topic in (self.topics["dispatch"], self.world.dispatch):
+            for record in self.cluster.stream(topic):
+                source = dict(record.headers or ()).get("source", b"").decode(errors="replace")
+                if source in self.wanted:
+                    yield source, record
+
+    def missing(self):
+        """The honest pushes that are not written, each as the source and the hash of the token."""
+        found = {(source, record.key) for source, record in self.honest_pushes()}
+        return [(source, key) for source, keys in self.wanted.items() for key in keys if (source, key) not in found]
+
+    def finish(self):
+        for topic in ("events", "requests"):
+            wait_for_daemons(
+                f"the pipeline is at the end of {topic}",
+                lambda topic=topic: self.committed(topic) == self.cluster.ends(self.topics[topic]),
+                self.daemons,
+                90,
+            )
+        self.say("the pipeline has read everything")
+        wait_for_daemons("every honest push is written", lambda: not self.missing(), self.daemons, 40)
+        self.say("every honest push is written")
+        places = [(each.topic, each.partition, each.offset) for _, each in self.honest_pushes()]
+
+        def have_ended():
+            ended = self.ended()
+            return all(each in ended for each in places)
+
+        wait_for_daemons("every honest push has an outcome", have_ended, self.daemons, 60)
+        for each in self.daemons:
+            self.note_peak(each)
+            self.say(f"{each.name} ended in {each.stop(45):.1f} s; at most {self.peaks[each.name]} MiB")
+        self.stand_in.end()
+
+    def verify(self):
+        found, accepted = collections.Counter(), collections.Counter()
+        for each in read_requests(self.stand_in.log):
+            accepted[each.device, each.message] += each.is_accepted
+        ended = self.ended()
+        for source, record in self.honest_pushes():
+            found[source, record.key] += 1
+            place = record.topic, record.partition, record.offset
+            if ended[place] != ["accepted"]:
+                raise Failure(f"the push of {source} at {place} ended as {ended[place]}")
+            push = record.key.decode(), dict(record.headers)["message-id"].decode()
+            if accepted[push] != 1:
+                raise Failure(f"the push of {source} was accepted {accepted[push]} times")
+        wanted = collections.Counter((source, key) for source, keys in self.wanted.items() for key in keys)
+        expect("honest pushes that are missing", list((wanted - found).items())[:5], [])
+        expect("honest pushes that are there twice", list((found - wanted).items())[:5], [])
+        if len(found) < HONEST * self.sizes.seconds:
+            raise Failure(f"only {len(found)} honest pushes")
+        letters = [dict(each.headers) for each in self.cluster.read(self.topics["dead-letters"])]
+        codes = collections.Counter(each["x-error-code"].decode() for each in letters)
+        self.say(f"{len(found)} honest pushes; dead letters {dict(codes)}; kinds {dict(self.kinds)}")
+        if "unreadable_batch" not in codes or len(codes) < 4:
+            raise Failure(f"hardly any hostile record was a dead letter: {codes}")
+        for name, peak in self.peaks.items():
+            if peak > self.sizes.memory:
+                raise Failure(f"{name} took {peak} MiB, more than {self.sizes.memory}")
+
+
+@scenario(
+    "whatever is written to the topics that are read, each honest push is written once and accepted once, and memory is bounded"
+)
+def hostile(harness):
+    siege = Siege(harness)
+    try:
+        siege.prepare()
+        siege.start()
+        siege.load()
+        siege.finish()
+        siege.verify()
+    except Failure:
+        missing = siege.missing()
+        siege.say(f"{len(missing)} honest pushes are missing: {missing[:3]}")
+        raise
+    finally:
+        siege.stand_in.end()
+        siege.world.kill_daemons()
+
+
+if __name__ == "__main__":
+    sys.exit(main("hostile", __doc__, globals(), sizes=SIZES))
