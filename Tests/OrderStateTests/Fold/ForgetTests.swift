@@ -57,6 +57,20 @@ struct ForgetTests {
         #expect(driver.orders.cancelled.forgottenOrders == 1)
     }
 
+    @Test("an order that has ended, and still counts, goes in its turn: after what is older, before what is newer")
+    func endedInItsTurn() throws {
+        var driver = try driver(maxBytes: three)
+        driver.append(created("o0", 0))
+        driver.append(event("o1", "ORDER_STATUS_CHANGED", status: "cancelled", at: morning + 1, id: "end"))
+        for index in 2...3 { driver.append(created("o\(index)", index)) }
+        try driver.process()
+        #expect(driver.views.keys.sorted() == ["o1", "o2", "o3"])
+        driver.append(created("o4", 4))
+        try driver.process()
+        #expect(driver.views.keys.sorted() == ["o2", "o3", "o4"])
+        #expect(driver.orders.cancelled.forgottenOrders == 1)
+    }
+
     @Test("an order that ended and was opened again lives as long as any other, whatever comes late")
     func openedAgain() throws {
         var driver = try driver(maxBytes: three)
