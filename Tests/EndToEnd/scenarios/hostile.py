@@ -275,5 +275,23 @@ def hostile(harness):
         siege.world.kill_daemons()
 
 
+@scenario("a traceparent of a megabyte costs a place with 2,000 devices less than 10 MB, and the event behind it is sent")
+def traceparent(harness):
+    world = harness.make_world("traceparent", partitions=1).create_topics()
+    world.cluster.produce(world.topics["subscriptions"], [subscription("many", f"made-up-{number}") for number in range(2_000)])
+    order = {"id": "o1", "order_number": "1", "place_id": "many", "status": "pending"}
+    events = [event_about(order, f"e{number}") for number in range(2)]
+    world.cluster.produce(world.topics["events"], [events[0]._replace(headers=(("traceparent", b"0" * 1_000_000),)), events[1]])
+    daemon = world.started()
+    world.wait_until_done()
+    daemon.stop()
+    pushes = world.cluster.read(world.topics["dispatch"])
+    expect("pushes", len(pushes), 4_000)
+    size = sum(len(each.key) + len(each.value) + sum(len(name) + len(value) for name, value in each.headers) for each in pushes)
+    print(f"{size / 1e6:.1f} MB for {len(pushes):,} pushes", flush=True)
+    if size > 10_000_000:
+        raise Failure(f"{size:,} bytes for {len(pushes):,} pushes")
+
+
 if __name__ == "__main__":
     sys.exit(main("hostile", __doc__, globals(), sizes=SIZES))
