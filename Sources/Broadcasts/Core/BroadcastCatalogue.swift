@@ -36,6 +36,7 @@ struct BroadcastCatalogue: ~Copyable {
 
     private mutating func judged(_ record: BroadcastRecord) -> StoredBroadcast {
         StoredBroadcast(record) { event, headers in
+            if let letter = record.unreadable { return .failed(letter) }
             switch extractor.extract(event, headers: headers[...]) {
             case .published(let broadcast):
                 if let letter = renderer.begin(broadcast, from: event, of: topic, headers: headers) {

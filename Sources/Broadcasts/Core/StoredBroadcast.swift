@@ -36,7 +36,8 @@ final class StoredBroadcast {
                 name: views[2 + 2 * index], value: record.headers[index].value == nil ? nil : views[3 + 2 * index])
         }
         let event = EventRecord(
-            partition: 0, offset: record.offset, timestamp: record.timestamp, key: views[0], value: views[1],
+            partition: 0, offset: record.offset, timestamp: record.timestamp,
+            key: record.unreadable == nil ? views[0] : nil, value: record.unreadable == nil ? views[1] : nil,
             headers: 0..<headers.count)
         self.memory = memory
         offset = record.offset

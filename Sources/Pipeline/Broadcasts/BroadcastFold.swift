@@ -1,3 +1,5 @@
+import KafkaClient
+
 /// Folds the records of `topic.broadcasts` into a view. No I/O and no clock.
 struct BroadcastFold {
     private(set) var view = BroadcastView()
@@ -17,6 +19,15 @@ struct BroadcastFold {
             view.records.append(record)
         }
         reach(record.offset + 1)
+    }
+
+    /// What could not be read is nobody's newest record: it stays until the log is cut.
+    mutating func take(unreadable batch: UnreadableBatch) {
+        guard batch.offsets.upperBound >= view.reached else { return }
+        let letter = DeadLetter.unreadableBatch(batch.offsets, batch.reason)
+        view.records.append(
+            BroadcastRecord(offset: batch.offsets.upperBound, timestamp: nil, key: [], value: [], unreadable: letter))
+        reach(batch.offsets.upperBound + 1)
     }
 
     /// Everything below the offset was taken.

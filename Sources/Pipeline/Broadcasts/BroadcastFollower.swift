@@ -113,6 +113,10 @@ private struct BroadcastReading: ~Copyable {
     private mutating func take() {
         for index in 0..<records.count {
             let view = records[index]
+            if let batch = records.unreadable.first(where: { $0.offsets.upperBound == view.offset }) {
+                fold.take(unreadable: batch)
+                continue
+            }
             // The broker refuses a record without a key: the topic is compacted.
             fold.take(
                 BroadcastRecord(

@@ -7,13 +7,19 @@ package struct BroadcastRecord: Sendable, Equatable {
     package var key: [UInt8]
     package var value: [UInt8]
     package var headers: [RecordHeader]
+    /// Why there are no bytes, where it stands for a batch that could not be read.
+    package var unreadable: DeadLetter?
 
-    package init(offset: Int64, timestamp: WallTime?, key: [UInt8], value: [UInt8], headers: [RecordHeader] = []) {
+    package init(
+        offset: Int64, timestamp: WallTime?, key: [UInt8], value: [UInt8], headers: [RecordHeader] = [],
+        unreadable: DeadLetter? = nil
+    ) {
         self.offset = offset
         self.timestamp = timestamp
         self.key = key
         self.value = value
         self.headers = headers
+        self.unreadable = unreadable
     }
 }
 

@@ -95,6 +95,20 @@ struct BroadcastCatalogueTests {
         }
     }
 
+    @Test("a batch that could not be read is a dead letter without key and value")
+    func unreadable() {
+        let letter = DeadLetter.unreadableBatch(3...7, "bad")
+        catalogue(TestBroadcasts()) { catalogue in
+            catalogue.update(
+                [BroadcastRecord(offset: 7, timestamp: nil, key: [], value: [], unreadable: letter)], reached: 8)
+            guard let stored = catalogue.broadcast(at: 7), case .failed(let found) = stored.content else {
+                Issue.record("it was accepted")
+                return
+            }
+            #expect(found == letter && stored.record.key == nil && stored.record.value == nil)
+        }
+    }
+
     @Test("a broadcast keeps its bytes, with its headers")
     func bytes() throws {
         let record = BroadcastRecord(

@@ -247,8 +247,10 @@ class Siege:
             raise Failure(f"only {len(found)} honest pushes")
         letters = [dict(each.headers) for each in self.cluster.read(self.topics["dead-letters"])]
         codes = collections.Counter(each["x-error-code"].decode() for each in letters)
+        bombed = {each["__connect.errors.topic"].decode() for each in letters if each["x-error-code"] == b"unreadable_batch"}
+        expect("topics with an unreadable batch", bombed, {self.topics[each] for each in ("broadcasts", "events", "requests")})
         self.say(f"{len(found)} honest pushes; dead letters {dict(codes)}; kinds {dict(self.kinds)}")
-        if "unreadable_batch" not in codes or len(codes) < 4:
+        if len(codes) < 4:
             raise Failure(f"hardly any hostile record was a dead letter: {codes}")
         for name, peak in self.peaks.items():
             if peak > self.sizes.memory:

@@ -1,3 +1,4 @@
+import KafkaClient
 import Testing
 
 @testable import Pipeline
@@ -29,6 +30,20 @@ struct BroadcastFoldTests {
         // Read a second time.
         fold.take(record(3, "a"), isTombstone: false)
         #expect(fold.view.records.map(\.offset) == [3, 7, 10])
+    }
+
+    @Test("a batch that could not be read stands at its last offset, twice if there are two, and replaces nothing")
+    func unreadable() {
+        var fold = BroadcastFold()
+        fold.take(record(0, ""), isTombstone: false)
+        for offsets in [Int64(1)...4, 5...5, 1...4] {
+            let partition = TopicPartition(topic: "broadcasts", partition: 0)
+            fold.take(unreadable: UnreadableBatch(partition: partition, offsets: offsets, reason: "bad"))
+        }
+        #expect(fold.view.records.map(\.offset) == [0, 4, 5] && fold.view.reached == 6)
+        #expect(fold.view.records.map { $0.unreadable?.code.label } == [nil, "unreadable_batch", "unreadable_batch"])
+        fold.take(record(6, ""), isTombstone: true)
+        #expect(fold.view.records.map(\.offset) == [4, 5])
     }
 
     @Test("it is as old as the question for the end that it has reached, not as the answer or the newest question")
