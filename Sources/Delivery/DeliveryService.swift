@@ -67,6 +67,9 @@ public final class DeliveryService: Sendable {
     }
 
     private func supervise() throws {
+        for warning in configuration.delivery.credentials.compactMap(LoadedCredential.warning) {
+            logger.warning("\(warning)")
+        }
         let context = try makeContext()
         let crew = Crew()
         for lane in lanes {

@@ -13,6 +13,10 @@ struct LaneRecordReader: ~Copyable {
         case unreadable(String)
     }
 
+    /// The most bytes of value and headers. A push is at most half as long, fully escaped; an outcome and a retry repeat what
+    /// a record says, and must fit into their topics.
+    static let maxSize = 64 << 10
+
     private let lane: String
     private let lanes: LaneMap
     private let credentials: CredentialMap
@@ -39,6 +43,10 @@ struct LaneRecordReader: ~Copyable {
             return .unreadable("\(error)")
         }
         guard lanes.lane(target.platform, app: target.app, target.environment) == lane else { return .other }
+        let size = own.reduce(record.value?.count ?? 0) { $0 + $1.name.count + ($1.value?.count ?? 0) }
+        guard size <= Self.maxSize else {
+            return .unreadable("its value and headers have \(size) bytes, at most \(Self.maxSize) are allowed")
+        }
         var note: RetryNote?
         switch stream {
         case .dispatch: break

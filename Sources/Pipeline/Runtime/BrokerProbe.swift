@@ -8,6 +8,8 @@ struct BrokerProbe: ~Copyable {
     private var isSilent = false
     /// How many partitions each topic that was waited for has.
     private var partitions: [String: Int] = [:]
+    /// Each topic's settings, once the broker has answered.
+    private var settings: [String: [String: String]] = [:]
 
     init(context: WorkerContext, logger: Logger) {
         self.context = context
@@ -154,17 +156,30 @@ struct BrokerProbe: ~Copyable {
                 + "may expire that much early; set \(key)=\(RecordTime.tolerance) (Kafka 3.6 or newer)")
     }
 
+    /// Warns of topics whose batches have no bound; says nothing of those of which the broker does not tell.
+    mutating func checkBatches(of topics: [String]) {
+        for topic in topics {
+            guard let settings = try? configuration(of: topic),
+                let line = PipelineConfiguration.unboundedBatches(of: topic, settings)
+            else { continue }
+            logger.warning("\(line)")
+        }
+    }
+
     /// A topic's setting, in milliseconds; nil where there is none.
     private mutating func setting(_ key: String, of topic: String) throws(KafkaError) -> Duration? {
         try configuration(of: topic)?[key].flatMap { Int64($0) }.map { .milliseconds($0) }
     }
 
-    /// A topic's settings; nil where the broker does not answer such queries.
+    /// A topic's settings, asked for once; nil where the broker does not answer such queries.
     private mutating func configuration(of topic: String) throws(KafkaError) -> [String: String]? {
+        if let known = settings[topic] { return known }
         guard !isSilent else { return nil }
         do throws(KafkaError) {
             let admin = try Admin(settings: context.configuration.kafka, logger: logger.clientSink)
-            return try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
+            let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first?.configuration
+            settings[topic] = found
+            return found
         } catch {
             isSilent = error.kind == .timedOut
             throw error

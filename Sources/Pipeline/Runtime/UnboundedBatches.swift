@@ -10,13 +10,18 @@ extension PipelineConfiguration {
             let admin = try Admin(settings: kafka, logger: logger.clientSink)
             for topic in topics {
                 let found = try admin.describe(topics: [topic], timeout: .seconds(5)).first
-                guard let type = found?.configuration["compression.type"], type != "uncompressed" else { continue }
-                logger.warning(
-                    "nothing bounds the memory that a compressed batch of \(topic) takes: its compression.type is \(type), "
-                        + "not uncompressed")
+                guard let line = Self.unboundedBatches(of: topic, found?.configuration ?? [:]) else { continue }
+                logger.warning("\(line)")
             }
         } catch {
             logger.debug("compression.type is not known: \(error)")
         }
+    }
+
+    /// The warning, by a topic's settings.
+    static func unboundedBatches(of topic: String, _ settings: [String: String]) -> String? {
+        guard let type = settings["compression.type"], type != "uncompressed" else { return nil }
+        return "nothing bounds the memory that a compressed batch of \(topic) takes: its compression.type is \(type), "
+            + "not uncompressed"
     }
 }

@@ -57,7 +57,6 @@ struct DeliverRunCommand: ParsableCommand {
                 "instance": configuration.instanceID,
                 "credentials": "\(configuration.delivery.credentials.count)",
             ])
-        for warning in Self.warnings(configuration) { logger.warning(warning) }
         let metrics = Metrics()
         let service = DeliveryService(
             configuration: configuration, lanes: lane,
@@ -72,15 +71,13 @@ struct DeliverRunCommand: ParsableCommand {
             service: { try await service.run() })
     }
 
-    private static func warnings(_ configuration: PipelineConfiguration) -> [String] {
-        configuration.delivery.credentials.compactMap(LoadedCredential.warning)
-    }
-
     private func checkCredentials(_ configuration: PipelineConfiguration) throws {
         guard !configuration.delivery.credentials.isEmpty else {
             throw CommandFailure(.configuration, "delivery.credentials is not set: there is nothing to check")
         }
-        for warning in Self.warnings(configuration) { Terminal.warn("warning: \(warning)") }
+        for warning in configuration.delivery.credentials.compactMap(LoadedCredential.warning) {
+            Terminal.warn("warning: \(warning)")
+        }
         let trials = try CredentialTrial.run(configuration, logger: configuration.makeLogger())
         var table = TextTable(["CREDENTIAL", "ENVIRONMENT", "RESULT"])
         var failed = 0

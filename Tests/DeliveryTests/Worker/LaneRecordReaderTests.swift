@@ -1,0 +1,56 @@
+import Deliveries
+import Foundation
+import KafkaClient
+import Pipeline
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+@Suite("What a lane reads of a dispatch record")
+struct LaneRecordReaderTests {
+    /// Finds out what a lane makes of a record for FCM with this value and one more header.
+    private func finding(value: Int, header: Int) throws -> LaneRecordReader.Finding {
+        let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        let context = try DeliveryContext(
+            configuration, start: nil, meter: DeliveryMeter(metrics: Metrics()),
+            logger: Logger(label: "test", level: .critical))
+        var reader = LaneRecordReader(context, lane: "fcm")
+        let texts = [
+            String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",
+            "fcm",
+            "expires-at", "1", "order-id", String(repeating: "h", count: header),
+        ]
+        let bytes = texts.map { text in
+            let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
+            copy.copyBytes(from: text.utf8)
+            return UnsafeRawBufferPointer(copy)
+        }
+        defer { for each in bytes { each.deallocate() } }
+        let headers = stride(from: 2, to: bytes.count, by: 2).map { HeaderView(name: bytes[$0], value: bytes[$0 + 1]) }
+        let record = RecordView(
+            topic: "dispatch", partition: 0, offset: 7, timestamp: nil, key: bytes[0], value: bytes[1],
+            headers: 0..<headers.count)
+        return reader.read(record, headers, from: .dispatch(.orders))
+    }
+
+    @Test(
+        "one with more than 64 KiB of value and headers is no push: its retry and its outcome must fit into their topics"
+    )
+    func size() throws {
+        // The names and the other values.
+        let rest = "message-id".count + 1 + "platform".count + 3 + "expires-at".count + 1 + "order-id".count
+        for (value, header) in [(65_536 - rest, 0), (0, 65_536 - rest), (40_000, 25_536 - rest)] {
+            guard case .own(let record, nil) = try finding(value: value, header: header) else {
+                Issue.record("\(value), \(header): not read")
+                continue
+            }
+            #expect(record.value.count == value && record.headers.count == 4)
+            guard case .unreadable(let reason) = try finding(value: value, header: header + 1) else {
+                Issue.record("\(value), \(header): read")
+                continue
+            }
+            #expect(reason == "its value and headers have 65537 bytes, at most 65536 are allowed")
+        }
+    }
+}
