@@ -40,7 +40,7 @@ public struct PipelineTestDriver: ~Copyable {
     ///   - start: the clock's initial time.
     public init(
         _ configuration: PipelineConfiguration? = nil, resolver: (any TokenResolver)? = nil,
-        audienceRule: any AudienceRule = PlaceAudience(), partitions: Int32 = 1,
+        audienceRule: any AudienceRule = OrderAudiences(), partitions: Int32 = 1,
         startingAt start: WallTime = PipelineTestDriver.defaultStart
     ) throws {
         let configuration = try configuration ?? PipelineTestDriver.configuration()

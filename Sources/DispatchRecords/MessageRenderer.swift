@@ -63,8 +63,8 @@ package struct MessageRenderer: ~Copyable {
     }
 
     /// Returns why the prepared notification cannot be sent to this device with its title and body (docs/rules.md §7.1).
-    package mutating func prepare(_ device: Device) -> DeadLetter? {
-        guard isShown, let notice = notices.notice(for: device.locale) else { return nil }
+    package mutating func prepare(_ device: Device, audience: UnsafeRawBufferPointer) -> DeadLetter? {
+        guard isShown, let notice = notices.notice(for: device.locale, audience: audience) else { return nil }
         return switch device.platform {
         case .fcm: FCMMessage.problem(ofSize: sizes.fcm + FCMMessage.size(of: notice), FCMMessage.measuredShown)
         case .apns: APNsMessage.problem(ofSize: sizes.apns + APNsMessage.size(of: notice), APNsMessage.measuredShown)
@@ -74,7 +74,7 @@ package struct MessageRenderer: ~Copyable {
     /// The bytes of the record that ``render(_:audience:)`` would give, key and headers included, without the few that
     /// frame and escape a token and an app: at most 200 less. Writes nothing.
     package mutating func size(of device: Device, audience: UnsafeRawBufferPointer) -> Int {
-        let notice = isShown ? notices.notice(for: device.locale) : nil
+        let notice = isShown ? notices.notice(for: device.locale, audience: audience) : nil
         let shared =
             switch device.platform {
             case .fcm: notice.map { fcm.shownSize + $0.count } ?? fcm.silentSize
@@ -84,11 +84,11 @@ package struct MessageRenderer: ~Copyable {
             + headers.size(for: device, audience: audience)
     }
 
-    /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` is
-    /// written if the optional header of that name is on.
+    /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` decides
+    /// what is shown, and is written if the optional header of that name is on.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
         let value =
-            if isShown, let notice = notices.notice(for: device.locale) {
+            if isShown, let notice = notices.notice(for: device.locale, audience: audience) {
                 switch device.platform {
                 case .fcm: fcm.render(device, notice: notices.bytes(of: notice))
                 case .apns: apns.render(device, notice: notices.bytes(of: notice))

@@ -8,6 +8,8 @@ package struct ExtractionNotes: Equatable, Sendable {
     package var unknownStatuses = 0
     /// Entries of ORDER_IDS_LISTED that are not ids: blank, or neither a string, a number nor an order.
     package var ignoredOrderIDs = 0
+    /// Audiences that were left out because an order does not have their id (docs/rules.md §5.4).
+    package var missingAudiences = MissingAudiences()
     /// Events whose `traceparent` does not go on (ADR 47).
     package var ignoredTraceparents = 0
 

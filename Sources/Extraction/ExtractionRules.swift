@@ -23,18 +23,21 @@ public struct ExtractionRules: Sendable {
     /// Whether an order without an event type is a snapshot: a status that differs from the previous one is a status
     /// change.
     public let infersStatusChanges: Bool
+    /// Whom events notify (docs/rules.md §5.4).
+    public let audiences: AudienceTemplates
     let zones: PlaceZones
 
     /// - Throws: ``UnknownTimeZones`` with every name that is not a time zone.
     public init(
         timeZone: String = "UTC", placeTimeZones: [String: String] = [:], onMissingOrderID: MissingOrderID = .send,
-        infersStatusChanges: Bool = false
+        infersStatusChanges: Bool = false, audiences: AudienceTemplates = .place
     ) throws(UnknownTimeZones) {
         zones = try PlaceZones(standard: timeZone, places: placeTimeZones)
         self.timeZone = timeZone
         self.placeTimeZones = placeTimeZones
         self.onMissingOrderID = onMissingOrderID
         self.infersStatusChanges = infersStatusChanges
+        self.audiences = audiences
     }
 
     /// The instant, in seconds since 1970, at which the clock of a place shows this time.

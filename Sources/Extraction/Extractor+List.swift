@@ -62,7 +62,7 @@ extension Extractor {
             notes.ignoredOrderIDs += 1
             return
         }
-        guard let place = list.place else { throw .noPlace(orderID: id) }
+        let place = try required(list.place, of: list.event.type, orderID: id)
         try append(OrderMembers(nil), id: id, source: .event, place: place, delivery: Delivery(), of: list, in: &batch)
     }
 
@@ -71,7 +71,8 @@ extension Extractor {
     ) throws(DeadLetter) {
         let shipping = ShippingMembers(order[.shippingInfo])
         let (id, source) = orderID(of: order)
-        guard let place = list.place ?? place(of: order, shipping: shipping) else { throw .noPlace(orderID: id) }
+        let place = try required(
+            list.place ?? place(of: order, shipping: shipping), of: list.event.type, orderID: id)
         let delivery = Delivery(of: order, shipping: shipping, in: zones.zone(of: place), notes: &notes)
         try append(order, id: id, source: source, place: place, delivery: delivery, of: list, in: &batch)
     }

@@ -13,9 +13,8 @@ extension Extractor {
         let shipping = ShippingMembers(order[.shippingInfo])
         let (orderID, source) = orderID(of: order)
         if event.isSnapshot, orderID == nil { throw .untyped }
-        guard let place = arena.text(members[.placeID]) ?? place(of: order, shipping: shipping) else {
-            throw .noPlace(orderID: orderID)
-        }
+        let place = try required(
+            arena.text(members[.placeID]) ?? place(of: order, shipping: shipping), of: event.type, orderID: orderID)
         if let orderID, !isKey(orderID, of: batch.records[event.record].key) {
             notes.keyMismatches += 1
         }
@@ -113,6 +112,15 @@ extension Extractor {
         arena.text(order[.placeID]) ?? arena.text(order[.place]?.member("id")) ?? arena.text(shipping[.placeID])
     }
 
+    /// An empty place instead of none, where the settings name an audience that needs none.
+    func required(
+        _ place: UnsafeRawBufferPointer?, of type: EventType, orderID: UnsafeRawBufferPointer?
+    ) throws(DeadLetter) -> UnsafeRawBufferPointer {
+        if let place { return place }
+        if audiences.needsPlace(type) { throw .noPlace(orderID: orderID) }
+        return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
     private func isKey(_ orderID: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer?) -> Bool {
         key.map { sameBytes($0, orderID) } ?? false
     }
@@ -142,16 +150,19 @@ extension Extractor {
             payload(
                 order, messageID: messageID, id: id, parentID: order.parentID ?? id, visibleID: order.visibleID ?? id,
                 of: event, in: zone))
+        let payload = TextRange(start: payloadStart, count: batch.text.count - payloadStart)
         guard payloadSize <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
+        let audiences = try appendAudiences(
+            of: event.type, order.members.object, id: order.id, place: order.place, to: &batch)
         let notification = Notification(
             record: event.record, eventTime: event.time, messageID: messageIDRange,
-            payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart), payloadSize: payloadSize,
+            payload: payload, payloadSize: payloadSize,
             kind: .order(
                 Notification.Order(
                     eventType: event.type, placeID: placeRange, orderID: idRange,
                     sources: FieldSources(
                         timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),
-                    orderType: OrderType(order.members), isDegraded: order.id == nil)))
+                    orderType: OrderType(order.members), isDegraded: order.id == nil, audiences: audiences)))
         batch.notifications.append(notification)
     }
 
@@ -185,6 +196,7 @@ struct ResolvedOrder {
     /// The order's own fields; the order id is the fallback of both.
     let visibleID: UnsafeRawBufferPointer?
     let parentID: UnsafeRawBufferPointer?
+    /// Empty where it has none.
     let place: UnsafeRawBufferPointer
     let delivery: Delivery
     /// The new status of the event.

@@ -53,7 +53,7 @@ extension Extractor {
         identity.end(type: timer.type.name)
         let messageID = arena.make { identity.write(orderID: timer.orderID, eventTime: timer.nominal, to: $0) }
 
-        let text = batch.text.count
+        let (text, notifications, ofBefore) = (batch.text.count, batch.notifications.count, batch.audiences.count)
         let messageIDRange = batch.append(messageID)
         let placeRange = batch.append(timer.place)
         let idRange = batch.append(timer.orderID)
@@ -63,20 +63,24 @@ extension Extractor {
                 messageID: messageID, orderID: timer.orderID, parentOrderID: timer.parentID ?? timer.orderID,
                 visibleID: timer.visibleID ?? timer.orderID, eventType: timer.type.name, deliveryDate: dateText,
                 startTime: startText, endTime: endText, placeID: timer.place))
-        guard payloadSize <= EventLimits.maxPayloadSize else {
-            batch.text.truncate(to: text)
-            return .payloadTooLarge(payloadSize)
+        let payload = TextRange(start: payloadStart, count: batch.text.count - payloadStart)
+        let audiences: Range<Int32>
+        do throws(DeadLetter) {
+            guard payloadSize <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
+            audiences = try appendAudiences(of: timer.type, nil, id: timer.orderID, place: timer.place, to: &batch)
+        } catch {
+            batch.truncate(notifications: notifications, audiences: ofBefore, text: text)
+            return error
         }
         batch.notifications.append(
             Notification(
                 record: record, eventTime: timer.due, messageID: messageIDRange,
-                payload: TextRange(start: payloadStart, count: batch.text.count - payloadStart),
-                payloadSize: payloadSize,
+                payload: payload, payloadSize: payloadSize,
                 kind: .order(
                     Notification.Order(
                         eventType: timer.type, placeID: placeRange, orderID: idRange,
                         sources: FieldSources(timeSlot: .state, date: .state, orderID: .state),
-                        orderType: timer.orderType, isDegraded: false))))
+                        orderType: timer.orderType, isDegraded: false, audiences: audiences))))
         return nil
     }
 }

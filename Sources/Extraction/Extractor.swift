@@ -11,6 +11,7 @@ package struct Extractor: ~Copyable {
 
     let zones: PlaceZones
     let onMissingOrderID: ExtractionRules.MissingOrderID
+    let audiences: AudienceTemplates
     private let infersStatusChanges: Bool
     private var envelopes = EnvelopeReader()
     var identity = MessageIdentity()
@@ -22,19 +23,21 @@ package struct Extractor: ~Copyable {
     package init(rules: ExtractionRules) {
         zones = rules.zones
         onMissingOrderID = rules.onMissingOrderID
+        audiences = rules.audiences
         infersStatusChanges = rules.infersStatusChanges
     }
 
     /// Extracts `batch.records[record]` and appends its notifications and their text.
     ///
     /// Never throws and never traps, whatever the bytes. Unless it returns `.notifications`, the batch's notifications
-    /// and text are unchanged. One event appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
+    /// and text are unchanged. One event appends at most 120 MB of text, so stop at ``EventBatch/isFull``.
     ///
     /// - Parameter history: the past of the orders; see ``OrderHistory``.
     package mutating func extract<History: OrderHistory & ~Copyable>(
         _ record: Int, in batch: inout EventBatch, history: inout History
     ) -> ExtractionOutcome {
         let notifications = batch.notifications.count
+        let audiences = batch.audiences.count
         let text = batch.text.count
         do throws(DeadLetter) {
             if let reason = try process(record, in: &batch, history: &history) {
@@ -42,8 +45,7 @@ package struct Extractor: ~Copyable {
             }
             return .notifications(batch.notifications.count - notifications)
         } catch {
-            batch.notifications.removeLast(batch.notifications.count - notifications)
-            batch.text.truncate(to: text)
+            batch.truncate(notifications: notifications, audiences: audiences, text: text)
             return .deadLetter(error)
         }
     }

@@ -25,6 +25,7 @@ package struct OrderFacts {
     package var isRedriven = false
     /// Nil: no state, no duplicate check, no timers.
     package var orderID: UnsafeRawBufferPointer?
+    /// Empty where the event has none.
     package var place: UnsafeRawBufferPointer
     package var visibleID: UnsafeRawBufferPointer?
     package var parentID: UnsafeRawBufferPointer?

@@ -13,8 +13,9 @@ public protocol AudienceRule: Sendable {
     ) throws
 }
 
-/// The default rule: everybody who subscribed to the order's place, `place/<place_id>` (docs/code.md §1).
-public struct PlaceAudience: AudienceRule {
+/// The default rule: the audiences that the settings name, by default everybody who subscribed to the order's place
+/// (docs/rules.md §5.4).
+public struct OrderAudiences: AudienceRule {
     public init() {}
 
     public func addAudiences(
@@ -22,7 +23,12 @@ public struct PlaceAudience: AudienceRule {
     ) {
         for index in notifications {
             switch events.notifications[index].kind {
-            case .order(let order): audiences.append("place/", events.bytes(order.placeID), for: index)
+            case .order(let order) where order.audiences.isEmpty:
+                audiences.append("place/", events.bytes(order.placeID), for: index)
+            case .order(let order):
+                for audience in order.audiences {
+                    audiences.append("", events.bytes(events.audiences[Int(audience)]), for: index)
+                }
             case .request: break
             }
         }

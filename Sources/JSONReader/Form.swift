@@ -1,6 +1,10 @@
 /// The problems of a file that cannot be used, all at once.
 public struct InvalidForm: Error, Equatable {
     public let problems: [String]
+
+    package init(problems: [String]) {
+        self.problems = problems
+    }
 }
 
 /// An object of a JSON file that a person writes. Each problem is noted and reading continues, so that all are reported

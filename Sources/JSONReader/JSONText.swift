@@ -36,6 +36,13 @@ public struct JSONText {
     }
 
     @inlinable @inline(__always)
+    package static func == (text: JSONText, other: UnsafeRawBufferPointer) -> Bool {
+        guard text.bytes.count == other.count else { return false }
+        guard let start = text.bytes.baseAddress, let otherStart = other.baseAddress else { return other.isEmpty }
+        return memcmp(start, otherStart, other.count) == 0
+    }
+
+    @inlinable @inline(__always)
     package static func == (text: JSONText, other: StaticString) -> Bool {
         guard text.bytes.count == other.utf8CodeUnitCount, let start = text.bytes.baseAddress else { return false }
         return memcmp(start, other.utf8Start, other.utf8CodeUnitCount) == 0

@@ -80,6 +80,19 @@ public struct JSONValue {
         return found
     }
 
+    /// As ``member(_:)`` of a name that is known at run time.
+    @inlinable
+    package func member(_ name: UnsafeRawBufferPointer) -> JSONValue? {
+        var found: JSONValue?
+        var cursor = members
+        while let member = cursor.next() {
+            if member.name == name {
+                found = member.value
+            }
+        }
+        return found
+    }
+
     /// Its position in its document, in four bytes; ``value(at:)`` of any value of the document returns it.
     @inlinable package var position: UInt32 { UInt32(truncatingIfNeeded: index) }
 

@@ -16,6 +16,7 @@ public struct OrderPayload: Hashable, Sendable {
     public var startTime: String
     /// `HH:MM`; before ``startTime`` where the slot crosses midnight.
     public var endTime: String
+    /// Empty for an order without a place, whose event is for other audiences.
     public var placeID: String
     /// Only `event_order_status_changed` has one.
     public var statusChange: StatusChange?

@@ -27,7 +27,7 @@ public final class NotificationPipeline: Sendable {
     ///   - metrics: the host's registry.
     public init(
         configuration: PipelineConfiguration, resolver: (any TokenResolver)? = nil,
-        audienceRule: any AudienceRule = PlaceAudience(), logger: Logger = Logger(label: "carillon"),
+        audienceRule: any AudienceRule = OrderAudiences(), logger: Logger = Logger(label: "carillon"),
         metrics: Metrics = Metrics()
     ) {
         self.configuration = configuration
@@ -35,7 +35,7 @@ public final class NotificationPipeline: Sendable {
         self.audienceRule = audienceRule
         self.logger = logger
         self.context = Mutex(nil)
-        self.meter = PipelineMeter(metrics: metrics)
+        self.meter = PipelineMeter(metrics: metrics, audiences: configuration.rules.audiences.counted)
         metrics.observe("carillon_ready", help: "1 while the pipeline is at work on its partitions, else 0.") {
             [weak self] in
             [.init(value: .gauge(self?.readiness.isReady == true ? 1 : 0))]

@@ -11,8 +11,10 @@ import Testing
     private let metrics = Metrics()
 
     private func pages() throws -> Pages {
+        let audiences = try AudienceTemplates(AudienceTemplate.list("user/{customer_id}"))
         let configuration = PipelineConfiguration(
-            kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: "/nonexistent", rules: try ExtractionRules())
+            kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: "/nonexistent",
+            rules: try ExtractionRules(audiences: audiences))
         let pipeline = NotificationPipeline(configuration: configuration, metrics: metrics)
         return Pages(pipeline: pipeline, metrics: metrics, build: ["version": "1.2.3", "librdkafka": "2.0.2"])
     }

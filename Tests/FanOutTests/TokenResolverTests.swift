@@ -23,7 +23,7 @@ struct TokenResolverTests {
         _ body: @escaping @Sendable (borrowing AudienceList, inout DeviceList) throws -> Void
     ) throws -> FanOut {
         try FanOut(
-            audienceRule: PlaceAudience(), recipients: .resolver(Resolver(body: body)), maxAge: .seconds(86_400),
+            audienceRule: OrderAudiences(), recipients: .resolver(Resolver(body: body)), maxAge: .seconds(86_400),
             maxDevices: maxDevices)
     }
 

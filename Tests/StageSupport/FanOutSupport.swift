@@ -16,7 +16,7 @@ extension FanOut {
 
 /// A fan-out over a table that holds these subscriptions, with its first snapshot taken.
 package func makeFanOut(
-    _ subscriptions: [Subscription], rule: any AudienceRule = PlaceAudience(),
+    _ subscriptions: [Subscription], rule: any AudienceRule = OrderAudiences(),
     maxAge: Duration = .seconds(270 * 86_400),
     maxDevices: Int = Int.max - 1
 ) throws -> FanOut {

@@ -13,6 +13,8 @@ struct CompiledTemplates: ~Copyable {
         fileprivate let type: EventType
         /// As in a payload; nil for any.
         fileprivate let status: TextRange?
+        /// Nil for any.
+        fileprivate let kind: Audience?
         /// Positions in ``parts``.
         let title: Range<Int>
         let body: Range<Int>
@@ -30,16 +32,21 @@ struct CompiledTemplates: ~Copyable {
     let defaultLanguage: Int
     /// The types that have a text in some language.
     let types: [EventType]
+    /// Whether some text is for one kind of audience.
+    let hasKinds: Bool
 
     init(_ templates: DisplayTemplates?) {
         defaultLanguage = templates?.defaultLanguage ?? 0
         let languages = templates?.languages ?? []
         types = EventType.allCases.filter { type in languages.contains { $0.texts.contains { $0.type == type } } }
+        hasKinds = languages.contains { $0.texts.contains { $0.kind != nil } }
         for language in languages {
             let first = entries.count
-            // Those with a status are tried before the one without.
-            for text in language.texts where text.status != nil { append(text) }
-            for text in language.texts where text.status == nil { append(text) }
+            // Those of one kind of audience are tried before those of any, and of either those with a status first.
+            for isOfKind in [true, false] {
+                for text in language.texts where (text.kind != nil) == isOfKind && text.status != nil { append(text) }
+                for text in language.texts where (text.kind != nil) == isOfKind && text.status == nil { append(text) }
+            }
             let name = append(language.name, escaping: 0)
             self.languages.append(Language(name: name, entries: first..<entries.count))
         }
@@ -57,9 +64,12 @@ struct CompiledTemplates: ~Copyable {
         }
     }
 
-    /// - Parameter status: the payload's new status, embedded as it is there.
-    func entry(in language: Int, for type: EventType, status: UnsafeRawBufferPointer) -> Entry? {
+    /// - Parameters:
+    ///   - status: the payload's new status, embedded as it is there.
+    ///   - kind: of the device's audience; nil: only a text for any.
+    func entry(in language: Int, for type: EventType, status: UnsafeRawBufferPointer, kind: Audience?) -> Entry? {
         for index in languages[language].entries where entries[index].type == type {
+            if let own = entries[index].kind, own != kind { continue }
             guard let own = entries[index].status else { return entries[index] }
             if sameBytes(bytes(own), status) { return entries[index] }
         }
@@ -70,7 +80,7 @@ struct CompiledTemplates: ~Copyable {
         let status = text.status.map { append($0, escaping: 2) }
         let title = append(text.title)
         let body = append(text.body)
-        entries.append(Entry(type: text.type, status: status, title: title, body: body))
+        entries.append(Entry(type: text.type, status: status, kind: text.kind, title: title, body: body))
     }
 
     private mutating func append(_ template: DisplayTemplates.Template) -> Range<Int> {

@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 import NotificationPayload
 
@@ -54,31 +55,33 @@ extension DisplayTemplates.Text {
                 guard let kind, let title, let body else { return nil }
                 // Statuses are compared byte by byte.
                 let isKnown = texts.contains {
-                    $0.type == kind.type && ($0.status == nil) == (kind.status == nil)
+                    $0.type == kind.type && $0.kind == kind.kind && ($0.status == nil) == (kind.status == nil)
                         && ($0.status ?? "").utf8.elementsEqual((kind.status ?? "").utf8)
                 }
                 if isKnown { form.problem("is there twice") }
-                return Self(type: kind.type, status: kind.status, title: title, body: body)
+                return Self(type: kind.type, status: kind.status, kind: kind.kind, title: title, body: body)
             }
             if let text { texts.append(text) }
         }
         return texts
     }
 
-    private static func kind(_ key: String) -> (type: EventType, status: String?)? {
+    private static func kind(_ key: String) -> (type: EventType, status: String?, kind: Audience?)? {
+        let kind = Audience.allCases.first { key.hasSuffix("@\($0.name)") }
+        let key = kind.map { String(key.dropLast($0.name.count + 1)) } ?? key
         let parts = key.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
         guard let name = parts.first, let type = EventType(rawValue: "event_\(name)") else { return nil }
-        guard parts.count == 2 else { return (type, nil) }
+        guard parts.count == 2 else { return (type, nil, kind) }
         guard !parts[1].isEmpty else { return nil }
         switch type {
-        case .orderStatusChanged: return (type, parts[1])
+        case .orderStatusChanged: return (type, parts[1], kind)
         case .orderCreated, .timeslotStarted, .unpickedOrdersReminder, .orderIDsListed: return nil
         }
     }
 
     private static let allowedKeys =
         EventType.allCases.map { String($0.rawValue.dropFirst("event_".count)) }.joined(separator: ", ")
-        + " and order_status_changed/ with a status"
+        + " and order_status_changed/ with a status, each also with @place, @user, @channel or @device"
 }
 
 extension DisplayTemplates.Template {

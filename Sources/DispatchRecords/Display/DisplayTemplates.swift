@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// The titles and bodies of order pushes, by language, event type and status (docs/rules.md §7.1).
@@ -19,6 +20,8 @@ public struct DisplayTemplates: Equatable, Sendable {
         let type: EventType
         /// The new status that it is for; nil for any. Only ORDER_STATUS_CHANGED has one.
         let status: String?
+        /// The kind of audience that it is for; nil for any.
+        let kind: Audience?
         let title: Template
         let body: Template
     }
@@ -44,8 +47,10 @@ public struct DisplayTemplates: Equatable, Sendable {
         var parts = ["display-default=\(languages[defaultLanguage].name)"]
         for language in languages {
             parts.append("display=\(language.name)")
-            let texts = language.texts.map {
-                "\($0.type.rawValue)/\($0.status ?? "")\u{1E}\($0.title.text)\u{1E}\($0.body.text)"
+            let texts = language.texts.map { text in
+                let kind = text.kind.map { "@\($0.name)" } ?? ""
+                return
+                    "\(text.type.rawValue)/\(text.status ?? "")\(kind)\u{1E}\(text.title.text)\u{1E}\(text.body.text)"
             }
             parts += texts.sorted()
         }

@@ -1,3 +1,4 @@
+import Events
 import NotificationPayload
 
 /// The titles and bodies of one order's notification, each written once for all devices of a language
@@ -36,8 +37,9 @@ struct OrderNotices: ~Copyable {
     private var payload = ByteWriter(capacity: 16)
     private var fields = EmbeddedFields()
     private var type = EventType.orderCreated
-    /// By language.
+    /// By language, and within it by the kind of audience, the last of them for any.
     private var choices: [Choice]
+    private static let kinds = Audience.allCases.count + 1
     private var text = ByteWriter(capacity: 16)
     /// The locale of the latest device: the next one often has the same.
     private var latest = ByteWriter(capacity: 16)
@@ -46,7 +48,7 @@ struct OrderNotices: ~Copyable {
     /// - Parameter templates: nil: no order's push is shown.
     init(_ templates: DisplayTemplates?) {
         self.templates = CompiledTemplates(templates)
-        choices = Array(repeating: .unknown, count: self.templates.languages.count)
+        choices = Array(repeating: .unknown, count: self.templates.languages.count * Self.kinds)
     }
 
     /// Prepares an order's notification.
@@ -57,16 +59,17 @@ struct OrderNotices: ~Copyable {
         payload.append(bytes)
         fields.find(in: payload.bytes)
         text.removeAll()
-        for language in choices.indices { choices[language] = .unknown }
-        return notice(in: templates.defaultLanguage) == nil ? .some : .everybody
+        for choice in choices.indices { choices[choice] = .unknown }
+        return notice(in: templates.defaultLanguage, nil) == nil ? .some : .everybody
     }
 
-    /// What a device of this locale shows; nil if nothing.
-    mutating func notice(for locale: UnsafeRawBufferPointer) -> Notice? {
+    /// What a device of this locale shows that was found by this audience; nil if nothing.
+    mutating func notice(for locale: UnsafeRawBufferPointer, audience: UnsafeRawBufferPointer) -> Notice? {
         let languages = languages(of: locale)
-        if let exact = languages.exact, let notice = notice(in: exact) { return notice }
-        if let primary = languages.primary, let notice = notice(in: primary) { return notice }
-        return notice(in: templates.defaultLanguage)
+        let kind = templates.hasKinds ? Audience.allCases.first { $0.id(of: audience) != nil } : nil
+        if let exact = languages.exact, let notice = notice(in: exact, kind) { return notice }
+        if let primary = languages.primary, let notice = notice(in: primary, kind) { return notice }
+        return notice(in: templates.defaultLanguage, kind)
     }
 
     /// Valid until the next change.
@@ -74,18 +77,19 @@ struct OrderNotices: ~Copyable {
         UnsafeRawBufferPointer(rebasing: text.bytes[notice.range])
     }
 
-    private mutating func notice(in language: Int) -> Notice? {
-        switch choices[language] {
+    private mutating func notice(in language: Int, _ kind: Audience?) -> Notice? {
+        let choice = language * Self.kinds + (kind.map { Int($0.rawValue) } ?? Self.kinds - 1)
+        switch choices[choice] {
         case .none: return nil
         case .notice(let notice): return notice
         case .unknown:
             let status = UnsafeRawBufferPointer(rebasing: payload.bytes[fields[.newStatus]])
-            guard let entry = templates.entry(in: language, for: type, status: status) else {
-                choices[language] = .none
+            guard let entry = templates.entry(in: language, for: type, status: status, kind: kind) else {
+                choices[choice] = .none
                 return nil
             }
             let notice = write(entry)
-            choices[language] = .notice(notice)
+            choices[choice] = .notice(notice)
             return notice
         }
     }

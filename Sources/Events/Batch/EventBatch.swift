@@ -14,13 +14,13 @@ public struct EventBatch: ~Copyable {
     public package(set) var notifications: [Notification] = []
     /// What the notifications of requests say.
     public package(set) var requests: [RequestNotification] = []
-    /// The audiences that requests name.
+    /// The audiences that requests name, and those of orders that the settings name.
     public package(set) var audiences: [TextRange] = []
     /// The bytes that every ``TextRange`` of the notifications points into.
     @usableFromInline package var text = ByteWriter(capacity: 64 << 10)
 
-    /// The size at which the text suffices for one transaction, in bytes. One event adds at most 80 MB, and a
-    /// ``TextRange`` reaches to 4 GB.
+    /// The size at which the text suffices for one transaction, in bytes. One event adds at most 120 MB,
+    /// and a ``TextRange`` reaches to 4 GB.
     private static let fullCount = 64 << 20
 
     /// - Parameter topic: the topic of its records; part of the message id of an event without an id of its own
@@ -57,6 +57,28 @@ public struct EventBatch: ~Copyable {
         let start = text.count
         text.append(bytes)
         return TextRange(start: start, count: bytes.count)
+    }
+
+    /// Adds an audience; false, and nothing is added, if it is none that a device may be subscribed to.
+    package mutating func append(_ kind: Audience, id: UnsafeRawBufferPointer) -> Bool {
+        guard id.count <= Audience.maxCount else { return false }
+        let start = text.count
+        text.append(kind.prefix)
+        text.append(id)
+        let range = TextRange(start: start, count: text.count - start)
+        guard Audience(of: bytes(range)) != nil else {
+            text.truncate(to: start)
+            return false
+        }
+        audiences.append(range)
+        return true
+    }
+
+    /// Takes back what was added since then.
+    package mutating func truncate(notifications: Int, audiences: Int, text: Int) {
+        self.notifications.removeLast(self.notifications.count - notifications)
+        self.audiences.removeLast(self.audiences.count - audiences)
+        self.text.truncate(to: text)
     }
 
     /// A copy of the text as a string.

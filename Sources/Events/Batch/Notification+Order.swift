@@ -4,7 +4,10 @@ extension Notification {
     /// What a notification says of an order.
     public struct Order: Sendable {
         public var eventType: EventType
+        /// Empty where it has none, and the settings name audiences that need none.
         public var placeID: TextRange
+        /// The audiences that the settings name: positions in ``EventBatch/audiences``; empty: `place/` and ``placeID``.
+        package var audiences: Range<Int32>
         /// Empty if ``isDegraded``.
         public var orderID: TextRange
         public var sources: FieldSources
@@ -15,7 +18,7 @@ extension Notification {
 
         package init(
             eventType: EventType, placeID: TextRange, orderID: TextRange, sources: FieldSources, orderType: OrderType?,
-            isDegraded: Bool
+            isDegraded: Bool, audiences: Range<Int32> = 0..<0
         ) {
             self.eventType = eventType
             self.placeID = placeID
@@ -23,6 +26,7 @@ extension Notification {
             self.sources = sources
             self.orderType = orderType
             self.isDegraded = isDegraded
+            self.audiences = audiences
         }
     }
 }

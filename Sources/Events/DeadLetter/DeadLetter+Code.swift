@@ -1,9 +1,9 @@
 extension DeadLetter {
     public enum Code: UInt8, CaseIterable, Sendable {
         case nullValue, valueTooLarge, tooDeep, invalidUTF8, invalidJSON, invalidNumber, notAnEvent
-        case unknownType, noPlace, missingStatus, missingOrderID, badRequest, conflictingValue
-        case payloadTooLarge, tooManyOrderIDs, tooManyDevices, tooManyBytes, recordRefused, unreadableBatch
-        case transactionTimeout
+        case unknownType, noPlace, noAudience, missingStatus, missingOrderID, badRequest, conflictingValue
+        case payloadTooLarge, tooManyOrderIDs, tooManyAudiences, tooManyDevices, tooManyBytes, recordRefused
+        case unreadableBatch, transactionTimeout
 
         /// The value of the header `x-error-code`, and the label of its counter.
         public var label: String {
@@ -17,12 +17,14 @@ extension DeadLetter {
             case .notAnEvent: "not_an_event"
             case .unknownType: "unknown_type"
             case .noPlace: "no_place"
+            case .noAudience: "no_audience"
             case .missingStatus: "missing_status"
             case .missingOrderID: "missing_order_id"
             case .badRequest: "bad_request"
             case .conflictingValue: "conflicting_value"
             case .payloadTooLarge: "payload_too_large"
             case .tooManyOrderIDs: "too_many_order_ids"
+            case .tooManyAudiences: "too_many_audiences"
             case .tooManyDevices: "too_many_devices"
             case .tooManyBytes: "too_many_bytes"
             case .recordRefused: "record_refused"

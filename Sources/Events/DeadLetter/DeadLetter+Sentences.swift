@@ -47,6 +47,22 @@ extension DeadLetter {
         )
     }
 
+    /// - Parameter templates: of the event's type, as they are written.
+    package static func noAudience(orderID: UnsafeRawBufferPointer?, by templates: [String]) -> DeadLetter {
+        let order = orderID.map { "order \(quote($0))" } ?? "the event"
+        return DeadLetter(
+            .noAudience, "\(order) has no audience: it has no id for \(templates.joined(separator: ", "))")
+    }
+
+    package static func tooManyAudiences(
+        orderID: UnsafeRawBufferPointer?, by templates: [String], limit: Int
+    ) -> DeadLetter {
+        let order = orderID.map { "order \(quote($0))" } ?? "the event"
+        return DeadLetter(
+            .tooManyAudiences,
+            "\(order) has more than \(limit) audiences, by \(templates.joined(separator: ", "))")
+    }
+
     package static func missingStatus(orderID: UnsafeRawBufferPointer?) -> DeadLetter {
         let order = orderID.map { "order \(quote($0))" } ?? "the order"
         return DeadLetter(

@@ -5,8 +5,8 @@ extension DeadLetter.Code {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
             .unreadableBatch:
             "VALUE_CONVERTER"
-        case .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .payloadTooLarge,
-            .tooManyOrderIDs, .tooManyDevices, .tooManyBytes:
+        case .unknownType, .noPlace, .noAudience, .missingStatus, .missingOrderID, .badRequest, .conflictingValue,
+            .payloadTooLarge, .tooManyOrderIDs, .tooManyAudiences, .tooManyDevices, .tooManyBytes:
             "TRANSFORMATION"
         case .recordRefused, .transactionTimeout:
             "TASK_PUT"

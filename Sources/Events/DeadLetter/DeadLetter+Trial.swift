@@ -4,8 +4,8 @@ extension DeadLetter.Code {
         switch self {
         case .recordRefused, .transactionTimeout: true
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
-            .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .payloadTooLarge,
-            .tooManyOrderIDs, .tooManyDevices, .tooManyBytes, .unreadableBatch:
+            .unknownType, .noPlace, .noAudience, .missingStatus, .missingOrderID, .badRequest, .conflictingValue,
+            .payloadTooLarge, .tooManyOrderIDs, .tooManyAudiences, .tooManyDevices, .tooManyBytes, .unreadableBatch:
             false
         }
     }
@@ -15,7 +15,8 @@ extension DeadLetter.Code {
     package var canBeTriedAlone: Bool {
         switch self {
         case .nullValue, .valueTooLarge, .tooDeep, .invalidUTF8, .invalidJSON, .invalidNumber, .notAnEvent,
-            .unknownType, .noPlace, .missingStatus, .missingOrderID, .badRequest, .conflictingValue, .tooManyOrderIDs:
+            .unknownType, .noPlace, .noAudience, .missingStatus, .missingOrderID, .badRequest, .conflictingValue,
+            .tooManyOrderIDs, .tooManyAudiences:
             true
         case .payloadTooLarge, .tooManyDevices, .tooManyBytes, .recordRefused, .unreadableBatch, .transactionTimeout:
             false

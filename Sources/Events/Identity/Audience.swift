@@ -2,7 +2,7 @@ import Digests
 import NotificationPayload
 
 /// Who can be subscribed to, and whom a request can name (docs/rules.md §8.2).
-package enum Audience: CaseIterable {
+package enum Audience: UInt8, CaseIterable, Sendable {
     case place, user, channel
     /// One device, by the SHA-256 of its token.
     case device
@@ -16,6 +16,9 @@ package enum Audience: CaseIterable {
         case .device: "device/"
         }
     }
+
+    /// Without the slash.
+    package var name: String { String("\(prefix)".dropLast()) }
 
     /// In bytes.
     package static let maxCount = 1_024

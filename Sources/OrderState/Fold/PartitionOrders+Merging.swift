@@ -52,7 +52,7 @@ extension PartitionOrders {
                 return endOrder(&draft)
             }
         }
-        (draft.place, draft.header.placeAt) = remembered(event.place)
+        if !event.place.isEmpty { (draft.place, draft.header.placeAt) = remembered(event.place) }
         if let visibleID = event.visibleID {
             (draft.visibleID, draft.header.visibleAt) = remembered(visibleID)
         }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONReader
 
 /// Makes a configuration from files, environment and flags (docs/code.md §3 "Configuration").
 ///
@@ -78,11 +79,19 @@ public struct ConfigurationLoader: Sendable {
 
     private func makeRules(_ draft: inout ConfigurationDraft, _ given: GivenSettings) -> [ConfigurationProblem] {
         draft.configuration.orders.schedule = draft.isScheduled ? draft.schedule : nil
+        var audiences = AudienceTemplates.place
+        var problems: [ConfigurationProblem] = []
+        do throws(InvalidForm) {
+            audiences = try AudienceTemplates(draft.audiences, own: draft.ownAudiences)
+        } catch {
+            problems = error.problems.map { ConfigurationProblem(subject: "audiences", message: $0) }
+        }
         do {
             draft.configuration.rules = try ExtractionRules(
                 timeZone: draft.timeZone, placeTimeZones: draft.placeTimeZones,
-                onMissingOrderID: draft.onMissingOrderID, infersStatusChanges: draft.infersStatusChanges)
-            return []
+                onMissingOrderID: draft.onMissingOrderID, infersStatusChanges: draft.infersStatusChanges,
+                audiences: audiences)
+            return problems
         } catch {
             let zone = error.timeZone.map {
                 ("time-zone", "'\($0)' is not a time zone; use a name such as Europe/Berlin")
@@ -90,9 +99,10 @@ public struct ConfigurationLoader: Sendable {
             let places = error.placeTimeZones.sorted { $0.key < $1.key }.map {
                 ("place-time-zones", "'\($0.value)' of place '\($0.key)' is not a time zone")
             }
-            return ([zone].compactMap { $0 } + places).map { key, message in
-                given.values[key]?.problem(key, message) ?? ConfigurationProblem(subject: key, message: message)
-            }
+            return problems
+                + ([zone].compactMap { $0 } + places).map { key, message in
+                    given.values[key]?.problem(key, message) ?? ConfigurationProblem(subject: key, message: message)
+                }
         }
     }
 

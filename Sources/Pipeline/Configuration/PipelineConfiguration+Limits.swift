@@ -1,3 +1,5 @@
+import NotificationPayload
+
 extension PipelineConfiguration {
     /// Limits that do not fit together. All relations between settings are here.
     public func limitProblems() -> [ConfigurationProblem] {
@@ -42,9 +44,23 @@ extension PipelineConfiguration {
                     message: "\(devices) must be at most \(mostDevicesPerEvent): 10,000 for each second of "
                         + "transaction.timeout (\(ConfigurationText.text(transactionTimeout)))"))
         }
+        problems += timerProblems()
         problems += topicProblems()
         problems += deliveryProblems()
         return problems
+    }
+
+    /// A timer knows only what an order's state remembers.
+    private func timerProblems() -> [ConfigurationProblem] {
+        guard orders.schedule != nil else { return [] }
+        return EventType.allCases.filter(\.isSentByTimers).flatMap { type in
+            rules.audiences.textsBesidePlace(of: type).map { text in
+                ConfigurationProblem(
+                    subject: "audiences.\(type.rawValue.dropFirst("event_".count))",
+                    message:
+                        "'\(text)' names a member that a timer does not know; allowed is {place_id}, or schedule=off")
+            }
+        }
     }
 
     /// Of two credentials of the same app only the first would ever send.

@@ -1,5 +1,6 @@
 import Foundation
 import JSONReader
+import NotificationPayload
 
 /// One setting: what it is called, what it may be, and where it goes.
 public struct Setting: Sendable {
@@ -37,6 +38,9 @@ struct ConfigurationDraft: Sendable {
     var placeTimeZones: [String: String] = [:]
     var onMissingOrderID = ExtractionRules.MissingOrderID.send
     var infersStatusChanges = false
+    var audiences = [AudienceTemplate.place]
+    /// Of the types that have their own.
+    var ownAudiences: [EventType: [AudienceTemplate]] = [:]
     var isScheduled = true
     /// How timers are sent, where ``isScheduled``.
     var schedule = ScheduleRules()

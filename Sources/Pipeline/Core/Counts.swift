@@ -29,6 +29,8 @@ public struct Counts: Sendable {
     public package(set) var malformedSubscriptions = 0
     /// Subscriptions and unsubscriptions in partitions that are not those of their keys.
     public package(set) var misplacedSubscriptions = 0
+    /// Audiences that were left out, by the template that gave none (docs/rules.md §5.4).
+    package var missingAudiences = MissingAudiences()
     var eventsBySource = LabelledCounts<SourceKind>()
     var notificationsBySource = LabelledCounts<SourceKind>()
     var dispatchesBySource = LabelledCounts<SourceKind>()
@@ -133,11 +135,13 @@ public struct Counts: Sendable {
         ignoredOrderIDs += notes.ignoredOrderIDs
         ignoredTraceparents += notes.ignoredTraceparents
         outOfOrder += notes.outOfOrder
+        missingAudiences.add(notes.missingAudiences)
     }
 
     /// Adds another transaction's counts.
     public mutating func add(_ other: Counts) {
         for row in Self.table { self[keyPath: row.value] += other[keyPath: row.value] }
+        missingAudiences.add(other.missingAudiences)
     }
 }
 

@@ -3,7 +3,7 @@ extension PipelineCore {
     ///
     /// - Parameter recipients: where the devices of audiences come from.
     package init(
-        _ configuration: PipelineConfiguration, audienceRule: any AudienceRule = PlaceAudience(),
+        _ configuration: PipelineConfiguration, audienceRule: any AudienceRule = OrderAudiences(),
         recipients: RecipientSource
     ) throws(SubscriptionTableError) {
         self.init(

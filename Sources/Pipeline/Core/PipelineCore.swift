@@ -277,8 +277,9 @@ package struct PipelineCore: ~Copyable {
         let isShown = renderer.isShown
         for position in recipients.devices {
             let device = fanOut.recipient(position)
-            if isShown, let letter = renderer.prepare(device) { return letter }
-            preparedBytes += renderer.size(of: device, audience: fanOut.audience(of: device))
+            let audience = fanOut.audience(of: device)
+            if isShown, let letter = renderer.prepare(device, audience: audience) { return letter }
+            preparedBytes += renderer.size(of: device, audience: audience)
         }
         return nil
     }

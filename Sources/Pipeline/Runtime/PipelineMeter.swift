@@ -51,12 +51,21 @@ public final class PipelineMeter: Sendable {
     private let state = Mutex(State())
     /// In the order of ``Counts/table``.
     private let counters: [Counter]
+    /// By the position of the template.
+    private let missingAudiences: [Counter]
     private let transactionDuration: Histogram
     private let appendToCommit: Histogram
     private let metrics: Metrics
 
-    package init(metrics: Metrics) {
+    /// - Parameter audiences: the templates of audiences, where they are not the default.
+    package init(metrics: Metrics, audiences: [String] = []) {
         self.metrics = metrics
+        missingAudiences = audiences.map {
+            metrics.counter(
+                "carillon_missing_audiences_total",
+                help: "Audiences that were left out because an order does not have their id, by template.",
+                labels: ["audience": $0])
+        }
         counters = Counts.table.map { metrics.counter($0.name, help: $0.help, labels: $0.labels) }
         transactionDuration = metrics.histogram(
             "carillon_transaction_duration_seconds",
@@ -83,6 +92,7 @@ public final class PipelineMeter: Sendable {
     package func add(_ counts: Counts) {
         state.withLock { $0.counts.add(counts) }
         for (row, counter) in zip(Counts.table, counters) { counter.add(counts[keyPath: row.value]) }
+        for (position, counter) in missingAudiences.enumerated() { counter.add(counts.missingAudiences[position]) }
     }
 
     /// Counts what happens rarely.

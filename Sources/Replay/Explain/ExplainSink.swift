@@ -11,6 +11,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     private let refusals: Refusals
     private let history: SubscriptionHistoryReader
     private let maxAge: Int64
+    private let templates: AudienceTemplates
     private var reader: RecordReader
     private var explanations: [Explanation] = []
     private var current: Explanation?
@@ -27,6 +28,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         self.refusals = refusals
         self.history = history
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
+        templates = configuration.rules.audiences
         reader = RecordReader(configuration)
     }
 
@@ -161,7 +163,12 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         if !explanation.pushes.isEmpty { return .yes }
         var found = Explanation.Subscribed.never
         let reading = explanation.reading
-        for audience in Set(reading.places.map { "place/\($0)" } + reading.audiences) {
+        var audiences = reading.audiences
+        if audiences.isEmpty {
+            let type = reading.types.first.flatMap(EventType.init(rawValue:)) ?? .orderCreated
+            audiences = reading.places.flatMap { templates.audiences(of: type, atPlace: $0) }
+        }
+        for audience in Set(audiences) {
             guard let versions = try? history.versions(of: audience, tokenHash: hash), !versions.isEmpty else {
                 continue
             }

@@ -37,11 +37,12 @@ struct EventPushes: ~Copyable {
 
     /// - Parameters:
     ///   - events: the batch that holds the record's headers.
-    ///   - body: receives each push; the order id is empty if there is none.
+    ///   - body: receives each push; the order id is empty if there is none, and so are the audiences where only the
+    ///     place's is named.
     mutating func visit(
         _ record: EventRecord, of events: borrowing EventBatch,
-        _ body: (_ order: [UInt8], _ place: [UInt8], _ messageID: [UInt8]) throws -> Void
-    ) throws {
+        _ body: (_ order: [UInt8], _ place: [UInt8], _ messageID: [UInt8], _ audiences: [String]) throws -> Void
+    ) rethrows {
         batch.hold(record, of: events)
         _ = extractor.extract(0, in: &batch, history: &past)
         for push in batch.notifications {
@@ -50,7 +51,7 @@ struct EventPushes: ~Copyable {
             case .order(let order):
                 try body(
                     Array(batch.bytes(order.orderID)), Array(batch.bytes(order.placeID)),
-                    Array(batch.bytes(push.messageID)))
+                    Array(batch.bytes(push.messageID)), batch.audienceTexts(of: order))
             }
         }
     }

@@ -48,7 +48,7 @@ final class RedriveNews {
 
     /// Takes an event that came after the plan.
     func note(_ event: EventRecord, of batch: borrowing EventBatch) throws {
-        try events.visit(event, of: batch) { order, place, messageID in
+        try events.visit(event, of: batch) { order, place, messageID, _ in
             if !order.isEmpty { try newer.note(messageID, of: Digest(ofOrder: order, at: place)) }
         }
     }

@@ -1,3 +1,5 @@
+import NotificationPayload
+
 /// Lists the pushes that a re-drive may send, and records the latest ones, selected or not: the notification of each order,
 /// and a device's push of each collapse key of requests. Reads no clock.
 package struct RedriveSink: ~Copyable, ReplaySink {
@@ -20,8 +22,13 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     private var filter: EventFilter?
     private var timers: TimerFilter?
     private var requests: RequestReader
+    /// Nil where all events are for their places.
+    private var events: EventPushes?
+    private let templates: AudienceTemplates
     /// Of the request at hand.
     private var audiences: [String] = []
+    /// Of the event at hand, by message id.
+    private var audiencesOfOrders: [[UInt8]: [String]] = [:]
     private var isEventSelected = true
     private var source = SourceKind.orders
     private var areTimers = false
@@ -39,6 +46,10 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         self.list = list
         reader = DispatchReader(topics: configuration.topics)
         requests = RequestReader(configuration.requests, topic: configuration.topics.requests)
+        templates = configuration.rules.audiences
+        events =
+            templates.counted.isEmpty
+            ? nil : EventPushes(configuration.rules, topic: configuration.topics.events, isScheduled: false)
         guard !rules.filter.isEmpty else { return }
         filter = EventFilter(rules.filter, configuration)
         timers = TimerFilter(rules: rules.filter)
@@ -46,7 +57,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
 
     package var seesEvents: Bool {
         switch source {
-        case .orders: filter != nil
+        case .orders: filter != nil || events != nil
         case .requests: true
         }
     }
@@ -61,7 +72,11 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {
         isEventSelected = filter?.selects(event, of: batch) ?? true
         switch batch.source {
-        case .orders: break
+        case .orders:
+            guard !templates.counted.isEmpty else { return }
+            var found: [[UInt8]: [String]] = [:]
+            events?.visit(event, of: batch) { found[$2] = $3 }
+            audiencesOfOrders = found
         case .requests: audiences = requests.read(event, of: batch).audiences
         }
     }
@@ -100,7 +115,8 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         let digest = Digest(hashing: Array(source) + [0] + Array(messageID))
         let (subject, audiences) =
             switch notification.kind {
-            case .order: subject(ofOrder: payload, orElse: Array(source) + Array(messageID))
+            case .order(let order):
+                subject(ofOrder: payload, order.eventType, Array(messageID), orElse: Array(source) + Array(messageID))
             case .request: (Digest(ofRequest: record, payload), audiences)
             }
         let place = identity.event
@@ -122,11 +138,14 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     }
 
     /// - Parameter own: unique to the notification: pushes without an order id are unrelated to each other.
-    private func subject(ofOrder payload: PushPayload?, orElse own: [UInt8]) -> (Digest, audiences: [String]) {
+    private func subject(
+        ofOrder payload: PushPayload?, _ type: EventType, _ messageID: [UInt8], orElse own: [UInt8]
+    ) -> (Digest, audiences: [String]) {
         let order = payload?["order_id"] ?? ""
         let place = payload?["place_id"]
         let subject = Digest(ofOrder: order.isEmpty ? own : Array(order.utf8), at: Array((place ?? "").utf8))
-        return (subject, place.map { ["place/\($0)"] } ?? [])
+        if let named = audiencesOfOrders[messageID], !areTimers, !named.isEmpty { return (subject, named) }
+        return (subject, place.map { templates.audiences(of: type, atPlace: $0) } ?? [])
     }
 
     /// Call it after the last record: removes from the list what must not be sent.

@@ -37,7 +37,7 @@ package struct EventReading: Equatable, Sendable {
     package var requestID: String?
     /// A request's.
     package var messageID: String?
-    /// A request's.
+    /// Those that a request names, or that the settings name for an event.
     package var audiences: [String] = []
     package var types: [String] = []
     package var status: String?
@@ -78,6 +78,7 @@ struct EventReader: ~Copyable {
             case .order(let order):
                 reading.orders.append(batch.string(order.orderID))
                 reading.places.append(batch.string(order.placeID))
+                reading.audiences += batch.audienceTexts(of: order)
             }
             reading.types.append(push.type)
             reading.time = push.eventTime
@@ -150,6 +151,11 @@ struct TimerFilter {
 }
 
 extension EventBatch {
+    /// The audiences that the settings name for a notification; none where that is its place alone.
+    func audienceTexts(of order: Notification.Order) -> [String] {
+        order.audiences.map { string(audiences[Int($0)]) }
+    }
+
     /// Holds this record of another batch, and nothing else.
     mutating func hold(_ record: EventRecord, of other: borrowing EventBatch) {
         removeAll()

@@ -46,7 +46,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         sink: consuming Base
     ) throws {
         let fanOut = FanOut(
-            audienceRule: PlaceAudience(), history: history, maxAge: configuration.subscriptionsMaxAge,
+            audienceRule: OrderAudiences(), history: history, maxAge: configuration.subscriptionsMaxAge,
             maxDevices: configuration.maxDevicesPerEvent, requestApps: configuration.requests.apps)
         let topics = configuration.topics
         self.journal = journal

@@ -37,7 +37,7 @@ struct ExplanationReport: Report {
     private var placeID: String?
     private var status: String?
     private var requestID: String?
-    /// Nil for an event and a timer.
+    /// Those that a request names, or that the settings name for an event; nil for any other event, and for a timer.
     private var audiences: [String]?
     private var outcome = "not_sent"
     private var reason: String?
@@ -73,7 +73,7 @@ struct ExplanationReport: Report {
         status = reading.status
         requestID = reading.requestID
         switch event.partition.source {
-        case .orders: audiences = nil
+        case .orders: audiences = reading.audiences.isEmpty ? nil : reading.audiences
         case .requests: audiences = reading.audiences
         }
         devices = explanation.devices
@@ -110,7 +110,11 @@ struct ExplanationReport: Report {
     }
 
     var rows: [Row] {
-        let kind = audiences != nil ? "request      " : timer ? "timer at     " : "event        "
+        let kind =
+            switch explanation.event.partition.source {
+            case .orders: timer ? "timer at     " : "event        "
+            case .requests: "request      "
+            }
         var lines = ["\(time?.description ?? "?")  \(subject): \(told)", "  \(kind)\(source)"]
         if let position = explanation.deadLetter {
             lines.append("  dead letter  \(position.position(in: topics.deadLetters))")
@@ -121,6 +125,10 @@ struct ExplanationReport: Report {
                     + "--dry-run' (docs/dead-letters.md)")
         }
         if let status { lines.append("  status       \(status)") }
+        if let audiences, explanation.event.partition.source == .orders {
+            let others = audiences.count > 5 ? " and \(audiences.count - 5) more" : ""
+            lines.append("  audiences    \(audiences.prefix(5).joined(separator: ", "))\(others)")
+        }
         if let subscribed { lines.append("  subscribed   \(subscribed)") }
         if !fields.isEmpty {
             let sources = fields.sorted { $0.key < $1.key }.map { "\($0.key) from \($0.value)" }
@@ -164,7 +172,7 @@ struct ExplanationReport: Report {
     }
 
     private var subject: String {
-        if let audiences {
+        if let audiences, explanation.event.partition.source == .requests {
             let others = audiences.count > 1 ? " and \(audiences.count - 1) more" : ""
             return "request" + (requestID.map { " \($0)" } ?? "")
                 + (audiences.first.map { " to \($0)\(others)" } ?? "")

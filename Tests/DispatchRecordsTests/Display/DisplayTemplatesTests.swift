@@ -106,13 +106,14 @@ struct DisplayTemplatesTests {
         "an unknown type, or a status where there is none, says which are allowed",
         arguments: [
             "order_teleported", "event_order_created", "ORDER_CREATED", "order_created/pending",
-            "order_status_changed/", "",
+            "order_status_changed/", "", "order_created@team", "@user", "order_status_changed/@user",
         ])
     func wrongType(_ key: String) {
         #expect(
             problems(ofTexts: #"{"\#(key)":{"title":"a","body":"b"}}"#) == [
                 "languages.en.\(key) is no event type; allowed are order_created, order_status_changed, timeslot_started, "
-                    + "unpicked_orders_reminder, order_ids_listed and order_status_changed/ with a status"
+                    + "unpicked_orders_reminder, order_ids_listed and order_status_changed/ with a status, each also with "
+                    + "@place, @user, @channel or @device"
             ])
     }
 

@@ -53,7 +53,10 @@ struct ShownOrdersTests {
             values = [:]
             let recipients = fanOut.recipients(of: index, in: batch)
             #expect(renderer.begin(batch.notifications[index], in: batch, platforms: recipients.platforms) == nil)
-            for position in recipients.devices { #expect(renderer.prepare(fanOut.recipient(position)) == nil) }
+            for position in recipients.devices {
+                let device = fanOut.recipient(position)
+                #expect(renderer.prepare(device, audience: fanOut.audience(of: device)) == nil)
+            }
             for position in recipients.devices {
                 let device = fanOut.recipient(position)
                 let record = renderer.render(device, audience: fanOut.audience(of: device))
@@ -245,7 +248,7 @@ struct ShownOrdersTests {
         _ = try fanOut.resolve(batch, from: 0, limit: 1)
         let recipients = fanOut.recipients(of: 0, in: batch)
         #expect(renderer.begin(batch.notifications[0], in: batch, platforms: recipients.platforms) == nil)
-        let problem = renderer.prepare(fanOut.recipient(0))
+        let problem = renderer.prepare(fanOut.recipient(0), audience: fanOut.audience(of: fanOut.recipient(0)))
         #expect(problem == nil || problem?.code == .payloadTooLarge)
         return problem?.message
     }

@@ -11,15 +11,17 @@ MEMBERS = (
 ).split()
 
 
-def shown(payload, locale, templates):
-    """The title and the body for a device of this locale; None where the push is data only."""
+def shown(payload, locale, templates, audience=None):
+    """The title and the body for a device of this locale, found by this audience; None where the push is data only."""
     if templates is None:
         return None
     languages = {_normal(name): texts for name, texts in templates["languages"].items()}
     event_type = payload["event_type"].removeprefix("event_")
     for language in _languages(locale, templates["default"]):
         texts = languages.get(language, {})
-        for key in (f"{event_type}/{payload.get('new_status')}", event_type):
+        of_any = (f"{event_type}/{payload.get('new_status')}", event_type)
+        of_kind = (f"{each}@{audience.partition('/')[0]}" for each in of_any) if audience else ()
+        for key in (*of_kind, *of_any):
             if key in texts:
                 return tuple(_filled(texts[key][part], payload) for part in ("title", "body"))
     return None
@@ -60,6 +62,6 @@ def _is_tag(language):
 
 def _is_entry(key, text):
     types = "|".join((*EVENT_TYPES, "order_status_changed/.+"))
-    if not re.fullmatch(types, key, re.DOTALL) or text.keys() != {"title", "body"}:
+    if not re.fullmatch(f"({types})(@(place|user|channel|device))?", key, re.DOTALL) or text.keys() != {"title", "body"}:
         return False
     return all(re.fullmatch(r"([^{}]|\{(" + "|".join(MEMBERS) + r")\})*", part) for part in text.values())

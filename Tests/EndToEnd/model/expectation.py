@@ -53,8 +53,8 @@ class Expectation:
         self.table, self.settings, self.until, self.timers_until = table, settings, until, timers_until
         # By source, message id and hash of the token: the record, the notification, the device, and the push's place in order.
         self.pushes = {}
-        # The place that was notified, by source and message id.
-        self.places = {}
+        # The audiences that were notified, by source and message id.
+        self.audiences = {}
         # By source.
         self.letters = {}
         # The timers that were due and have not been looked at, by topic and partition.
@@ -128,7 +128,7 @@ class Expectation:
 
     def _expect(self, record, notification, devices, position):
         self.count["notifications"] += 1
-        self.places[record.source, notification.message_id] = notification.place_id
+        self.audiences[record.source, notification.message_id] = notification.audiences
         for device in devices:
             identity = (record.source, notification.message_id, device.token_hash)
             self.pushes[identity] = (record, notification, device, position)

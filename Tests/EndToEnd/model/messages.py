@@ -26,7 +26,7 @@ def is_too_large(notification, devices=(), settings=None):
     size = len("default") + len(notification.default_string.encode())
     if notification.order_type:
         size += len("order_type" + notification.order_type + "order_id" + notification.order_id)
-    texts = [shown(notification.payload, each.locale, settings.display) for each in devices]
+    texts = [shown(notification.payload, each.locale, settings.display, each.audience) for each in devices]
     return size + max((len(("titlebody" + "".join(each)).encode()) for each in texts if each), default=0) > MAX_PAYLOAD_BYTES
 
 
@@ -34,7 +34,7 @@ def value_of(notification, device, settings):
     """The value of the dispatch record, as an object."""
     expiration = str(notification.event_time // 1000 + settings.ttl_seconds)
     data = {"default": notification.default_string}
-    text = shown(notification.payload, device.locale, settings.display)
+    text = shown(notification.payload, device.locale, settings.display, device.audience)
     if notification.order_type:
         data |= {"order_type": notification.order_type, "order_id": notification.order_id}
     is_apns, is_shown = device.platform == "apns", text is not None
@@ -85,7 +85,7 @@ def headers_of(notification, device, record, settings):
     if "event-type" in settings.headers:
         headers["event-type"] = notification.payload["event_type"]
     if "audience" in settings.headers:
-        headers["audience"] = f"place/{notification.place_id}"
+        headers["audience"] = device.audience
     if "app" in settings.headers:
         headers["app"] = device.app
     if "order-id" in settings.headers:

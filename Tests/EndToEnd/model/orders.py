@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
 
+from model.audiences import audiences_of
 from model.messages import message_id
 from model.records import Notification, Verdict
 
@@ -227,7 +228,8 @@ class Orders:
                 order.members = {name: order.members[name] for name in ("time", "status")}
                 order.start = order.start_set = 0
                 return
-        say("place", facts.place)
+        if facts.place is not None:
+            say("place", facts.place)
         if "slot" in facts.members:
             order.members.pop("slot_date", None)
         for name, value in facts.members.items():
@@ -315,4 +317,6 @@ class Orders:
             "end_time": end,
             "place_id": member("place"),
         }
-        return Notification(identity, timer.order_id, payload["place_id"], timer.due, payload, member("order_type"), False)
+        place = payload["place_id"]
+        audiences = audiences_of(wire_type.removeprefix("event_"), {}, place, self.settings)
+        return Notification(identity, timer.order_id, place, timer.due, payload, member("order_type"), False, audiences)

@@ -60,8 +60,7 @@ def _unexpected(identity, expectation, requested, table):
     source, _, key = identity
     if requested.suppressed.get(source) == "expired":
         return "pushed after it had expired", f"{identity}"
-    place = expectation.places.get(identity[:2])
-    audiences = requested.audiences.get(source, ()) if place is None else (f"place/{place}",)
+    audiences = expectation.audiences.get(identity[:2]) or requested.audiences.get(source, ())
     if any(table.knows(audience, key) for audience in audiences):
         return "pushed while not subscribed (I5)", f"{identity}"
     return "unexpected push (I2)", f"source, message id and device {identity} follow from nothing"

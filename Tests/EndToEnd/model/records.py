@@ -47,11 +47,13 @@ class Device(NamedTuple):
     environment: str
     last_seen: Optional[int]
     locale: Optional[str] = None
+    # The one by which it was found.
+    audience: Optional[str] = None
 
 
 @dataclass
 class Notification:
-    """What an event or a timer says to the devices of a place."""
+    """What an event or a timer says to the devices of its audiences."""
 
     message_id: str
     order_id: str
@@ -60,6 +62,8 @@ class Notification:
     payload: dict
     order_type: Optional[str]
     degraded: bool
+    # In the order of the templates.
+    audiences: list
 
     @functools.cached_property
     def default_string(self):
@@ -82,7 +86,7 @@ class Facts(NamedTuple):
     event_type: str
     time: int
     order_id: Optional[str]
-    place: str
+    place: Optional[str]
     identity: Optional[tuple]
     is_redriven: bool
     status: Optional[str]
@@ -129,6 +133,8 @@ class Settings:
     max_lateness_ms: int = 15 * 60_000
     spread_seconds: int = 0
     infer_status_changes: bool = False
+    # The templates of audiences by event type; None: of all that have none of their own. Empty: the default.
+    audiences: dict = field(default_factory=dict)
     # The templates of `display.templates`; without them order pushes are data only.
     display: Optional[dict] = None
     requests: RequestSettings = field(default_factory=RequestSettings)

@@ -6,6 +6,7 @@ section numbers are those of docs/rules.md. This module has the rules themselves
 what is sent.
 """
 
+from model.audiences import audiences_of, needs_place
 from model.envelope import Event, open_envelope
 from model.messages import MAX_PAYLOAD_BYTES, message_id
 from model.records import DeadLetter, Facts, Notification, Outcome
@@ -41,21 +42,23 @@ def _outcome_of(event, settings, state):
     if not is_list and not isinstance(event.order, dict):
         raise DeadLetter("not_an_event")
     place = first_text(event.body.get("place_id"), *(candidate for each in orders for candidate in _places(each)))
-    if place is None:
+    if place is None and needs_place(event.event_type, settings):
         raise DeadLetter("no_place")
     if not orders:
         return Outcome(suppressed="no_order_ids")
     zone = settings.zone_of(place)
     if not is_list:
-        return _outcome_of_one_order(event, place, zone, state, is_snapshot)
+        return _outcome_of_one_order(event, place, zone, settings, state, is_snapshot)
     notifications = {}
     for each in orders:
         notification = _notification(event, each, place, zone)
-        notifications.setdefault(notification.order_id, notification)
+        if notification.order_id not in notifications:
+            notification.audiences = audiences_of(event.event_type, each, place, settings)
+            notifications[notification.order_id] = notification
     return Outcome(notifications=list(notifications.values()))
 
 
-def _outcome_of_one_order(event: Event, place, zone, state, is_snapshot):
+def _outcome_of_one_order(event: Event, place, zone, settings, state, is_snapshot):
     """What the order's past says about the event, and what the event adds to that past."""
     body, order = event.body, event.order
     is_change = event.event_type == "order_status_changed"
@@ -77,6 +80,7 @@ def _outcome_of_one_order(event: Event, place, zone, state, is_snapshot):
         notification = _notification(event, order, place, zone, (previous, status) if is_change else None)
         if len(notification.default_string.encode()) > MAX_PAYLOAD_BYTES:
             raise DeadLetter("payload_too_large")
+        notification.audiences = audiences_of(event.event_type, order, place, settings)
     # Only now: an event that becomes a dead letter is not remembered.
     if state is not None:
         state.apply(facts)
@@ -89,7 +93,7 @@ def _facts(event: Event, place, zone, status):
     visible_id = first_text(order.get("order_number"), order.get("reference_id"))
     parent_id = first_text(order.get("parent_order_id"))
     if order_id is not None:
-        texts = (order_id, visible_id or order_id, parent_id or order_id, place, status or "")
+        texts = (order_id, visible_id or order_id, parent_id or order_id, place or "", status or "")
         if sum(len(each.encode()) for each in texts) > MAX_PAYLOAD_BYTES:
             order_id = None
     date, order_date = _named_date(order, zone)
@@ -134,11 +138,11 @@ def _notification(event: Event, order, place, zone, change=None):
         "delivery_date": date or order_date or _event_date(event, zone),
         "start_time": start or FIRST_MINUTE,
         "end_time": end or LAST_MINUTE,
-        "place_id": place,
+        "place_id": place or "",
     }
     if change is not None:
         payload |= {"previous_status": change[0], "new_status": change[1], "order_number": visible_id}
-    return Notification(identity, order_id, place, event.time, payload, _order_type(order), order_id == "")
+    return Notification(identity, order_id, place, event.time, payload, _order_type(order), order_id == "", [])
 
 
 # -- Where a field of the payload comes from ------------------------------------------------------

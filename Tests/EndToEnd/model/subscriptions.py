@@ -59,7 +59,11 @@ def device_of(value, audience, token_hash):
 
 
 def recipients(notification, subscriptions, settings, position=None):
-    """The devices that get a notification, where the table stands at the position."""
-    for device in subscriptions.at(f"place/{notification.place_id}", position):
-        if device.last_seen is None or notification.event_time - device.last_seen <= settings.max_age_ms:
-            yield device
+    """The devices that get a notification, where the table stands at the position: each once, by the first of the audiences
+    in which it was seen lately enough."""
+    found = {}
+    for audience in notification.audiences:
+        for device in subscriptions.at(audience, position):
+            if device.last_seen is None or notification.event_time - device.last_seen <= settings.max_age_ms:
+                found.setdefault(device.token_hash, device._replace(audience=audience))
+    return found.values()

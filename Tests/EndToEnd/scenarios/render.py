@@ -4,13 +4,14 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import sys
 import tempfile
 from typing import NamedTuple, Optional
 
 from generator.events import Events, Mix
 from generator.inputs import iso
-from generator.subscriptions import make_subscriptions, well_formed
+from generator.subscriptions import make_device, make_subscription, make_subscriptions, well_formed
 from harness.harness import Harness
 from harness.rendering import has_text_headers, records_of, render
 from harness.seed import parse
@@ -34,10 +35,52 @@ def display_templates():
     odd = {"title": '"{visible_id}" \\ \n{place_id}', "body": "\u2028😀 <{previous_status}> {new_status}"}
     templates["languages"] |= {
         "DA": {"order_created": odd, "order_status_changed": odd, "order_status_changed/processing": odd | {"body": ""}},
+        "de": templates["languages"]["de"] | {"order_created@user": odd, "order_status_changed/picked@user": odd},
+        "en": templates["languages"]["en"] | {"order_status_changed@channel": odd, "timeslot_started@channel": odd},
         "pt": {"order_status_changed": odd | {"title": "x" * 4000}},
         "nb_NO": {"unpicked_orders_reminder": odd},
     }
     return templates | {"default": "NB-no"}
+
+
+AUDIENCES = {
+    None: ["user/{customer.phone}", "place/{place_id}", "channel/{metadata.channel}", "user/{items[*].sku}"],
+    # Those that are excerpts have no customer: dead letters.
+    "order_status_changed": ["user/{customer.phone}", "channel/{metadata.note}"],
+    "timeslot_started": ["channel/{place_id}", "place/{place_id}"],
+    "order_ids_listed": ["place/{place_id}", "channel/{place.name}"],
+}
+
+
+def audience_flags():
+    for event_type, templates in AUDIENCES.items():
+        yield "--set"
+        yield f"audiences{f'.{event_type}' if event_type else ''}={','.join(templates)}"
+
+
+def make_customers(seed, made):
+    """Subscriptions to some of what the orders name: customers, articles, channels. Some devices are in several."""
+    chance = random.Random(f"customers {seed}")
+    names = {"channel/web", "channel/Lager Süd"}
+    for _, each in made:
+        order = order_of(each.value)
+        if chance.random() < 0.3 and "items" in order:
+            names.add(f"user/{order['customer']['phone']}")
+            names |= {f"user/{item['sku']}" for item in order["items"] if chance.random() < 0.2}
+            if "place_id" in order:
+                names.add(f"channel/{order['place_id']}")
+    devices = [make_device(chance) for _ in range(200)]
+    return [make_subscription(name, device, chance) for name in sorted(names) for device in chance.sample(devices, 2)]
+
+
+def order_of(value):
+    """The order of an event in its plain form, or an empty one."""
+    try:
+        event = json.loads(value)
+        order = event.get("order", event)
+        return order if isinstance(order, dict) and isinstance(order.get("customer"), dict) else {}
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return {}
 
 
 CASES = (
@@ -64,6 +107,12 @@ CASES = (
         ("--set", "infer-status-changes=on"),
     ),
     Case("schedule=off", Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
+    Case(
+        "audiences of the settings",
+        Settings("Europe/Berlin", display=display_templates(), audiences=AUDIENCES, headers=frozenset(["audience"])),
+        80,
+        ("--set", "display=on", "--set", "dispatch.headers=audience", *audience_flags()),
+    ),
     Case("display=on", Settings("Europe/Berlin", display=display_templates()), 80, ("--set", "display=on")),
 )
 
@@ -125,6 +174,7 @@ def main():
     table = well_formed(subscriptions)
     events = Events(options.seed, places, Mix(poison_rate=0.02, snapshot_rate=0.2))
     made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
+    table += make_customers(options.seed, made)
     records = [
         Record("orders.events", murmur2_partition(each.key or b"", 3), at, now, *each) for at, (now, each) in enumerate(made)
     ]

@@ -42,6 +42,26 @@ class Texts(unittest.TestCase):
         self.assertIsNone(shown(changed | {"new_status": "shipped"}, "en", TEMPLATES))
         self.assertIsNone(shown(PAYLOAD, "en", None))
 
+    def test_a_text_for_a_kind_of_audience_comes_before_those_for_any_in_each_language(self):
+        def text(title):
+            return {"title": title, "body": ""}
+
+        english = {"order_created": text("any"), "order_created@user": text("user"), "order_status_changed@user": text("changed")}
+        templates = {"default": "en", "languages": {"en": english | {"order_status_changed/ready@user": text("ready")}}}
+        changed = {"event_type": "event_order_status_changed", "new_status": "picked"}
+        for payload, audience, expected in (
+            (PAYLOAD, "place/1", "any"),
+            (PAYLOAD, "user/1", "user"),
+            (changed, "user/1", "changed"),
+            (changed | {"new_status": "ready"}, "user/1", "ready"),
+        ):
+            self.assertEqual(shown(payload, "en", templates, audience), (expected, ""))
+        self.assertIsNone(shown(changed, "en", templates, "place/1"))
+        templates["languages"]["de"] = {"order_created": text("alle")}
+        self.assertEqual(shown(PAYLOAD, "de", templates, "user/1"), ("alle", ""))
+        self.assertTrue(is_valid(templates))
+        self.assertFalse(is_valid({"default": "en", "languages": {"en": {"order_created@team": text("x")}}}))
+
     def test_a_member_that_the_payload_lacks_is_empty_and_values_are_no_templates(self):
         templates = {"default": "en", "languages": {"en": {"order_created": {"title": "{new_status}", "body": "{visible_id}"}}}}
         self.assertEqual(shown(PAYLOAD | {"visible_id": "{place_id}"}, "en", templates), ("", "{place_id}"))
@@ -71,7 +91,7 @@ class Texts(unittest.TestCase):
 class Messages(unittest.TestCase):
     def test_they_differ_from_those_that_are_data_only_as_the_page_says(self):
         identity = message_id("event", ["1"], "event_order_created", "", 0)
-        notification = Notification(identity, "", "1", 0, PAYLOAD, None, False)
+        notification = Notification(identity, "", "1", 0, PAYLOAD, None, False, ["place/1"])
         fcm, apns = (Device("t", "h", platform, "a", "production", None, "en") for platform in ("fcm", "apns"))
         plain, settings = Settings(), Settings(display=TEMPLATES)
         notice = {"title": ENGLISH[0], "body": ENGLISH[1]}

@@ -49,6 +49,7 @@ struct TestNotification {
     var sources: FieldSources
     var orderType: OrderType?
     var isDegraded: Bool
+    var audiences: [String]
 }
 
 /// Bytes at an address of their own, as librdkafka returns them: nothing after them may be read.
@@ -104,6 +105,7 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
             var result = TestResult()
             let start = batch.notifications.count
             let textStart = batch.text.count
+            let audienceStart = batch.audiences.count
             switch extractor.extract(index, in: &batch, history: &history) {
             case .notifications(let count):
                 result.notifications = batch.notifications.suffix(count).map { TestNotification($0, in: batch) }
@@ -112,7 +114,10 @@ func extract(_ records: [TestRecord], rules: ExtractionRules? = nil) -> [TestRes
             case .deadLetter(let deadLetter):
                 result.deadLetter = deadLetter
             }
-            if result.notifications.isEmpty, batch.notifications.count != start || batch.text.count != textStart {
+            if result.notifications.isEmpty,
+                batch.notifications.count != start || batch.text.count != textStart
+                    || batch.audiences.count != audienceStart
+            {
                 result.deadLetter = DeadLetter(.recordRefused, "the batch was changed")
             }
             result.notes = extractor.notes
@@ -132,6 +137,7 @@ extension TestNotification {
             sources = order.sources
             orderType = order.orderType
             isDegraded = order.isDegraded
+            audiences = order.audiences.map { batch.string(batch.audiences[Int($0)]) }
         }
         eventTime = notification.eventTime
         messageID = batch.string(notification.messageID)

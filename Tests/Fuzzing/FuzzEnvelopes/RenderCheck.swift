@@ -27,7 +27,7 @@ struct RenderCheck: ~Copyable {
                 rendering: RenderSettings(),
                 maxDevicesPerEvent: 1_000, maxBytesPerEvent: 1 << 24,
                 fanOut: try FanOut(
-                    audienceRule: PlaceAudience(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
+                    audienceRule: OrderAudiences(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
         }
         file = fileno(tmpfile())
         writer = RecordLineWriter(descriptor: file, topics: PipelineConfiguration.Topics(), explains: false)

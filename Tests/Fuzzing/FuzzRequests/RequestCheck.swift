@@ -30,7 +30,7 @@ struct RequestCheck: ~Copyable {
                 rules: try ExtractionRules(timeZone: "UTC"), orders: OrderRules(), requests: requests,
                 rendering: rendering, maxDevicesPerEvent: 10_000, maxBytesPerEvent: 1 << 24,
                 fanOut: try FanOut(
-                    audienceRule: PlaceAudience(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
+                    audienceRule: OrderAudiences(), recipients: .resolver(TwoDevices()), maxAge: .seconds(86_400)))
         }
     }
 

@@ -36,6 +36,10 @@ struct SettingTests {
         static let files = Values([""], refused: ["{}", "types.json", "@/nowhere/types.json"])
     }
 
+    private static let templates = Values(
+        ["user/{customer_id}", "place/{place_id}, channel/{tags[*].name}"],
+        refused: ["", ",", "place", "place/{place_id},", "team/{id}", "user/{a}, user/{a}"])
+
     /// Those whose values do not follow from ``Setting/allowed``.
     private static let values = [
         "from": Values(["earliest", "latest", "2026-11-21T10:00:00.5+01:00", "-1h"], refused: ["", "yesterday"]),
@@ -63,6 +67,7 @@ struct SettingTests {
 
     private static func values(of setting: Setting) throws -> Values {
         if let values = Self.values[setting.key] { return values }
+        if setting.key == "audiences" || setting.key.hasPrefix("audiences.") { return templates }
         if let match = setting.allowed.wholeMatch(of: /a whole number from (\d+) to (\d+)/) {
             let (least, most) = (try #require(Int(match.1)), try #require(Int(match.2)))
             return Values(["\(least)", "\(most)"], refused: ["\(least - 1)", "\(most + 1)", "", "1.5", "many"])

@@ -50,7 +50,7 @@ struct FollowerTrial: ~Copyable {
             kafka: settings, stateDirectory: "/nonexistent", rules: try ExtractionRules())
         configuration.subscriptionsMaxLag = maxLag
         let context = try WorkerContext(
-            configuration: configuration, audienceRule: PlaceAudience(), meter: PipelineMeter(metrics: Metrics()))
+            configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         context.board.started()
         let offsets = [Int64](repeating: 0, count: expected ?? partitions)
         let now = context.clock.now()

@@ -2,6 +2,7 @@ import Telemetry
 import Testing
 
 @testable import Events
+@testable import Extraction
 @testable import OrderState
 @testable import Pipeline
 
@@ -17,12 +18,32 @@ struct PipelineMeterTests {
             case is LabelledCounts<SuppressionReason>: sum + SuppressionReason.allCases.count
             case is LabelledCounts<TimerDrop>: sum + TimerDrop.allCases.count
             case is LabelledCounts<FieldSource>: sum + FieldSource.allCases.count
+            // Its labels are those of the settings.
+            case is MissingAudiences: sum
             default: sum + 1_000
             }
         }
         #expect(numbers == Counts.table.count)
         #expect(Set(Counts.table.map(\.value)).count == Counts.table.count)
         #expect(Set(Counts.table.map { "\($0.name) \($0.labels)" }).count == Counts.table.count)
+    }
+
+    @Test("§5.4: audiences that were left out are counted by their templates, where the settings name any")
+    func missingAudiences() {
+        let metrics = Metrics()
+        let meter = PipelineMeter(metrics: metrics, audiences: ["place/{place_id}", "user/{customer_id}"])
+        for count in 1...2 {
+            var counts = Counts()
+            counts.missingAudiences[1] = count
+            meter.add(counts)
+        }
+        let text = metrics.snapshot().prometheusText()
+        #expect(text.contains(#"carillon_missing_audiences_total{audience="place/{place_id}"} 0"#))
+        #expect(text.contains(#"carillon_missing_audiences_total{audience="user/{customer_id}"} 3"#))
+        #expect(meter.reading.counts.missingAudiences[1] == 3)
+        let usual = Metrics()
+        _ = PipelineMeter(metrics: usual)
+        #expect(!usual.snapshot().prometheusText().contains("missing_audiences"))
     }
 
     @Test("every count that is added reaches its own series, and the sum of the process")

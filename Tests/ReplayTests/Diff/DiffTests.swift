@@ -1,4 +1,6 @@
+import CarillonTesting
 import Digests
+import Extraction
 import FanOut
 import Pipeline
 import TestSupport
@@ -110,6 +112,33 @@ struct DiffTests {
         changed[7].headers[3].value = Array("0".utf8)
         let header = try compare(toy, with: changed)
         #expect(header.unequal == 1 && header.fields.fields.map(\.name) == ["header expires-at"])
+    }
+
+    @Test("with other audiences it says who would get a push, and who would not; with those that sent them it is empty")
+    func audiences() throws {
+        func lived(_ templates: String) throws -> ToyPipeline {
+            var toy = try ToyPipeline { configuration in
+                configuration.rules = try ExtractionRules(
+                    timeZone: "Europe/Berlin", audiences: AudienceTemplates(AudienceTemplate.list(templates)))
+            }
+            try toy.subscribe("staff", to: "p1")
+            try toy.subscribe("customer", toAudience: "user/c1")
+            for number in 0..<3 {
+                toy.append(.order("o\(number)", place: "p1", orderMembers: #""customer_id":"c1""#), to: 0)
+            }
+            toy.append(.order("placeless", place: "", orderMembers: #""customer_id":"c1""#), to: 0)
+            try toy.transact([100, 0, 0])
+            return toy
+        }
+        let both = "place/{place_id},user/{customer_id}"
+        let staff = try lived("place/{place_id}")
+        let all = try lived(both)
+        #expect(staff.pushes.count == 3 && all.pushes.count == 7)
+        #expect(try compare(all, with: all.pushes).isZero)
+        let more = try compare(staff, with: staff.pushes, configuration: all.configuration)
+        #expect(more.missing == 4 && more.equal == 3 && more.extra == 0 && more.unequal == 0, "\(more)")
+        let less = try compare(all, with: all.pushes, configuration: staff.configuration)
+        #expect(less.missing == 0 && less.equal == 3 && less.extra == 4, "\(less)")
     }
 
     @Test("a re-driven record is neither a duplicate nor extra, and fills in for a missing one")

@@ -199,6 +199,19 @@ struct ReasonTests {
         #expect(found.count == 1 && found.first?.json["request_id"] == "sent")
     }
 
+    @Test("§5.4: the audiences that the settings name for an event are told")
+    func audiences() throws {
+        let told = try Told(Self.day()).all.filter { !$0.explanation.isTimer && $0.json["outcome"] == "sent" }
+        let changed = told.filter { $0.json["event_type"] == "event_order_status_changed" }
+        #expect(!changed.isEmpty)
+        for each in changed {
+            #expect(each.json["audiences"] == #"["place\/shop"]"#, "\(each.json)")
+            #expect(each.report.text.contains("\n  audiences    place/shop\n"), "\(each.report.text)")
+        }
+        let created = told.filter { $0.json["event_type"] == "event_order_created" }
+        #expect(!created.isEmpty && created.allSatisfy { $0.json["audiences"] == nil })
+    }
+
     @Test("a timer that becomes a dead letter is explained as itself, not as another one")
     func deadTimer() throws {
         let told = try Told(Self.day())
@@ -306,7 +319,10 @@ struct ReasonTests {
 
     private static func day() throws -> ToyPipeline {
         var toy = try ToyPipeline {
-            $0.rules = try ExtractionRules(timeZone: "Europe/Berlin", onMissingOrderID: .deadLetter)
+            let audiences = try AudienceTemplate.list("place/{place_id},user/{buyers[*].id}")
+            $0.rules = try ExtractionRules(
+                timeZone: "Europe/Berlin", onMissingOrderID: .deadLetter,
+                audiences: AudienceTemplates([.place], own: [.orderStatusChanged: audiences]))
             $0.maxDevicesPerEvent = bound
             $0.maxBytesPerEvent = 6_000
             $0.orders.schedule?.maxLateness = .seconds(40 * 60)
@@ -371,6 +387,9 @@ struct ReasonTests {
             #"{"event_type":"ORDER_CREATED","order":{"id":"x"}}"#,
             #"{"event_type":"ORDER_STATUS_CHANGED","order":{"id":"x","place_id":"shop"}}"#,
             #"{"event_type":"ORDER_CREATED","order":{"place_id":"shop"}}"#,
+            #"{"event_type":"ORDER_STATUS_CHANGED","order":{"id":"x","status":"new"}}"#,
+            #"{"event_type":"ORDER_STATUS_CHANGED","order":{"id":"x","status":"new","place_id":"shop","buyers":["#
+                + (0..<1_000).map { #"{"id":\#($0)}"# }.joined(separator: ",") + "]}}",
             #"{"event_type":"ORDER_CREATED","order":{"place_id":"shop","id":""# + String(repeating: "x", count: 5_000)
                 + #""}}"#,
             #"{"event_type":"ORDER_IDS_LISTED","place_id":"shop","order_ids":["#

@@ -188,6 +188,32 @@ import Testing
         #expect(try planned.reasons() == [nil, nil, nil])
     }
 
+    @Test(
+        "§5.4: who unsubscribes from an audience that the settings name is left out, too; also where a list names several"
+    )
+    func unsubscribedCustomer() throws {
+        var toy = try ToyPipeline {
+            $0.rendering.timeToLive = .seconds(4 * 3_600)
+            $0.rules = try ExtractionRules(
+                audiences: AudienceTemplates(AudienceTemplate.list("place/{place_id},user/{customer_id}")))
+        }
+        try toy.subscribe("staff", to: "p1")
+        for user in ["1", "2"] { try toy.subscribe("customer", toAudience: "user/\(user)") }
+        let orders = (1...2).map { #"{"id":"o\#($0)","place_id":"p1","customer_id":\#($0)}"# }.joined(separator: ",")
+        let list = #"{"event_id":"l","event_type":"ORDER_IDS_LISTED","orders":[\#(orders)]}"#
+        toy.append(SampleRecord(key: "l", value: list), to: 0)
+        try toy.transact([10, 10, 10])
+        let planned = try plan(toy)
+        #expect(try planned.reasons() == [nil, nil, nil, nil])
+        let known = toy.subscriptions.count
+        try toy.subscribe("customer", toAudience: "user/1", app: nil)
+        for change in toy.subscriptions[known...] {
+            try ToyPipeline.withRecord(change) { try planned.news.note($0, at: change.time) }
+        }
+        let gone = try zip(planned.entries, planned.reasons()).filter { $0.1 == .unsubscribed }.map(\.0.audiences)
+        #expect(gone == [["place/p1", "user/1"]])
+    }
+
     @Test("a device that left before the re-drive was planned is still sent; one that left between two runs is not")
     func leftBefore() throws {
         var toy = try toy()
