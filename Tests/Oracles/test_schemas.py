@@ -100,7 +100,7 @@ WRONG = {
     "notification.payload": [
         {"start_time": "25:99"},
         {"delivery_date": "2025-13-45"},
-        {"place_id": ""},
+        {"place_id": 42},
         {"extra": "x"},
         {"event_type": "event_order_status_changed"},
         {"new_status": "picked"},
@@ -406,7 +406,7 @@ class Schemas(unittest.TestCase):
         text = {"title": "Order {visible_id}", "body": "From {start_time}"}
         settings = Settings("UTC", display={"default": "en", "languages": {"en": {"order_created": text}}})
         payload = payload_of(SCHEMAS["notifications.dispatch.value"]["examples"][0])
-        notification = Notification(payload["message_id"], payload["order_id"], payload["place_id"], 0, payload, "food", False)
+        notification = Notification(payload["message_id"], payload["order_id"], payload["place_id"], 0, payload, "food", False, [])
         for platform in ("fcm", "apns"):
             device = Device("0a1b", "0" * 64, platform, "com.example.shop", "production", None)
             value = messages.value_of(notification, device, settings)
