@@ -7,12 +7,17 @@ struct ExtractionCheck: ~Copyable {
     private var extractor: Extractor
     private var batch = EventBatch(.orders, topic: "orders.events")
 
-    init(onMissingOrderID: ExtractionRules.MissingOrderID) {
+    private let needsPlace: Bool
+
+    /// - Parameter audiences: the templates of audiences.
+    init(onMissingOrderID: ExtractionRules.MissingOrderID, audiences: String = "place/{place_id}") {
+        needsPlace = audiences == "place/{place_id}"
         extractor = must {
             Extractor(
                 rules: try ExtractionRules(
                     timeZone: "America/New_York", placeTimeZones: ["p1": "Asia/Kolkata"],
-                    onMissingOrderID: onMissingOrderID))
+                    onMissingOrderID: onMissingOrderID,
+                    audiences: AudienceTemplates(AudienceTemplate.list(audiences))))
         }
     }
 
@@ -33,25 +38,29 @@ struct ExtractionCheck: ~Copyable {
     /// The result of a record: its payloads, the reasons why there are none, or the code of its dead letter.
     private mutating func extract(_ record: Int) -> [String] {
         let notifications = batch.notifications.count
-        let text = batch.text.count
+        let (text, audiences) = (batch.text.count, batch.audiences.count)
         var history = NoHistory()
         switch extractor.extract(record, in: &batch, history: &history) {
         case .notifications(let count):
             expect(count > 0, "notifications are at least one")
             expect(batch.notifications.count == notifications + count, "the batch has as many as it says")
+            for audience in batch.audiences[audiences...] {
+                expect(Audience(of: batch.bytes(audience)) != nil, "an audience is one that a device may have")
+            }
             return (notifications..<batch.notifications.count).map { check($0, of: record) }
         case .suppressed(let reason):
-            expectUnchanged(notifications, text)
+            expectUnchanged(notifications, text, audiences)
             return ["suppressed", reason.label]
         case .deadLetter(let letter):
-            expectUnchanged(notifications, text)
+            expectUnchanged(notifications, text, audiences)
             expect(letter.code != .recordRefused, "nothing is refused here")
             expect(!letter.message.isEmpty, "a dead letter says why")
             return ["dead letter", letter.code.label, letter.message]
         }
     }
 
-    private func expectUnchanged(_ notifications: Int, _ text: Int) {
+    private func expectUnchanged(_ notifications: Int, _ text: Int, _ audiences: Int) {
+        expect(batch.audiences.count == audiences, "who notifies nobody leaves no audience")
         expect(batch.notifications.count == notifications, "who notifies nobody leaves no notification")
         expect(batch.text.count == text, "who notifies nobody leaves no text")
     }
@@ -64,13 +73,14 @@ struct ExtractionCheck: ~Copyable {
         expect(encoded.utf8.count <= EventLimits.maxPayloadSize, "the payload fits into a push")
         switch notification.kind {
         case .request: fail("an event gave the notification of a request")
-        case .order(let order): check(encoded, notification, order)
+        case .order(let order):
+            check(encoded, notification, order)
+            return encoded + order.audiences.map { batch.string(batch.audiences[Int($0)]) }.joined(separator: "\n")
         }
-        return encoded
     }
 
     private func check(_ encoded: String, _ notification: Events.Notification, _ order: Events.Notification.Order) {
-        let payload = checkPayload(encoded, isDegraded: order.isDegraded)
+        let payload = checkPayload(encoded, isDegraded: order.isDegraded, needsPlace: needsPlace)
         expect(payload.orderID == batch.string(order.orderID), "payload and notification name the same order")
         expect(payload.placeID == batch.string(order.placeID), "payload and notification name the same place")
         expect(payload.messageID == batch.string(notification.messageID), "they have the same message id")

@@ -7,9 +7,13 @@ public func fuzzEvent(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     let (headers, value) = input(data, size).split(at: [0x0A, 0x0A])
     lenient.take(headers, value)
     strict.take(headers, value)
+    named.take(headers, value)
     return 0
 }
 
 // libFuzzer calls from one thread.
 nonisolated(unsafe) private var lenient = ExtractionCheck(onMissingOrderID: .send)
+nonisolated(unsafe) private var named = ExtractionCheck(
+    onMissingOrderID: .send,
+    audiences: "place/{place_id},user/{customer.id},channel/{items[*].sku},device/{reference_id},user/{order_ids[*]}")
 nonisolated(unsafe) private var strict = ExtractionCheck(onMissingOrderID: .deadLetter)
