@@ -239,6 +239,12 @@ if Context.environment["CARILLON_FUZZING"] != nil {
                 "OrderState", "Pipeline", "Subscriptions",
             ], path: "Tests/Fuzzing/FuzzRequests"),
         .executableTarget(
+            name: "FuzzBatches",
+            dependencies: [
+                "CarillonTesting", "Events", "Extraction", "FanOut", "FuzzSupport", "KafkaClient", "OrderState",
+                "Pipeline", "Subscriptions",
+            ], path: "Tests/Fuzzing/FuzzBatches"),
+        .executableTarget(
             name: "FuzzAnswers",
             dependencies: [
                 "Deliveries", "Delivery", "Digests", "Events", "FuzzSupport", "JSONReader", "NotificationPayload",

@@ -2,15 +2,12 @@ import FuzzSupport
 
 @testable import Events
 
-/// What comes from a provider or from Kafka, to everything of the sender that reads it. Lines `name: value` up to an empty
-/// line are headers, of an answer or of a record; the rest is a body, a value, a note or metadata, and is read as each of
-/// them. The header `status` is the answer's status, `key` the record's key.
+/// What comes from a provider or from Kafka, to everything of the sender that reads it. The headers of ``RecordInput`` are
+/// those of an answer or of a record; its value is a body, a value, a note or metadata, and is read as each of them. The header `status` is the answer's status, `key` the record's key.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzAnswer(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
-    let (headers, body) = input(data, size).split(at: [0x0A, 0x0A])
-    batch.removeAll()
-    if let headers { batch.readHeaders(headers) }
-    let found = Input(headers: batch.headers, body: body)
+    let record = RecordInput(input(data, size))
+    let found = Input(headers: record.headers, body: record.value)
     answers.check(found)
     checkDates(found)
     checkNote(found)
@@ -21,7 +18,6 @@ public func fuzzAnswer(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
 }
 
 // libFuzzer calls from one thread.
-nonisolated(unsafe) private var batch = EventBatch(.requests, topic: "notifications.dispatch")
 nonisolated(unsafe) private var answers = AnswerCheck()
 nonisolated(unsafe) private var outcomes = OutcomeCheck()
 nonisolated(unsafe) private var messages = MessageCheck()

@@ -4,9 +4,11 @@ import FuzzSupport
 /// pipeline without a broker, for a place where everybody has two devices.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzEnvelope(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
-    renderCheck.take(input(data, size))
+    anyTime.take(input(data, size))
+    bounded.take(input(data, size))
     return 0
 }
 
 // libFuzzer calls from one thread.
-nonisolated(unsafe) private var renderCheck = RenderCheck()
+nonisolated(unsafe) private var anyTime = RenderCheck(boundsTimes: false)
+nonisolated(unsafe) private var bounded = RenderCheck(boundsTimes: true)

@@ -11,6 +11,7 @@ import Glibc
 
 /// Reads a line, runs its record through the pipeline's core, and reads back what `render` writes of it.
 struct RenderCheck: ~Copyable {
+    private let boundsTimes: Bool
     private var line = RecordLine()
     private var lineAgain = RecordLine()
     private var core: PipelineCore
@@ -18,9 +19,12 @@ struct RenderCheck: ~Copyable {
     private var writer: RecordLineWriter
     /// A file without a name.
     private let file: Int32
+    private static let clock = RecordInput.noon
     private let topics = PipelineConfiguration.Topics()
 
-    init() {
+    /// - Parameter boundsTimes: no record may count as more than an hour after the clock.
+    init(boundsTimes: Bool) {
+        self.boundsTimes = boundsTimes
         core = must {
             PipelineCore(
                 rules: try ExtractionRules(timeZone: "Europe/Berlin"), orders: OrderRules(), requests: RequestRules(),
@@ -42,17 +46,31 @@ struct RenderCheck: ~Copyable {
         let isOrdinary = (0..<64).contains(line.partition)
         if isOrdinary { core.orders.assign(line.partition, watermark: TimerWatermark(.epoch), newest: .epoch) }
         must {
-            try core.beginTransaction(clock: .epoch, boundsTimes: false)
+            try core.beginTransaction(clock: Self.clock, boundsTimes: boundsTimes)
             expect(core.extract(&batch, from: 0) == 1, "the record is extracted")
             expect(try core.emit(batch, 0..<1, limit: .max, into: &sink) == 1, "the record is emitted")
             core.endTransaction()
         }
         core.commit()
-        if isOrdinary { core.orders.revoke(line.partition) }
         let outcomes = [sink.dispatches > 0, sink.deadLetters > 0, sink.suppressions > 0].filter { $0 }.count
         expect(outcomes == 1, "dispatched, dead-lettered or suppressed, and one of them: \(sink)")
         expect(sink.deadLetters + sink.suppressions <= 1, "dead-lettered or suppressed once: \(sink)")
         expect(sink.dispatches % 2 == 0, "both devices or none: \(sink)")
+        if isOrdinary { fire(line.partition, into: &sink) }
+    }
+
+    /// Sends the timers of the day behind the record, which forgets the order then.
+    private mutating func fire(_ partition: Int32, into sink: inout CheckingSink) {
+        let time = (line.timestamp ?? .epoch) + 86_400_000
+        let tick = Tick(partition: partition, time: time, clock: time, offset: line.offset)
+        must {
+            try core.beginTransaction(clock: time, boundsTimes: boundsTimes)
+            let watermark = try core.fire(tick, .upTo(nil), into: &sink)
+            expect(watermark >= TimerWatermark(.epoch), "the watermark does not go back: \(watermark)")
+            core.endTransaction()
+        }
+        core.commit()
+        core.orders.revoke(partition)
     }
 
     /// A record that was read can be written, and is the same when read again.

@@ -21,15 +21,10 @@ struct ExtractionCheck: ~Copyable {
         }
     }
 
-    mutating func take(_ headers: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer) {
+    mutating func take(_ input: RecordInput) {
         batch.removeAll()
-        if let headers { batch.readHeaders(headers) }
-        for _ in 0..<2 {
-            batch.records.append(
-                EventRecord(
-                    partition: 3, offset: 17, timestamp: WallTime(milliseconds: 1_751_896_800_000), key: nil,
-                    value: value, headers: 0..<batch.headers.count))
-        }
+        batch.append(input)
+        batch.records.append(batch.records[0])
         let first = extract(0)
         let second = extract(1)
         expect(first == second, "the same record gives the same: \(first) and \(second)")
@@ -40,7 +35,11 @@ struct ExtractionCheck: ~Copyable {
         let notifications = batch.notifications.count
         let (text, audiences) = (batch.text.count, batch.audiences.count)
         var history = NoHistory()
-        switch extractor.extract(record, in: &batch, history: &history) {
+        let outcome = extractor.extract(record, in: &batch, history: &history)
+        if let traceparent = batch.records[record].traceparent {
+            expect(Traceparent.isValid(traceparent), "a traceparent that goes on has W3C's form")
+        }
+        switch outcome {
         case .notifications(let count):
             expect(count > 0, "notifications are at least one")
             expect(batch.notifications.count == notifications + count, "the batch has as many as it says")

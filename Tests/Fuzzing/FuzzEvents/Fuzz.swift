@@ -1,13 +1,12 @@
 import FuzzSupport
 
-/// An event as in orders.events. Lines `name: value` up to an empty line are the record's headers, the rest is
-/// its value; without an empty line the whole input is the value.
+/// An event as in orders.events, as ``RecordInput`` reads it.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzEvent(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
-    let (headers, value) = input(data, size).split(at: [0x0A, 0x0A])
-    lenient.take(headers, value)
-    strict.take(headers, value)
-    named.take(headers, value)
+    let record = RecordInput(input(data, size))
+    lenient.take(record)
+    strict.take(record)
+    named.take(record)
     return 0
 }
 

@@ -10,7 +10,7 @@ import FuzzSupport
 
 /// Runs a request through the pipeline's core twice, in buffers that earlier requests have used, and checks the results.
 struct RequestCheck: ~Copyable {
-    private static let now = WallTime(milliseconds: 1_751_896_800_000)
+    private static let now = RecordInput.noon
 
     private var core: PipelineCore
     private var batch = EventBatch(.requests, topic: "notifications.requests")
@@ -34,19 +34,15 @@ struct RequestCheck: ~Copyable {
         }
     }
 
-    mutating func take(_ headers: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer) {
-        let first = run(headers, value)
-        let second = run(headers, value)
+    mutating func take(_ input: RecordInput) {
+        let first = run(input)
+        let second = run(input)
         expect(first == second, "the same request gives the same: \(first.texts) and \(second.texts)")
     }
 
-    private mutating func run(_ headers: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer) -> RequestSink {
+    private mutating func run(_ input: RecordInput) -> RequestSink {
         batch.removeAll()
-        if let headers { batch.readHeaders(headers) }
-        batch.records.append(
-            EventRecord(
-                partition: 3, offset: 17, timestamp: Self.now, key: nil, value: value,
-                headers: 0..<batch.headers.count))
+        batch.append(input)
         var sink = RequestSink()
         must {
             try core.beginTransaction(clock: Self.now, boundsTimes: true)

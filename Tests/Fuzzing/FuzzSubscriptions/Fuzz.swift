@@ -5,9 +5,10 @@ import FuzzSupport
 @testable import Subscriptions
 
 /// A record of notifications.subscriptions: its key up to a newline, then its value; without a newline the whole input
-/// is the value, and the key is derived from it.
+/// is the value, and the key is derived from it. It is also read as several records (``BatchCheck``).
 @c(LLVMFuzzerTestOneInput)
 public func fuzzSubscription(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+    BatchCheck.take(input(data, size))
     let (key, value) = input(data, size).split(at: [0x0A])
     let subscription = try? Subscription.decode(value: Array(value))
     if let subscription { checkRoundTrip(subscription) }
