@@ -79,8 +79,10 @@ struct LinearTimeTests {
         #expect(places.count > 100)
     }
 
-    @Test("tokens whose hashes end alike do not begin at one place")
-    func collidingTokens() {
+    @Test(
+        "tokens whose hashes end alike do not begin at one place, whatever the seed",
+        arguments: [0, 1, 1 << 32, 0x9E37_79B9_7F4A_7C15, .max, .random(in: .min ... .max)] as [UInt64])
+    func collidingTokens(seed: UInt64) {
         func trial(_ size: Int) -> [Device] {
             (0..<size).map { number in
                 let hash = UnsafeMutableRawPointer.allocate(byteCount: 32, alignment: 8)
@@ -97,8 +99,8 @@ struct LinearTimeTests {
             #expect(count == devices.count)
         }
         let (small, large) = (trial(2_000), trial(4_000))
-        var once = DeviceSet()
-        var twice = DeviceSet()
+        var once = DeviceSet(seed: seed)
+        var twice = DeviceSet(seed: seed)
         let growth = Growth({ run(&once, small) }, twice: { run(&twice, large) })
         #expect(growth.isLinear, "\(growth)")
         for device in small + large { UnsafeMutableRawPointer(mutating: device.hashStart).deallocate() }
