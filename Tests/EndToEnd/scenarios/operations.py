@@ -295,12 +295,12 @@ def log_in(harness):
 def broker_killed(harness):
     with harness.brokers() as brokers:
         world = harness.make_world("broker-killed", Cluster(brokers.start())).create_topics()
-        world.produce(4_000)
         # Small transactions, so that one is open whenever the broker dies.
         settings = world.settings("a") | {"commit.max-events": 20}
         daemon = world.daemon("a", settings).start()
         for _ in range(2):
             before = sum(world.committed.values())
+            world.produce(4_000)
             wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before + 100, [daemon])
             brokers.kill()
             brokers.start()
