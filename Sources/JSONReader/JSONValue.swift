@@ -70,14 +70,7 @@ public struct JSONValue {
     /// Walks the whole object. For more than one member of an object, walk ``members`` once.
     @inlinable
     package func member(_ name: StaticString) -> JSONValue? {
-        var found: JSONValue?
-        var cursor = members
-        while let member = cursor.next() {
-            if member.name == name {
-                found = member.value
-            }
-        }
-        return found
+        member(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
     }
 
     /// As ``member(_:)`` of a name that is known at run time.

@@ -35,10 +35,10 @@ final class StoredBroadcast {
             EventHeader(
                 name: views[2 + 2 * index], value: record.headers[index].value == nil ? nil : views[3 + 2 * index])
         }
+        let isRead = record.unreadable == nil
         let event = EventRecord(
-            partition: 0, offset: record.offset, timestamp: record.timestamp,
-            key: record.unreadable == nil ? views[0] : nil, value: record.unreadable == nil ? views[1] : nil,
-            headers: 0..<headers.count)
+            partition: 0, offset: record.offset, timestamp: record.timestamp, key: isRead ? views[0] : nil,
+            value: isRead ? views[1] : nil, headers: 0..<headers.count)
         self.memory = memory
         offset = record.offset
         self.record = event

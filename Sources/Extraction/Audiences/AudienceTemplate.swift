@@ -1,4 +1,5 @@
 import Events
+import Foundation
 import JSONReader
 
 /// Whom events notify: a kind of audience, and the member of the order that is its id, such as `user/{customer.id}`
@@ -49,7 +50,7 @@ public struct AudienceTemplate: Equatable, Sendable {
         var problems: [String] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             do throws(InvalidForm) {
-                let template = try AudienceTemplate(String(String(part).trimmed))
+                let template = try AudienceTemplate(part.trimmingCharacters(in: CharacterSet(charactersIn: " ")))
                 if templates.contains(template) { problems.append("'\(template.text)' is there twice") }
                 templates.append(template)
             } catch {
@@ -58,13 +59,5 @@ public struct AudienceTemplate: Equatable, Sendable {
         }
         guard problems.isEmpty else { throw InvalidForm(problems: problems) }
         return templates
-    }
-}
-
-extension String {
-    /// Without the spaces around it.
-    fileprivate var trimmed: Substring {
-        let start = drop { $0 == " " }
-        return start.prefix(upTo: start.lastIndex { $0 != " " }.map(start.index(after:)) ?? start.startIndex)
     }
 }

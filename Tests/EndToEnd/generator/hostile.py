@@ -47,13 +47,13 @@ FORGED = (
 
 
 class Hostile(NamedTuple):
-    """A record for the topic of a role. `timestamp` is in milliseconds, None: now."""
+    """A record for the topic of a role. `timestamp` is in milliseconds, None: now. Without a `codec` one is drawn."""
 
     kind: str
     topic: str
     input: Input
     timestamp: Optional[int] = None
-    codec: str = "lz4"
+    codec: Optional[str] = None
 
 
 class HostileProducer:
@@ -80,7 +80,7 @@ class HostileProducer:
         kind = self.waiting.pop()
         made = KINDS[kind](self)
         drawn = {"timestamp": self.chance.choice(TIMES)} if self.chance.random() < 0.2 else {}
-        return made._replace(kind=kind, codec=self.chance.choice(CODECS) if made.codec == "lz4" else made.codec, **drawn)
+        return made._replace(kind=kind, codec=made.codec or self.chance.choice(CODECS), **drawn)
 
     # What the kinds are made of.
 
@@ -96,10 +96,10 @@ class HostileProducer:
             "", topic, Input(key, value if value is None or isinstance(value, bytes) else compact(value), headers), **more
         )
 
-    def next_topic(self, kind, topics=TOPICS):
+    def next_topic(self, kind):
         """Each in its turn, for each kind."""
         self.turns[kind] += 1
-        return topics[(self.turns[kind] - 1) % len(topics)]
+        return TOPICS[(self.turns[kind] - 1) % len(TOPICS)]
 
     def honest_form(self, topic):
         """A record as an honest producer writes it, to be spoiled."""

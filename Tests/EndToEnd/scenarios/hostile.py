@@ -25,7 +25,6 @@ SIZES = {"seconds": 12, "partitions": 3, "memory": 640}
 # Records a second: honest events and requests, and hostile ones.
 HONEST, HOSTILE = 60, 6
 PLACES, DEVICES, CHANNEL_DEVICES = 5, 3, 100
-# By role and in MiB, what docs/operations gives each process.
 PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 CHANNEL = "honest"
 
@@ -48,7 +47,7 @@ class Siege:
         # By source of an honest record: the hashes of the tokens of whom it is for.
         self.wanted, self.kinds, self.daemons, self.peaks = {}, collections.Counter(), [], {}
         # One for each codec: a producer has one.
-        self.producers, self.sent, self.refused = {}, 0, collections.Counter()
+        self.producers, self.answers, self.honest = {}, collections.Counter(), self.cluster.producer()
 
     def say(self, text):
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
@@ -109,7 +108,7 @@ class Siege:
         partition = 0 if made.topic == "broadcasts" else self.chance.randrange(self.sizes.partitions)
 
         def told(error, _):
-            self.refused["refused by the broker" if error else "taken"] += 1
+            self.answers["refused by the broker" if error else "taken"] += 1
 
         producer.produce(topic, record.value, record.key, partition, on_delivery=told, headers=list(record.headers), **more)
         producer.poll(0)
@@ -142,7 +141,6 @@ class Siege:
         self.produce_honest("broadcasts", record, [device(f"channel-{each}") for each in range(CHANNEL_DEVICES)])
 
     def load(self):
-        self.honest = self.cluster.producer()
         seconds, began, made, attacks, published = self.sizes.seconds, time.monotonic(), 0, 0, 0
         restarts = [(share * seconds, each) for share, each in zip((0.3, 0.5, 0.7), self.daemons, strict=True)]
         while (at := time.monotonic() - began) < seconds:
@@ -165,7 +163,7 @@ class Siege:
         for producer in (*self.producers.values(), self.honest):
             if producer.flush(60):
                 raise Failure("records were not delivered")
-        self.say(f"{made:,} honest records, {published} broadcasts; {attacks} hostile ones: {dict(self.refused)}")
+        self.say(f"{made:,} honest records, {published} broadcasts; {attacks} hostile ones: {dict(self.answers)}")
 
     def restart(self, daemon):
         """Killed, and started again; the sender drains, since a push whose answer it has not seen would be sent again."""
