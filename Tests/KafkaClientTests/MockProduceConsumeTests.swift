@@ -2,7 +2,7 @@ import Testing
 
 @testable import KafkaClient
 
-@Suite("Producing and consuming on the mock cluster", .timeLimit(.minutes(10)))
+@Suite("Producing and consuming on the mock cluster", .timeLimit(.minutes(30)))
 struct MockProduceConsumeTests {
     @Test("key, headers and timestamp come back, and a tombstone is not an empty value")
     func roundTrip() throws {

@@ -6,9 +6,11 @@ package struct Growth: CustomStringConvertible {
     private var once = Int.max
     private var twice = Int.max
 
-    /// Measures until the growth is linear, or is not in several rounds: a machine may be busy.
+    /// Measures until the growth of one round is linear, or that of no round is. Each round begins again, since what a busy
+    /// machine measures must not be compared with what it measured while it was idle.
     package init(_ once: () throws -> Void, twice: () throws -> Void) rethrows {
-        for round in 0..<4 where round == 0 || !isLinear {
+        for round in 0..<8 where round == 0 || !isLinear {
+            (self.once, self.twice) = (.max, .max)
             for _ in 0..<5 {
                 self.once = min(self.once, try Self.time(once))
                 self.twice = min(self.twice, try Self.time(twice))

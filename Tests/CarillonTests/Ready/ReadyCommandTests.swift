@@ -9,7 +9,7 @@ import Testing
 
 @testable import carillon
 
-@Suite("carillon ready", .timeLimit(.minutes(10))) struct ReadyCommandTests {
+@Suite("carillon ready", .timeLimit(.minutes(30))) struct ReadyCommandTests {
     /// Reasons of a served `/ready`, which a test changes.
     private final class Board: Sendable {
         let reasons: Mutex<[String]>

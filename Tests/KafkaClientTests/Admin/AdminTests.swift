@@ -3,7 +3,7 @@ import Testing
 @testable import KafkaClient
 
 @Suite(
-    "Administration on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(10)))
+    "Administration on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(30)))
 struct AdminTests {
     @Test("a topic is created with its settings, and creating it again says that it exists")
     func createAndDescribe() throws {

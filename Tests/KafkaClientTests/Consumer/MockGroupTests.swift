@@ -2,7 +2,7 @@ import Testing
 
 @testable import KafkaClient
 
-@Suite("Groups and tear-down on the mock cluster", .timeLimit(.minutes(10)))
+@Suite("Groups and tear-down on the mock cluster", .timeLimit(.minutes(30)))
 struct MockGroupTests {
     /// Answers rebalances until each of two members has half of the partitions; on a busy machine it may take more than
     /// one.

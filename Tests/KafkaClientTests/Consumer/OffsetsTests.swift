@@ -2,7 +2,7 @@ import Testing
 
 @testable import KafkaClient
 
-@Suite("Offsets on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(10)))
+@Suite("Offsets on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(30)))
 struct OffsetsTests {
     @Test(
         "docs/kafka.md 19: the end is the last stable offset while a transaction is open, and the high watermark is beyond it"

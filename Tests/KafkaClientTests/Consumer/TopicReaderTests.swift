@@ -3,7 +3,7 @@ import Testing
 
 @testable import KafkaClient
 
-@Suite("Reading a topic to an end", .timeLimit(.minutes(10)))
+@Suite("Reading a topic to an end", .timeLimit(.minutes(30)))
 struct TopicReaderTests {
     private let partition = TopicPartition(topic: "t", partition: 0)
 
@@ -84,7 +84,7 @@ struct TopicReaderTests {
 
 @Suite(
     "Reading a topic to an end, on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment),
-    .timeLimit(.minutes(10)))
+    .timeLimit(.minutes(30)))
 struct TopicReaderBrokerTests {
     private static let kafka = ProcessInfo.processInfo.environment["KAFKA_HOME"]
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import KafkaClient
 
-@Suite("A batch that cannot be decompressed", .timeLimit(.minutes(10)))
+@Suite("A batch that cannot be decompressed", .timeLimit(.minutes(30)))
 struct UnreadableBatchTests {
     private let partition = TopicPartition(topic: "t", partition: 0)
 

@@ -65,7 +65,7 @@ struct ErrorTests {
     }
 }
 
-@Suite("Errors injected into the mock cluster", .timeLimit(.minutes(10)))
+@Suite("Errors injected into the mock cluster", .timeLimit(.minutes(30)))
 struct InjectedErrorTests {
     /// A transactional producer in the middle of a transaction with one record, which is delivered.
     private func producer(on cluster: MockCluster) throws -> Producer {

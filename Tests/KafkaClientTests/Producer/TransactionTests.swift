@@ -3,7 +3,7 @@ import Testing
 @testable import KafkaClient
 
 @Suite(
-    "Transactions on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(10)))
+    "Transactions on a real broker", .enabled(if: RealBroker.isThere, RealBroker.comment), .timeLimit(.minutes(30)))
 struct TransactionTests {
     /// A consumer that has joined the group and is assigned the topic.
     private func joined(_ topic: String, group: String, instance: String? = nil) throws -> Consumer {

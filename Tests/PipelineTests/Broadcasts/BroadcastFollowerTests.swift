@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The follower of the broadcasts", .timeLimit(.minutes(5)))
+@Suite("The follower of the broadcasts", .timeLimit(.minutes(30)))
 struct BroadcastFollowerTests {
     private final class Trial: Sendable {
         let cluster: MockCluster

@@ -6,7 +6,7 @@ import Testing
 @testable import Pipeline
 @testable import Subscriptions
 
-@Suite("Misplaced subscriptions", .timeLimit(.minutes(10)))
+@Suite("Misplaced subscriptions", .timeLimit(.minutes(30)))
 struct MisplacedSubscriptionTests {
     private static let partitions = 3
 

@@ -5,7 +5,7 @@ import Testing
 @testable import FanOut
 @testable import Pipeline
 
-@Suite("The follower of the subscriptions", .timeLimit(.minutes(10)))
+@Suite("The follower of the subscriptions", .timeLimit(.minutes(30)))
 struct TableFollowerTests {
     @Test("no worker fans out before the table has reached the end; then it is complete, and knows the last records")
     func catchUp() throws {

@@ -36,7 +36,7 @@ struct LogCheckTests {
         #expect(LogCheck.range(of: stored, start: nil, end: Offset(9)) == nil)
     }
 
-    @Test("the log is read between the oldest and the newest fingerprint that it still has", .timeLimit(.minutes(10)))
+    @Test("the log is read between the oldest and the newest fingerprint that it still has", .timeLimit(.minutes(30)))
     func log() throws {
         let cluster = try MockCluster()
         try cluster.createTopic("t", partitions: 3)

@@ -8,7 +8,7 @@ import Testing
 @testable import Pipeline
 @testable import Subscriptions
 
-@Suite("The end of a pipeline whose threads do not end", .timeLimit(.minutes(10)))
+@Suite("The end of a pipeline whose threads do not end", .timeLimit(.minutes(30)))
 struct SupervisionTests {
     @Test("the state folder stays locked after a drain that took too long, until the last thread has ended")
     func lockOutlivesTheDrain() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 @testable import Subscriptions
 
-@Suite("The clients of a worker", .timeLimit(.minutes(10)))
+@Suite("The clients of a worker", .timeLimit(.minutes(30)))
 struct WorkerClientTests {
     private static let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
 
