@@ -6,7 +6,7 @@ package struct Recipients: Equatable, Sendable {
     package var devices: Range<Int>
     /// The platforms among them, for ``MessageRenderer/begin(_:in:platforms:)``.
     package var platforms: PlatformSet
-    /// Devices left out because they were not seen for too long (docs/rules.md §5.3 row 20).
+    /// Devices left out because they were not seen for too long (docs/rules.md §5.3 row 20), in each audience.
     package var stale: Int
     /// The event's audiences have more devices than are read, so that some are missing here.
     package var isTruncated = false
@@ -61,11 +61,22 @@ package struct FanOut: ~Copyable {
     /// Positions of recipients in the list, if they are not one contiguous range of it.
     private var selection: [Int32] = []
     private var isSelection = false
-    /// Of each audience some of whose devices are left out, the recipients at a time, and how much of the selection they
-    /// are: an event may ask for them ten thousand times.
-    private var selected: [(time: WallTime, recipients: Recipients)?] = []
-    private var selectedCount = 0
+    /// What each audience gave last, alone: an event may ask for it ten thousand times, and looks at its stale devices once.
+    private var choices: [Choice?] = []
+    /// How much of the selection the choices are.
+    private var chosenCount = 0
     private var chosen = DeviceSet()
+
+    /// The recipients of one audience at a time.
+    private struct Choice {
+        var time: WallTime
+        var recipients: Recipients
+        /// Whether they are positions in the selection, not in the list.
+        var isSelection: Bool
+        /// The call of ``FanOut/recipients(of:in:)`` that it was last a part of.
+        var call: Int
+    }
+    private var calls = 0
 
     /// - Parameters:
     ///   - maxAge: devices last seen longer than this before the event are left out.
@@ -147,9 +158,10 @@ package struct FanOut: ~Copyable {
         list.removeAll(audiences: audiences.count)
         ranges.removeAll(keepingCapacity: true)
         ranges.append(contentsOf: repeatElement(nil, count: audiences.count))
-        selected.removeAll(keepingCapacity: true)
-        selected.append(contentsOf: repeatElement(nil, count: audiences.count))
-        selectedCount = 0
+        choices.removeAll(keepingCapacity: true)
+        choices.append(contentsOf: repeatElement(nil, count: audiences.count))
+        selection.removeAll(keepingCapacity: true)
+        chosenCount = 0
         isCut.removeAll(keepingCapacity: true)
         countedFor.removeAll(keepingCapacity: true)
         countedFor.append(contentsOf: repeatElement(-1, count: audiences.count))
@@ -183,6 +195,8 @@ package struct FanOut: ~Copyable {
     }
 
     /// The devices of one resolved notification, each once, without stale ones. Valid until the next call.
+    ///
+    /// Costs what it returns, however many devices of its audiences are stale.
     package mutating func recipients(of notification: Int, in batch: borrowing EventBatch) -> Recipients {
         isSelection = false
         var result = Recipients.none
@@ -190,31 +204,24 @@ package struct FanOut: ~Copyable {
         guard linkStarts.indices.contains(place + 1) else { return result }
         let links = linkStarts[place]..<linkStarts[place + 1]
         let time = batch.notifications[notification].eventTime
+        calls += 1
+        var stale = 0
+        var most = 0
+        for link in links {
+            let audience = audiences.links[link].audience
+            guard let choice = choose(audience, at: time) else { continue }
+            stale += choice.recipients.stale
+            guard !choice.recipients.devices.isEmpty else { continue }
+            if most == 0 {
+                result = choice.recipients
+                isSelection = choice.isSelection
+            }
+            most += choice.recipients.devices.count
+        }
+        // Copies nothing where one audience has all of them.
+        if most > result.devices.count { result = union(of: links, most: most) }
+        result.stale = stale
         result.isTruncated = isCut[place]
-        guard links.count == 1 else {
-            startSelection(&result)
-            selectUnion(links, at: time, &result)
-            return endSelection(result)
-        }
-        let audience = audiences.links[links.lowerBound].audience
-        if let known = selected[audience], known.time == time {
-            isSelection = true
-            result = known.recipients
-            result.isTruncated = isCut[place]
-            return result
-        }
-        let range = ranges[audience] ?? 0..<0
-        if resolver == nil {
-            if isFresh(range, at: time, &result) { return result }
-            startSelection(&result)
-            select(range, at: time, &result)
-        } else {
-            startSelection(&result)
-            selectUnion(links, at: time, &result)
-        }
-        result = endSelection(result)
-        selected[audience] = (time, result)
-        selectedCount = selection.count
         return result
     }
 
@@ -291,66 +298,98 @@ package struct FanOut: ~Copyable {
         }
     }
 
+    /// The recipients of an audience; nil if this call has had them already.
+    private mutating func choose(_ audience: Int, at time: WallTime) -> Choice? {
+        if var known = choices[audience], known.time == time {
+            guard known.call != calls else { return nil }
+            known.call = calls
+            choices[audience] = known
+            return known
+        }
+        selection.removeSubrange(chosenCount...)
+        var choice = Choice(time: time, recipients: .none, isSelection: false, call: calls)
+        let range = ranges[audience] ?? 0..<0
+        if resolver != nil {
+            selectDistinct(range, at: time, &choice.recipients)
+            choice.isSelection = true
+        } else if !isFresh(range, at: time, &choice.recipients) {
+            select(range, at: time, &choice.recipients)
+            choice.isSelection = true
+        }
+        choices[audience] = choice
+        chosenCount = selection.count
+        return choice
+    }
+
     /// Whether none of an audience's devices is left out, as is usual: the result is then a range of the list, and nothing
     /// is copied.
     private func isFresh(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) -> Bool {
         if isLimitedToApps { return false }
+        var platforms = PlatformSet()
         for position in range {
             if list.devices[position].isStale(at: time, maxAge: maxAge) { return false }
-            result.platforms.insert(list.devices[position].platformSet)
+            platforms.insert(list.devices[position].platformSet)
         }
         result.devices = range.isEmpty ? 0..<0 : range
+        result.platforms = platforms
         return true
     }
 
-    private mutating func startSelection(_ result: inout Recipients) {
-        isSelection = true
-        selection.removeSubrange(selectedCount...)
-        result.platforms = []
-    }
-
-    private func endSelection(_ result: Recipients) -> Recipients {
-        var result = result
-        result.devices = selection.count == selectedCount ? 0..<0 : selectedCount..<selection.count
-        return result
-    }
-
     private mutating func select(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) {
+        let start = selection.count
         for position in range where isReached(position) {
             if list.devices[position].isStale(at: time, maxAge: maxAge) {
                 result.stale += 1
             } else {
-                selection.append(Int32(position))
-                result.platforms.insert(list.devices[position].platformSet)
+                append(position, to: &result)
             }
         }
+        endSelection(from: start, &result)
+    }
+
+    /// The same of a resolver's answer, which may have a device more than once: one that is stale in one place is sent to
+    /// if it is not in another.
+    private mutating func selectDistinct(_ range: Range<Int>, at time: WallTime, _ result: inout Recipients) {
+        let start = selection.count
+        chosen.reset(for: range.count)
+        for stale in [false, true] {
+            for position in range where isReached(position) {
+                guard list.devices[position].isStale(at: time, maxAge: maxAge) == stale,
+                    chosen.insert(position, in: list.devices)
+                else { continue }
+                if stale { result.stale += 1 } else { append(position, to: &result) }
+            }
+        }
+        endSelection(from: start, &result)
     }
 
     private func isReached(_ position: Int) -> Bool {
         !isLimitedToApps || requestApps.contains { list.devices[position].app.elementsEqual($0.utf8) }
     }
 
-    /// Chooses each device once. A device that is stale under one audience is sent to if it is not stale under another.
-    private mutating func selectUnion(_ links: Range<Int>, at time: WallTime, _ result: inout Recipients) {
-        var most = 0
-        for link in links {
-            most += ranges[audiences.links[link].audience]?.count ?? 0
-        }
+    /// The recipients of audiences that were chosen, each once: by the first audience in which it is not stale.
+    private mutating func union(of links: Range<Int>, most: Int) -> Recipients {
+        var result = Recipients.none
+        isSelection = true
+        selection.removeSubrange(chosenCount...)
         chosen.reset(for: most)
-        for stale in [false, true] {
-            for link in links {
-                for position in ranges[audiences.links[link].audience] ?? 0..<0 where isReached(position) {
-                    guard list.devices[position].isStale(at: time, maxAge: maxAge) == stale,
-                        chosen.insert(position, in: list.devices)
-                    else { continue }
-                    if stale {
-                        result.stale += 1
-                    } else {
-                        selection.append(Int32(position))
-                        result.platforms.insert(list.devices[position].platformSet)
-                    }
-                }
+        for link in links {
+            guard let choice = choices[audiences.links[link].audience] else { continue }
+            for place in choice.recipients.devices {
+                let position = choice.isSelection ? Int(selection[place]) : place
+                if chosen.insert(position, in: list.devices) { append(position, to: &result) }
             }
         }
+        endSelection(from: chosenCount, &result)
+        return result
+    }
+
+    private mutating func append(_ position: Int, to result: inout Recipients) {
+        selection.append(Int32(position))
+        result.platforms.insert(list.devices[position].platformSet)
+    }
+
+    private func endSelection(from start: Int, _ result: inout Recipients) {
+        result.devices = selection.count == start ? 0..<0 : start..<selection.count
     }
 }

@@ -29,6 +29,48 @@ struct LinearTimeTests {
         #expect(growth.isLinear, "\(growth)")
     }
 
+    /// The place, and the user whose id is the order's.
+    struct PlaceAndUser: AudienceRule {
+        func addAudiences(
+            of events: borrowing EventBatch, notifications: Range<Int>, to audiences: inout AudienceList
+        ) {
+            for index in notifications {
+                switch events.notifications[index].kind {
+                case .request: break
+                case .order(let order):
+                    audiences.append("place/" + events.string(order.placeID), for: index)
+                    audiences.append("user/" + events.string(order.orderID), for: index)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "so does one whose orders have a user each beside the place, or the same one",
+        arguments: [true, false])
+    func staleListOfUsers(haveEachOne: Bool) throws {
+        func fanOut(_ size: Int) throws -> FanOut {
+            let stale = (0..<size).map { Subscription.fcm("old-\($0)", lastSeen: noon - 300 * day) }
+            let users = (0..<size).flatMap {
+                [Subscription.fcm("u-\($0)", of: "user/\($0)"), .fcm("new", of: "user/\($0)")]
+            }
+            return try makeFanOut(stale + [.fcm("new")] + users, rule: PlaceAndUser())
+        }
+        func run(_ fanOut: inout FanOut, _ size: Int) throws {
+            var batch = EventBatch()
+            for id in 0..<size { batch.add(orderID: haveEachOne ? "\(id)" : "0", isSameEvent: id > 0) }
+            _ = try fanOut.resolve(batch, from: 0, limit: 1_000)
+            for index in 0..<size {
+                let recipients = fanOut.recipients(of: index, in: batch)
+                #expect(recipients.devices.count == 2 && recipients.stale == size)
+            }
+        }
+        var once = try fanOut(1_000)
+        var twice = try fanOut(2_000)
+        let growth = try Growth({ try run(&once, 1_000) }, twice: { try run(&twice, 2_000) })
+        #expect(growth.isLinear, "\(growth)")
+    }
+
     /// The place's devices, and those of as many channels as there are devices.
     struct ManyChannels: AudienceRule {
         var count: Int
