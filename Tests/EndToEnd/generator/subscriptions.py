@@ -12,7 +12,7 @@ LOCALES = ("de-DE", "de_AT", "DE", "de-Latn-AT", "en-GB", "da-DK", "pt", "", Non
 TOKEN_ALPHABET = string.ascii_letters + string.digits + "-_"
 
 
-def make_subscriptions(seed, places=2000, crowd=200):
+def make_subscriptions(seed, places=2000, crowd=200, now=BASE_MS):
     """Places and the records that subscribe their devices; the first place has `crowd` devices, some have none."""
     chance = random.Random(f"subscriptions {seed}")
     names, records, shared = [], [], []
@@ -27,11 +27,11 @@ def make_subscriptions(seed, places=2000, crowd=200):
             else:
                 device = make_device(chance)
                 shared.append(device)
-            records.append(make_subscription(f"place/{place}", device, chance))
+            records.append(make_subscription(f"place/{place}", device, chance, now))
         if count and chance.random() < 0.05:
-            gone = make_subscription(f"place/{place}", make_device(chance), chance)
+            gone = make_subscription(f"place/{place}", make_device(chance), chance, now)
             records += [gone, Input(gone.key, None)]
-    broken = make_subscription(f"place/{names[1]}", make_device(chance), chance)
+    broken = make_subscription(f"place/{names[1]}", make_device(chance), chance, now)
     records.append(Input(broken.key, b'{"audience": "pl'))
     records.append(Input(b"place/|nothing", b"[]"))
     return names, records
@@ -39,8 +39,8 @@ def make_subscriptions(seed, places=2000, crowd=200):
 
 def make_audiences(seed, places, count, now):
     """Audiences of requests, and the records that subscribe their devices: users, channels, some of the places, and devices
-    alone. Many devices are in several audiences, as another app in each; some were last seen too long before `now` in one of
-    them, and recently in another. Nobody is in the last one."""
+    alone. Many devices are in several audiences, as another app in each; some were last seen too long ago in one of them,
+    and recently in another. Nobody is in the last one."""
     chance = random.Random(f"audiences {seed}")
     audiences = [f"user/{number}" for number in range(count)]
     audiences += [f"channel/{number}" for number in range(max(1, count // 10))]
@@ -73,10 +73,10 @@ def make_device(chance):
 
 
 def make_subscription(audience, device, chance, now=BASE_MS):
-    """The record that subscribes the device, last seen shortly before `now` or too long ago."""
+    """The record that subscribes the device, last seen shortly before `now`, or too long before the first event."""
     token, platform, app, environment = device
     # One in thirty was last seen too long ago to be sent to.
-    seen = now - chance.randrange(300, 400) * DAY_MS if chance.random() < 1 / 30 else now - chance.randrange(DAY_MS)
+    seen = BASE_MS - chance.randrange(300, 400) * DAY_MS if chance.random() < 1 / 30 else now - chance.randrange(DAY_MS)
     value = {
         "audience": audience,
         "token": token,
@@ -127,7 +127,7 @@ class SubscriptionChanges:
         else:
             # One in ten is for the place with the many devices.
             place = self.places[0] if self.chance.random() < 0.1 else self.chance.choice(self.places)
-            change = make_subscription(f"place/{place}", make_device(self.chance), self.chance)
+            change = make_subscription(f"place/{place}", make_device(self.chance), self.chance, self.now)
         self._note(change)
         return change
 

@@ -41,9 +41,11 @@ class World:
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
         self.rules = Settings("Europe/Berlin", schedule=schedule)
-        names, self.subscriptions = make_subscriptions(harness.seed, size.places, size.crowd)
+        now = now_ms()
+        # Some events are of the generator's month, others and all timers of now: neither must find the devices too old.
+        names, self.subscriptions = make_subscriptions(harness.seed, size.places, size.crowd, now)
         self.events = Events(harness.seed, names, Mix(size.poison_rate, slots_zone=self.rules.time_zone))
-        self.requests, audiences, now = None, (), now_ms()
+        self.requests, audiences = None, ()
         if size.users:
             self.topics["requests"] = f"{self.name}.requests"
             audiences, subscribed = make_audiences(harness.seed, names, size.users, now)
