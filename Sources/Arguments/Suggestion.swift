@@ -6,7 +6,7 @@ public func nearest(to word: String, in candidates: [String]) -> String? {
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
-func editDistance(_ left: String, _ right: String) -> Int {
+public func editDistance(_ left: String, _ right: String) -> Int {
     let left = Array(left)
     let right = Array(right)
     var rows = [Array(0...right.count)]

@@ -8,7 +8,7 @@ import Testing
 struct LinearTimeTests {
     /// A record of an adversarial shape, of about `size` bytes.
     struct Shape: CustomTestStringConvertible, Sendable {
-        enum Kind { case orders, requests, broadcasts }
+        enum Kind { case orders, requests, broadcasts, survey }
 
         var testDescription: String
         var kind = Kind.orders
@@ -105,6 +105,12 @@ struct LinearTimeTests {
             broadcast(#""data":"\#(repeated("\\u0041\\n", $0))""#)
         },
         Shape(testDescription: "a broadcast with many members", kind: .broadcasts) { broadcast(members($0)) },
+        Shape(testDescription: "the names of an order with many members", kind: .survey) {
+            TestRecord(created(members($0)))
+        },
+        Shape(testDescription: "the names of many objects in a list", kind: .survey) {
+            TestRecord(created(#""a":[\#(repeated(#"{"b":[{"c":{"d":1}}]},"#, $0))1]"#))
+        },
     ]
 
     @Test("twice the size takes at most 2.3 times the time, whatever the shape", arguments: shapes)
@@ -124,6 +130,7 @@ private struct Trial: ~Copyable {
     private var orders: Extractor?
     private var requests = RequestExtractor(rules: RequestRules())
     private var broadcasts = BroadcastExtractor()
+    private var survey = EventSurvey()
 
     init(_ kind: LinearTimeTests.Shape.Kind, _ record: TestRecord) {
         let value = OwnedBytes(record.value ?? [])
@@ -152,6 +159,7 @@ private struct Trial: ~Copyable {
             _ = orders?.extract(0, in: &batch, history: &history)
         case .requests: _ = requests.extract(0, in: &batch)
         case .broadcasts: _ = broadcasts.extract(batch.records[0], headers: batch.headers[...])
+        case .survey: survey.add(batch.records[0].value, headers: batch.headers[...])
         }
     }
 }

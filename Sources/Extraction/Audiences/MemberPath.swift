@@ -21,7 +21,7 @@ struct MemberPath: Equatable, Sendable {
         for step in text.split(separator: ".", omittingEmptySubsequences: false) {
             let isList = step.hasSuffix("[*]")
             let name = isList ? step.dropLast(3) : step
-            isWrong = isWrong || name.isEmpty || name.utf8.contains { Self.isReserved($0) }
+            isWrong = isWrong || !Self.isName(name.utf8)
             names += name.utf8
             ends.append(names.count)
             if isList { listDepths.append(ends.count) }
@@ -38,8 +38,9 @@ struct MemberPath: Equatable, Sendable {
         listDepth = listDepths.first
     }
 
-    private static func isReserved(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == 0x7F || "{}[]*/".utf8.contains(byte)
+    /// Whether one of the names can be this one.
+    static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && !bytes.contains { $0 < 0x20 || $0 == 0x7F || "{}[]*/.".utf8.contains($0) }
     }
 
     /// Whether it goes through a list.

@@ -24,28 +24,28 @@ struct BroadcastRender: ~Copyable {
     }
 
     /// A broadcast expires by the time of its own record, as with a sender that is never late.
-    mutating func render(_ line: borrowing RecordLine, into writer: inout RecordLineWriter) throws {
+    mutating func render<Sink: RenderSink & ~Copyable>(_ line: borrowing RecordLine, into sink: inout Sink) throws {
         var record = line.record
         // As a producer of broadcasts would give it.
         if line.isBare { record.key = notificationID(of: record.value) }
         switch extractor.extract(record, headers: line.headers[...]) {
         case .published(let broadcast):
             if let letter = renderer.begin(broadcast, from: record, of: line.topic, headers: line.headers) {
-                try write(letter, record, line, into: &writer)
+                try write(letter, record, line, into: &sink)
             } else if broadcast.expiresAt <= record.timestamp ?? .epoch {
-                writer.suppress(record, because: .expired)
+                sink.suppress(record, because: .expired)
             } else {
-                try write(broadcast, record, into: &writer)
+                try write(broadcast, record, into: &sink)
             }
         case .cancelled:
-            writer.cancel(record)
+            sink.cancel(record)
         case .deadLetter(let letter):
-            try write(letter, record, line, into: &writer)
+            try write(letter, record, line, into: &sink)
         }
     }
 
-    private mutating func write(
-        _ broadcast: BroadcastNotification, _ record: EventRecord, into writer: inout RecordLineWriter
+    private mutating func write<Sink: RenderSink & ~Copyable>(
+        _ broadcast: BroadcastNotification, _ record: EventRecord, into sink: inout Sink
     ) throws {
         devices.removeAll(audiences: 1)
         var name = broadcast.audience
@@ -54,21 +54,20 @@ struct BroadcastRender: ~Copyable {
             try reader.addDevices(of: audience, as: 0, limit: Int.max - 1, to: &devices)
             var count = 0
             for device in devices.devices where !device.isStale(at: broadcast.publishedAt, maxAge: maxAge) {
-                try writer.dispatch(renderer.render(device, audience: audience), from: record)
+                try sink.dispatch(renderer.render(device, audience: audience), from: record)
                 count += 1
             }
             if count == 0 {
-                writer.suppress(record, because: devices.count > 0 ? .staleToken : .noSubscriber)
+                sink.suppress(record, because: devices.count > 0 ? .staleToken : .noSubscriber)
             }
         }
     }
 
-    private mutating func write(
-        _ letter: DeadLetter, _ record: EventRecord, _ line: borrowing RecordLine,
-        into writer: inout RecordLineWriter
+    private mutating func write<Sink: RenderSink & ~Copyable>(
+        _ letter: DeadLetter, _ record: EventRecord, _ line: borrowing RecordLine, into sink: inout Sink
     ) throws {
         try deadLetters.withHeaders(of: letter, for: record, of: line.topic, own: line.headers[...]) { headers in
-            try writer.deadLetter(letter, key: record.key, value: record.value, headers: headers, from: record)
+            try sink.deadLetter(letter, key: record.key, value: record.value, headers: headers, from: record)
         }
     }
 

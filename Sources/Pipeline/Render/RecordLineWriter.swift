@@ -4,7 +4,7 @@ import NotificationPayload
 
 /// Writes records as lines of JSON, in the envelope of ``RecordLine`` without partition, offset and time, which the
 /// broker assigns. A line has no control character: it can go to a terminal.
-package struct RecordLineWriter: ~Copyable, RecordSink {
+package struct RecordLineWriter: ~Copyable, RenderSink {
     private let descriptor: Int32
     private let topics: PipelineConfiguration.Topics
     /// Whether each line says where its fields came from.
@@ -19,6 +19,10 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         self.explains = explains
         eventTopic = topics.events
     }
+
+    package mutating func begin(_ line: borrowing RecordLine, number: Int64) { eventTopic = line.topic }
+
+    package mutating func beginTimers() { eventTopic = EventBatch.scheduleTopic }
 
     package mutating func dispatch(
         _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
@@ -39,15 +43,14 @@ package struct RecordLineWriter: ~Copyable, RecordSink {
         try end()
     }
 
-    /// A broadcast's record.
-    mutating func dispatch(_ record: DispatchRecord, from event: EventRecord) throws(FileError) {
+    package mutating func dispatch(_ record: DispatchRecord, from event: EventRecord) throws(FileError) {
         begin(topic: topics.broadcastDispatch, key: record.key, value: record.value, headers: record.headers)
         if explains { explain(event, []) }
         try end()
     }
 
     /// With `--explain` a record that cancels a broadcast has a line, which names it.
-    mutating func cancel(_ event: EventRecord) {
+    package mutating func cancel(_ event: EventRecord) {
         guard explains else { return }
         output.append(#"{"cancelled":"#)
         append(event.key, asText: true)

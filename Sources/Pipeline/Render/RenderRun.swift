@@ -6,12 +6,12 @@
 /// The orders' state is folded for each partition that the lines name. If a time to play until is given, each partition
 /// has a clock of its own, which its records' timestamps advance: timers fire at the moment at which they are due, between
 /// the records before and after it, and after the last record up to that time.
-package struct RenderRun: ~Copyable {
+package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
     /// More partitions than any topic has: a line with a greater number gets no state.
-    private static let maxPartitions: Int32 = 100_000
+    private static var maxPartitions: Int32 { 100_000 }
 
     private var core: PipelineCore
-    private var writer: RecordLineWriter
+    package private(set) var sink: Sink
     /// Of the line at hand, by what its topic is.
     private var batch: EventBatch
     private var requests: EventBatch
@@ -26,28 +26,29 @@ package struct RenderRun: ~Copyable {
     private var reached: [Int32: Int64] = [:]
 
     /// - Parameters:
+    ///   - resolver: finds the devices of events and requests instead of the subscriptions.
     ///   - topic: of bare values; nil: the events'.
     ///   - until: the time up to which timers fire; nil: none does.
     package init(
-        _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, topic: String? = nil,
-        until: WallTime?,
-        explains: Bool, output: Int32
+        _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, resolver: (any TokenResolver)? = nil,
+        topic: String? = nil, until: WallTime?, into sink: consuming Sink
     ) throws {
         topics = configuration.topics
-        var core = try PipelineCore(configuration, recipients: .table(subscriptions))
+        let recipients = resolver.map { RecipientSource.resolver($0) } ?? .table(subscriptions)
+        var core = try PipelineCore(configuration, recipients: recipients)
         try core.beginTransaction(clock: .epoch, boundsTimes: false)
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core
         self.broadcasts = broadcasts
-        writer = RecordLineWriter(descriptor: output, topics: topics, explains: explains)
+        self.sink = sink
         batch = EventBatch(.orders, topic: topics.events)
         requests = EventBatch(.requests, topic: topics.requests)
         bareTopic = topic ?? topics.events
         self.until = until
     }
 
-    /// The counts of what was rendered so far.
-    package var counts: Counts { core.counts }
+    /// The oddities of the events that were rendered since the last call.
+    package mutating func takeNotes() -> ExtractionNotes { core.takeNotes().orders }
 
     /// Renders every line of a file; `-` is standard input. A bare event's offset is the number of its line, from 0,
     /// counted over all files.
@@ -58,8 +59,8 @@ package struct RenderRun: ~Copyable {
             if text.isEmpty { continue }
             line.read(text, bareTopic: bareTopic, bareOffset: lineNumber)
             if line.topic == topics.broadcasts {
-                writer.eventTopic = line.topic
-                try broadcasts.render(line, into: &writer)
+                sink.begin(line, number: lineNumber + 1)
+                try broadcasts.render(line, into: &sink)
                 continue
             }
             switch topics.source(of: line.topic) {
@@ -72,7 +73,7 @@ package struct RenderRun: ~Copyable {
                 try renderRecord(of: line.partition, at: line.offset)
             }
         }
-        try writer.flush()
+        try sink.flush()
     }
 
     /// Ends the input: what is still due fires, in the order of time and partition.
@@ -84,7 +85,7 @@ package struct RenderRun: ~Copyable {
         {
             try play(next, until: core.orders.nextDue(in: next))
         }
-        try writer.flush()
+        try sink.flush()
     }
 
     private mutating func renderRecord(of partition: Int32, at offset: Int64) throws {
@@ -101,8 +102,8 @@ package struct RenderRun: ~Copyable {
             try play(partition, until: time)
             _ = core.extract(&batch, from: 0)
         }
-        writer.eventTopic = line.topic
-        _ = try core.emit(batch, 0..<1, limit: .max, into: &writer)
+        sink.begin(line, number: lineNumber + 1)
+        _ = try core.emit(batch, 0..<1, limit: .max, into: &sink)
         core.commit()
         if reached[partition] != nil { reached[partition] = offset < .max ? offset + 1 : offset }
     }
@@ -111,21 +112,23 @@ package struct RenderRun: ~Copyable {
     private mutating func renderRequest() throws {
         core.clock = line.timestamp ?? .epoch
         _ = core.extract(&requests, from: 0)
-        writer.eventTopic = line.topic
-        _ = try core.emit(requests, 0..<1, limit: .max, into: &writer)
+        sink.begin(line, number: lineNumber + 1)
+        _ = try core.emit(requests, 0..<1, limit: .max, into: &sink)
         core.commit()
     }
 
     private mutating func play(_ partition: Int32, until time: WallTime) throws {
-        writer.eventTopic = EventBatch.scheduleTopic
-        try core.play(partition, until: time, offset: reached[partition] ?? 0, into: &writer)
+        sink.beginTimers()
+        try core.play(partition, until: time, offset: reached[partition] ?? 0, into: &sink)
     }
+}
 
-    /// Reads subscriptions into a table: values as in notifications.subscriptions, a line each, or `kcat -J` envelopes,
+extension SubscriptionTable {
+    /// Reads subscriptions from a file: values as in notifications.subscriptions, a line each, or `kcat -J` envelopes,
     /// whose null payload unsubscribes. Their offsets are the numbers of the lines.
     ///
     /// - Returns: the lines that are not subscriptions, and why.
-    package static func load(_ path: String, into table: SubscriptionTable) throws -> [String] {
+    package func load(_ path: String) throws -> [String] {
         var lines = try LineReader(path: path)
         var line = RecordLine()
         var problems: [String] = []
@@ -138,7 +141,7 @@ package struct RenderRun: ~Copyable {
                 let key = try line.key.map { Array($0) } ?? Array(Subscription.decode(value: Array(text)).key.utf8)
                 try key.withUnsafeBytes { key in
                     let record = SubscriptionRecord(partition: 0, offset: number, key: key, value: line.value)
-                    let change = try table.apply([record], nextOffsets: [number], at: .epoch)
+                    let change = try apply([record], nextOffsets: [number], at: .epoch)
                     problems += change.examples.flatMap(\.problems).map { "line \(number): \($0)" }
                 }
             } catch let error as Subscription.Invalid {

@@ -64,12 +64,12 @@ struct RenderCommand: ParsableCommand {
         }
         let table = SubscriptionTable.inMemory()
         if let subscriptions {
-            let problems = try RenderRun.load(subscriptions, into: table)
+            let problems = try table.load(subscriptions)
             for problem in problems { Terminal.warn("\(subscriptions): \(problem)") }
         }
         var render = try RenderRun(
             configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now),
-            explains: explain, output: STDOUT_FILENO)
+            into: RecordLineWriter(descriptor: STDOUT_FILENO, topics: configuration.topics, explains: explain))
         do {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
             try render.finish()
