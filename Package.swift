@@ -32,6 +32,8 @@ let package = Package(
         .target(name: "StateStore", dependencies: ["CLMDB"]),
         .target(name: "KafkaClient", dependencies: ["CRDKafka", "Time"]),
         .target(name: "Telemetry", dependencies: ["Time"]),
+        // Threads, draining, waiting for a broker: what every daemon needs.
+        .target(name: "Hosting", dependencies: ["KafkaClient", "Telemetry"]),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
         .target(name: "HTTPClient", dependencies: ["CCurl", "CNGHTTP2"]),
         .target(name: "Arguments"),
@@ -60,7 +62,7 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "JSONReader",
+                "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "Hosting", "JSONReader",
                 "KafkaClient", "NotificationPayload", "OrderState", "StateStore", "Subscriptions", "Telemetry",
             ]),
 
@@ -129,6 +131,7 @@ let package = Package(
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
+        .testTarget(name: "HostingTests", dependencies: ["Hosting", "KafkaClient", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),

@@ -3,6 +3,7 @@
 @_exported import Events
 @_exported import Extraction
 @_exported import FanOut
+@_exported import Hosting
 @_exported import OrderState
 @_exported import Subscriptions
 @_exported import Telemetry

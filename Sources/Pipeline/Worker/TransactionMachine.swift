@@ -275,3 +275,10 @@ extension TransactionMachine.Phase {
         }
     }
 }
+
+extension PipelineError {
+    /// An input that does not fit the phase of the worker's assignment or transaction.
+    static func misfit(_ input: String, while phase: String) -> PipelineError {
+        .defect("a defect of the worker: \(input) while \(phase)")
+    }
+}

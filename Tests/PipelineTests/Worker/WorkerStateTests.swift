@@ -34,20 +34,6 @@ struct WorkerStateTests {
         #expect(transaction.isOld(configuration, now: began + .milliseconds(500)))
     }
 
-    @Test("a wall clock that is set is noticed after a minute's difference, and ends the process after 10 minutes")
-    func clockWatch() {
-        var watch = ClockWatch()
-        let start = ContinuousClock.now
-        #expect(watch.look(drift: .seconds(-60), now: start) == .good)
-        #expect(watch.look(drift: .seconds(-61), now: start) == .isOff(.seconds(-61)))
-        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(599)) == .isOff(.seconds(3_600)))
-        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(600)) == .staysOff(.seconds(3_600)))
-        #expect(watch.look(drift: .zero, now: start + .seconds(601)) == .good)
-        #expect(watch.look(drift: .seconds(90), now: start + .seconds(602)) == .isOff(.seconds(90)))
-        let clock = PipelineClock(wall: 5_000, began: start)
-        #expect(clock.now(start + .milliseconds(1_250)) == 6_250)
-    }
-
     @Test("a refold says its rate and when it will be done, every 10 s")
     func refoldReport() {
         let start = ContinuousClock.now
@@ -69,16 +55,5 @@ struct WorkerStateTests {
             #expect(EventTag.coordinates(EventTag.make(event)) == event)
         }
         #expect(EventTag.coordinates(EventTag.none) == nil)
-    }
-
-    @Test("the backoff doubles from 100 ms to 10 s, and a reset restarts it")
-    func backoff() {
-        var backoff = Backoff()
-        var waits: [Int64] = []
-        for _ in 0..<9 { waits.append(backoff.next().wholeMilliseconds) }
-        #expect(waits == [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
-        backoff.reset()
-        let first = backoff.next()
-        #expect(first == .milliseconds(100))
     }
 }

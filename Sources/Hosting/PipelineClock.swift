@@ -1,3 +1,5 @@
+import Telemetry
+
 /// The pipeline's time: the wall clock as it was at the start, plus the time that has passed since then by the machine's
 /// own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is). Setting the wall clock moves no timer. Any thread.
 package struct PipelineClock: Sendable {
@@ -20,8 +22,8 @@ package struct PipelineClock: Sendable {
 }
 
 /// Notices that the wall clock has been set: the two clocks differ, and the pipeline cannot know which one is right.
-struct ClockWatch {
-    enum Finding: Equatable {
+package struct ClockWatch {
+    package enum Finding: Equatable {
         case good
         /// By so much; the pipeline is not ready.
         case isOff(Duration)
@@ -33,10 +35,12 @@ struct ClockWatch {
     private static let patience = Duration.seconds(600)
     private var offSince: ContinuousClock.Instant?
 
+    package init() {}
+
     /// Compares the clocks.
     ///
     /// - Parameter drift: by how much the wall clock is ahead.
-    mutating func look(drift: Duration, now: ContinuousClock.Instant = .now) -> Finding {
+    package mutating func look(drift: Duration, now: ContinuousClock.Instant = .now) -> Finding {
         guard drift > Self.tolerance || drift < .zero - Self.tolerance else {
             offSince = nil
             return .good

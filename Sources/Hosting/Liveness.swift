@@ -5,7 +5,11 @@
 /// as `/live`.
 public struct Liveness: Sendable, Equatable {
     /// Whose consumers get nothing: `worker 0`, `the subscriptions table`.
-    public var stuck: [String] = []
+    public var stuck: [String]
+
+    public init(stuck: [String] = []) {
+        self.stuck = stuck
+    }
 
     public var isAlive: Bool { stuck.isEmpty }
 }

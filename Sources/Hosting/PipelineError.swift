@@ -21,10 +21,3 @@ public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 }
-
-extension PipelineError {
-    /// An input that does not fit the phase of the worker's assignment or transaction.
-    static func misfit(_ input: String, while phase: String) -> PipelineError {
-        .defect("a defect of the worker: \(input) while \(phase)")
-    }
-}

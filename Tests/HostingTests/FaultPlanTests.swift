@@ -1,7 +1,7 @@
 #if DEBUG
     import Testing
 
-    @testable import Pipeline
+    @testable import Hosting
 
     @Suite("Faults that a test asks a debug build for")
     struct FaultPlanTests {

@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
 
-@testable import Pipeline
+@testable import Hosting
 
 @Suite("What the pipeline waits for, and what ends it")
 struct EnvironmentTests {
@@ -67,5 +67,16 @@ struct EnvironmentTests {
             _ = consume first
         }
         _ = try StateFolder(path: path)
+    }
+
+    @Test("the backoff doubles from 100 ms to 10 s, and a reset restarts it")
+    func backoff() {
+        var backoff = Backoff()
+        var waits: [Int64] = []
+        for _ in 0..<9 { waits.append(backoff.next().wholeMilliseconds) }
+        #expect(waits == [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
+        backoff.reset()
+        let first = backoff.next()
+        #expect(first == .milliseconds(100))
     }
 }

@@ -1,4 +1,5 @@
 import KafkaClient
+import Telemetry
 
 extension Metrics {
     /// Counts batches that could not be read and were passed.

@@ -1,4 +1,5 @@
 import KafkaClient
+import Telemetry
 
 extension Logger {
     /// Passes librdkafka's lines on, one level lower where librdkafka repairs by itself what it complains about. A batch

@@ -1,5 +1,6 @@
 import Foundation
 import KafkaClient
+import Telemetry
 
 extension Patience {
     /// Retries what needs the broker until it works, with backoff and a line every 10 s.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Pipeline
+@testable import Hosting
 
 @Suite("who may write in the state folder") struct StateFolderTests {
     private let parent = TemporaryFolder()

@@ -1,7 +1,5 @@
-import KafkaClient
-
-/// Where a test makes a process fail. Release builds have no faults: ``WorkerContext/reach(_:worker:)`` is empty there.
-enum FaultPoint: String, CaseIterable {
+/// Where a test makes a process fail. Release builds have no faults.
+package enum FaultPoint: String, CaseIterable {
     /// A batch's records were handed to the producer.
     case afterProduce = "after-produce"
     /// The timers of a partition were handed to the producer.
@@ -36,8 +34,8 @@ enum FaultPoint: String, CaseIterable {
     /// Whether a rule fires depends on the seed, the rule, the worker and how often that worker was there, and on nothing
     /// else: the same seed fails at the same places. Each fault writes `fault: <action>@<point>` to standard error first.
     /// Any thread.
-    final class FaultPlan: Sendable {
-        enum Action: String, Sendable {
+    package final class FaultPlan: Sendable {
+        package enum Action: String, Sendable {
             case kill, stop, abort
 
             /// Whether it happens to a process once.
@@ -83,7 +81,7 @@ enum FaultPoint: String, CaseIterable {
 
         /// - Returns: nil where the environment asks for nothing.
         /// - Throws: what is wrong with it; a test would pass without testing anything if a bad rule were ignored.
-        static func ofEnvironment() throws(PipelineError) -> FaultPlan? {
+        package static func ofEnvironment() throws(PipelineError) -> FaultPlan? {
             let environment = ProcessInfo.processInfo.environment
             guard let text = environment["CARILLON_FAULT"] else { return nil }
             return try FaultPlan(parsing: text, seed: environment["CARILLON_FAULT_SEED"].flatMap(UInt64.init) ?? 0)
@@ -103,7 +101,7 @@ enum FaultPoint: String, CaseIterable {
         }
 
         /// What happens to a worker at this visit of the point; the first rule that fires decides.
-        func draw(_ point: FaultPoint, worker: Int) -> Action? {
+        package func draw(_ point: FaultPoint, worker: Int) -> Action? {
             history.withLock { history in
                 for (index, rule) in rules.enumerated() where rule.point == point && !history.done.contains(index) {
                     let visit = history.visits[Visitor(rule: index, worker: worker), default: 0] + 1
@@ -161,28 +159,5 @@ enum FaultPoint: String, CaseIterable {
             guard let path, let text = try? String(contentsOfFile: path, encoding: .utf8) else { return 0 }
             return (Int64(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) * 1000
         }
-    }
-
-    extension WorkerContext {
-        /// Fails here if `CARILLON_FAULT` says so.
-        ///
-        /// - Parameter worker: its number; -1 for the thread that keeps the table.
-        func reach(_ point: FaultPoint, worker: Int = -1) throws(KafkaError) {
-            guard let action = faults?.draw(point, worker: worker) else { return }
-            FileHandle.standardError.write(Data("fault: \(action)@\(point.rawValue)\n".utf8))
-            switch action {
-            case .kill: kill(getpid(), SIGKILL)
-            case .stop: kill(getpid(), SIGSTOP)
-            case .abort:
-                throw KafkaError(
-                    kind: .other, recovery: .abortTransaction, name: "",
-                    message: "an abort that CARILLON_FAULT asked for",
-                    operation: point.rawValue)
-            }
-        }
-    }
-#else
-    extension WorkerContext {
-        @inline(__always) func reach(_ point: FaultPoint, worker: Int = -1) throws(KafkaError) {}
     }
 #endif
