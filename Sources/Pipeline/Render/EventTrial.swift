@@ -31,10 +31,11 @@ package struct EventTrial: Sendable {
         configuration.rendering.optionalHeaders.insert(.audience)
         var run = try RenderRun(
             configuration, subscriptions: .inMemory(), resolver: OneDeviceEach(configuration.requests.apps.first),
-            until: nil, into: TrialSink(topics: configuration.topics))
-        try run.render(path: path)
-        self = run.sink.trial
-        survey = run.sink.survey.found
+            until: nil)
+        var sink = TrialSink(topics: configuration.topics)
+        try run.render(path: path, into: &sink)
+        self = sink.trial
+        survey = sink.survey.found
         let missing = run.takeNotes().missingAudiences
         for (position, template) in configuration.rules.audiences.counted.enumerated() where missing[position] > 0 {
             missingAudiences[template] = missing[position]

@@ -6,12 +6,11 @@
 /// The orders' state is folded for each partition that the lines name. If a time to play until is given, each partition
 /// has a clock of its own, which its records' timestamps advance: timers fire at the moment at which they are due, between
 /// the records before and after it, and after the last record up to that time.
-package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
+package struct RenderRun: ~Copyable {
     /// More partitions than any topic has: a line with a greater number gets no state.
-    private static var maxPartitions: Int32 { 100_000 }
+    private static let maxPartitions: Int32 = 100_000
 
     private var core: PipelineCore
-    package private(set) var sink: Sink
     /// Of the line at hand, by what its topic is.
     private var batch: EventBatch
     private var requests: EventBatch
@@ -31,7 +30,7 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
     ///   - until: the time up to which timers fire; nil: none does.
     package init(
         _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, resolver: (any TokenResolver)? = nil,
-        topic: String? = nil, until: WallTime?, into sink: consuming Sink
+        topic: String? = nil, until: WallTime?
     ) throws {
         topics = configuration.topics
         let recipients = resolver.map { RecipientSource.resolver($0) } ?? .table(subscriptions)
@@ -40,7 +39,6 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core
         self.broadcasts = broadcasts
-        self.sink = sink
         batch = EventBatch(.orders, topic: topics.events)
         requests = EventBatch(.requests, topic: topics.requests)
         bareTopic = topic ?? topics.events
@@ -52,7 +50,7 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
 
     /// Renders every line of a file; `-` is standard input. A bare event's offset is the number of its line, from 0,
     /// counted over all files.
-    package mutating func render(path: String) throws {
+    package mutating func render<Sink: RenderSink & ~Copyable>(path: String, into sink: inout Sink) throws {
         var lines = try LineReader(path: path)
         while let text = try lines.next() {
             defer { lineNumber += 1 }
@@ -66,29 +64,31 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
             switch topics.source(of: line.topic) {
             case .requests:
                 line.fill(&requests)
-                try renderRequest()
+                try renderRequest(into: &sink)
             // A record of any other topic is an event: a topic is often renamed on its way into a file.
             case .orders, nil:
                 line.fill(&batch)
-                try renderRecord(of: line.partition, at: line.offset)
+                try renderRecord(of: line.partition, at: line.offset, into: &sink)
             }
         }
         try sink.flush()
     }
 
     /// Ends the input: what is still due fires, in the order of time and partition.
-    package mutating func finish() throws {
+    package mutating func finish<Sink: RenderSink & ~Copyable>(into sink: inout Sink) throws {
         guard let until else { return }
         let partitions = reached.keys.sorted()
         while let next = partitions.min(by: { core.orders.nextDue(in: $0) < core.orders.nextDue(in: $1) }),
             core.orders.nextDue(in: next) <= until
         {
-            try play(next, until: core.orders.nextDue(in: next))
+            try play(next, until: core.orders.nextDue(in: next), into: &sink)
         }
         try sink.flush()
     }
 
-    private mutating func renderRecord(of partition: Int32, at offset: Int64) throws {
+    private mutating func renderRecord<Sink: RenderSink & ~Copyable>(
+        of partition: Int32, at offset: Int64, into sink: inout Sink
+    ) throws {
         if reached[partition] == nil, (0..<Self.maxPartitions).contains(partition) {
             core.orders.assign(partition, watermark: TimerWatermark(.epoch), newest: .epoch)
             reached[partition] = offset
@@ -99,7 +99,7 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
         if let until, due < core.orders.newest(in: partition) {
             let time = min(core.orders.newest(in: partition) - 1, until)
             core.rollBack()
-            try play(partition, until: time)
+            try play(partition, until: time, into: &sink)
             _ = core.extract(&batch, from: 0)
         }
         sink.begin(line, number: lineNumber + 1)
@@ -109,7 +109,7 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
     }
 
     /// A request expires by the time of its own record, as with a pipeline that is never late.
-    private mutating func renderRequest() throws {
+    private mutating func renderRequest<Sink: RenderSink & ~Copyable>(into sink: inout Sink) throws {
         core.clock = line.timestamp ?? .epoch
         _ = core.extract(&requests, from: 0)
         sink.begin(line, number: lineNumber + 1)
@@ -117,7 +117,9 @@ package struct RenderRun<Sink: RenderSink & ~Copyable>: ~Copyable {
         core.commit()
     }
 
-    private mutating func play(_ partition: Int32, until time: WallTime) throws {
+    private mutating func play<Sink: RenderSink & ~Copyable>(
+        _ partition: Int32, until time: WallTime, into sink: inout Sink
+    ) throws {
         sink.beginTimers()
         try core.play(partition, until: time, offset: reached[partition] ?? 0, into: &sink)
     }

@@ -68,11 +68,11 @@ struct RenderCommand: ParsableCommand {
             for problem in problems { Terminal.warn("\(subscriptions): \(problem)") }
         }
         var render = try RenderRun(
-            configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now),
-            into: RecordLineWriter(descriptor: STDOUT_FILENO, topics: configuration.topics, explains: explain))
+            configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now))
+        var writer = RecordLineWriter(descriptor: STDOUT_FILENO, topics: configuration.topics, explains: explain)
         do {
-            for file in files.isEmpty ? ["-"] : files { try render.render(path: file) }
-            try render.finish()
+            for file in files.isEmpty ? ["-"] : files { try render.render(path: file, into: &writer) }
+            try render.finish(into: &writer)
         } catch let error as FileError where error.isBrokenPipe {
             // The reader has closed the pipe: `carillon render … | head`.
         }
